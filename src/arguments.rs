@@ -1,8 +1,11 @@
 //! What can be asked on the command line.
 
+mod check;
 mod diff;
 mod events;
 mod gdb;
+#[cfg(feature = "gui")]
+mod inspect;
 mod onto;
 mod play;
 mod program;
@@ -13,12 +16,15 @@ mod together;
 mod why;
 mod wire;
 
+pub use check::{Check, FailOn};
 pub use diff::Diff;
 pub use events::Events;
 pub use gdb::Gdb;
+#[cfg(feature = "gui")]
+pub use inspect::Inspect;
 pub use onto::Onto;
 pub use play::Play;
-pub use program::Program;
+pub use program::{Program, Threads};
 pub use sit::Sit;
 pub use state::State;
 pub use stats::{Stats, StatsBy};
@@ -29,7 +35,6 @@ pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, Wir
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use netreel_protocol::history::Level;
 
 pub use crate::record::arguments::Record;
 
@@ -94,6 +99,8 @@ pub enum Command {
     Replay(Box<Replay>),
     /// Writes a copy without what must not leave the house, and checks that nothing else changed.
     Redact(Redact),
+    /// Runs the tests of a team's own rules, in Lua (docs/rules.md). Exits 1 where one fails.
+    Rules(Rules),
     /// The wire language: a protocol's bytes, described once (docs/wire-language.md).
     #[command(subcommand)]
     Wire(Wire),
@@ -307,43 +314,10 @@ pub struct Objects {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 clean, 1 wrong, 2 unknown: not all could be judged, for example because a reel is \
-missing (docs/check.md).")]
-pub struct Check {
-    #[command(flatten)]
-    pub filtered: Filtered,
-    /// A finding of this level or a worse one is wrong.
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
-    pub fail_on: FailOn,
-    /// Accept what is there: exit 0 unless something is wrong. What is printed stays the same.
-    #[arg(long)]
-    pub partial: bool,
-    /// Print each finding while the session is recorded, once nothing that comes can change it, and
-    /// end with the recording.
-    #[arg(long, conflicts_with = "filter")]
-    pub follow: bool,
-    /// Each folder below that holds reels is a session of its own: a line each, and a summary.
-    #[arg(long, conflicts_with = "follow")]
-    pub each: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    Info,
-    Warning,
-    Error,
-}
-
-impl FailOn {
-    /// The level that is meant.
-    pub fn level(self) -> Level {
-        match self {
-            FailOn::Info => Level::Info,
-            FailOn::Warning => Level::Warning,
-            FailOn::Error => Level::Error,
-        }
-    }
+pub struct Rules {
+    /// A file of rules.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -537,70 +511,4 @@ pub enum KeepTexts {
     Keep,
     Scrub,
     Drop,
-}
-
-#[cfg(feature = "gui")]
-#[derive(Debug, Args)]
-pub struct Inspect {
-    #[command(flatten)]
-    pub source: Source,
-    /// Only what fits (docs/filter.md).
-    #[arg(long, value_name = "EXPR")]
-    pub filter: Option<String>,
-    /// Draw into this file instead of opening a window.
-    #[arg(long, value_name = "FILE.png")]
-    pub screenshot: Option<PathBuf>,
-    /// What to show: `why`, `packets`, `state`, `links`, `compare` or `replay` (docs/inspector.md).
-    #[arg(long, value_name = "NAME", default_value = "why", alias = "view")]
-    pub workspace: String,
-    /// Show this pane over the whole window: `timeline`, `objects`, `findings`, ... (docs/inspector.md).
-    #[arg(long, value_name = "PANE")]
-    pub alone: Option<String>,
-    /// The picture's size in pixels, from 320x240 to 8192x8192.
-    #[arg(long, value_name = "WxH", default_value = "1600x1000")]
-    pub size: String,
-    /// The colours: `dark`, `light`, or as the system has them. Without it those chosen last.
-    #[arg(long, value_name = "THEME")]
-    pub theme: Option<String>,
-    /// Draw the session from this time on: `1.25s`, `300ms`.
-    #[arg(long, value_name = "TIME", requires = "screenshot")]
-    pub from: Option<String>,
-    /// Draw it up to this time.
-    #[arg(long, value_name = "TIME", requires = "screenshot")]
-    pub to: Option<String>,
-    /// Draw it with this packet selected.
-    #[arg(long, value_name = "PACKET", requires = "screenshot")]
-    pub select: Option<u32>,
-    /// Draw it with the cursor at this time.
-    #[arg(long, value_name = "TIME", requires = "screenshot")]
-    pub at: Option<String>,
-    /// Draw it with the replay of this node, where `--say` leads.
-    #[arg(long, value_name = "NODE", requires = "screenshot")]
-    pub sit: Option<String>,
-    /// What is to be another than recorded in that replay: `--set mode=owner`.
-    #[arg(
-        long,
-        value_name = "CHANGES",
-        requires = "sit",
-        allow_hyphen_values = true
-    )]
-    pub changed: Option<String>,
-    /// Say this to the replay, as at the prompt of `netreel replay --step`; may be repeated.
-    #[arg(long, value_name = "COMMAND", requires = "sit")]
-    pub say: Vec<String>,
-    /// Hold this session against it, in the workspace `compare`.
-    #[arg(long, value_name = "PATH")]
-    pub compare: Option<PathBuf>,
-    /// Draw it with the session that is played on with these changes (`--set mode=owner`).
-    #[arg(
-        long,
-        value_name = "CHANGES",
-        requires = "screenshot",
-        conflicts_with = "compare",
-        allow_hyphen_values = true
-    )]
-    pub played_on: Option<String>,
-    /// Show what is recorded while it is recorded.
-    #[arg(long, conflicts_with = "screenshot")]
-    pub follow: bool,
 }

@@ -5,9 +5,11 @@ mod follow;
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::Path;
 
 use netreel_protocol::export;
-use netreel_protocol::history::{Evidence, Finding, History, Level};
+use netreel_protocol::history::{Evidence, Finding, History, Level, RULES};
+use netreel_protocol::rules::RuleFile;
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::{Judgement, Verdict};
 
@@ -16,6 +18,7 @@ use crate::misfits;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
+use crate::rules;
 use crate::text;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -25,11 +28,16 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     if arguments.each {
         return each::run(arguments, out);
     }
+    let rules = rules_of(arguments)?;
     let story = open::story(&arguments.filtered.read.source)?;
     let unread = story.unread.clone();
     let (session, mut history) = story.into_parts();
     misfits::say(&session);
-    filter(arguments, &session, &mut history)?;
+    if let Some((path, file)) = &rules {
+        rules::add((path, file), &session, &mut history)?;
+    }
+    let own_rules = rules.as_ref().map(|(_, file)| file);
+    filter((arguments, own_rules), &session, &mut history)?;
     let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
     if arguments.filtered.read.json {
         json(&export::check(&session, &history, &judgement), out)?;
@@ -41,12 +49,25 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     Ok(answer(arguments, &judgement))
 }
 
-/// Keeps of the findings those that fit the filter.
-fn filter(arguments: &Check, session: &Session, history: &mut History) -> Result<(), Failure> {
+/// The rules that were named, with the path of their file.
+fn rules_of(arguments: &Check) -> Result<Option<(&Path, RuleFile)>, Failure> {
+    let Some(path) = arguments.rules.as_deref() else {
+        return Ok(None);
+    };
+    Ok(Some((path, rules::tested(path)?)))
+}
+
+/// Keeps of the findings those that fit the filter, which may name the rules of a file.
+fn filter(
+    (arguments, own_rules): (&Check, Option<&RuleFile>),
+    session: &Session,
+    history: &mut History,
+) -> Result<(), Failure> {
     let Some(filter) = arguments.filtered.filter.as_deref() else {
         return Ok(());
     };
-    let query = open::query(Some(filter), session)?;
+    let own_rules = own_rules.map_or(&[][..], |file| &file.rules);
+    let query = open::query_beside(Some(filter), session, own_rules)?;
     let fits = |finding: &Finding| query.finding(session, history, finding);
     let fitting: Vec<bool> = history.findings.iter().map(fits).collect();
     let mut fitting = fitting.into_iter();
@@ -100,7 +121,8 @@ pub fn report(session: &Session, history: &History, out: &mut dyn Write) -> Resu
 
 /// Names the pages that say what the findings mean.
 fn pages(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
-    let rules: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
+    let rules = findings.iter().map(|finding| finding.rule);
+    let rules: BTreeSet<&str> = rules.filter(|rule| RULES.contains(rule)).collect();
     if rules.is_empty() {
         return Ok(());
     }

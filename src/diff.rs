@@ -1,11 +1,10 @@
 //! `netreel diff`: what differs between two sessions.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use netreel_protocol::diff::{Diff, Side};
-use netreel_protocol::export::{self, Both, ChangedJson, DiffJson, FieldChangeJson, FindingJson};
+use netreel_protocol::export::{self, Both, DiffJson, FindingJson, ValuedJson};
 use netreel_protocol::session::SessionTime;
 
 use crate::arguments::{self, Source};
@@ -124,30 +123,12 @@ impl Telling<'_> {
             format!("{time} s  {}", it.words())
         })?;
         let title = "other in the end";
-        self.list(title, "value", &told.valued, out, |it| {
-            let shown = |words: &Option<String>| words.clone().unwrap_or("not heard of".to_owned());
-            format!(
-                "object {} at {}: {} is {}, was {}",
-                it.object,
-                it.node,
-                it.property,
-                shown(&it.words.second),
-                shown(&it.words.first)
-            )
-        })
+        self.list(title, "value", &told.valued, out, ValuedJson::sentence)
     }
 
     /// Messages with other fields, those of one kind with the same fields together.
     fn changed(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&ChangedJson>> = BTreeMap::new();
-        for each in &self.told.changed {
-            let paths = each.fields.iter().map(|field| field.path.as_str());
-            let key = (each.about.kind.as_str(), paths.collect());
-            alike.entry(key).or_default().push(each);
-        }
-        let mut alike: Vec<_> = alike.into_iter().collect();
-        // In the order of their first ones.
-        alike.sort_by_key(|(_, all)| all.first().map(|it| it.time_ns));
+        let alike = self.told.changed_alike();
         let all = self.told.changed.len();
         if all == 0 {
             return Ok(());
@@ -157,15 +138,13 @@ impl Telling<'_> {
             "{} with other fields",
             text::count(all as u64, "message")
         )?;
-        for ((kind, paths), all) in alike.iter().take(self.most) {
-            let Some(first) = all.first() else { continue };
-            let fields = match paths.is_empty() {
-                true => "its bytes".to_owned(),
-                false => paths.join(", "),
+        for alike in alike.iter().take(self.most) {
+            let first = alike.places.first();
+            let Some(first) = first.and_then(|&place| self.told.changed.get(place)) else {
+                continue;
             };
             let time = text::time(SessionTime(first.time_ns));
-            let words: Vec<String> = first.fields.iter().map(FieldChangeJson::words).collect();
-            writeln!(out, "    {} {kind}: {fields}", all.len())?;
+            writeln!(out, "    {}", alike.words())?;
             writeln!(
                 out,
                 "        first at {time} s, packets {} and {}, {} -> {}: {}",
@@ -173,7 +152,7 @@ impl Telling<'_> {
                 first.packets.second,
                 first.from,
                 first.to,
-                words.join("; ")
+                first.fields_in_words()
             )?;
         }
         if alike.len() > self.most {

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use netreel_protocol::export::{self, event_words};
 use netreel_protocol::session::{PacketId, Session, SessionReel};
-use netreel_reel::{BlockError, Event, EventNumber, Record};
+use netreel_reel::{BlockError, CallId, Event, EventNumber, Record};
 use serde_json::json;
 
 use crate::arguments::Events;
@@ -224,6 +224,10 @@ impl<'a> Listing<'a> {
 fn first_bytes(event: &Event<'_>) -> String {
     let bytes = match event {
         Event::Note { .. } | Event::Triggered { .. } | Event::Interface { .. } => None,
+        Event::Called {
+            call: CallId::PRINTED,
+            ..
+        } => None,
         event => event.bytes().filter(|bytes| !bytes.is_empty()),
     };
     let Some(bytes) = bytes else {

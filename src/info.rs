@@ -10,6 +10,7 @@ use netreel_protocol::session::{
 };
 
 use crate::arguments::Info;
+use crate::bookmarks;
 use crate::misfits;
 use crate::open;
 use crate::outcome::{Answer, Failure};
@@ -91,6 +92,7 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
         links(session, history, &folded, out)?;
     }
     notes(session, out)?;
+    bookmarks::print(&arguments.read.source.paths, out)?;
     story.answered(out)
 }
 

@@ -1,12 +1,13 @@
 //! `netreel inspect`: the window, or a picture of it.
 
+mod bookmarks;
 mod comparing;
 mod host;
 mod settings;
 mod sitting;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,11 +16,13 @@ use netreel_inspector::{
     Answer as Heard, Command, Inspector, Model, Options, Pane, Settings, Workspace,
 };
 
+use netreel_protocol::history::History;
 use netreel_protocol::session::PacketId;
 
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
+use crate::rules;
 use host::Opener;
 
 /// What opens within this is shown with the first frame, or told on the terminal where it fails.
@@ -41,8 +44,11 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     if let Some(file) = &arguments.screenshot {
         let mut story = open::story(&arguments.source)?;
         open::query(Some(&filter), &story.session)?;
-        let mut model = model(&mut story, &filter);
+        let mut model = ruled(&mut story, &filter, arguments.rules.as_deref())?;
         model.finish();
+        if let Err(why) = bookmarks::show(&arguments.source.paths, &mut model) {
+            anstream::eprintln!("netreel: {why}");
+        }
         point(&mut model, arguments)?;
         let stands = match &arguments.sit {
             None => Vec::new(),
@@ -52,8 +58,11 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         if let Some(path) = &arguments.compare {
             stands.push(comparing::opened(&arguments.source, path)?);
         }
+        let mut _played = None;
         if let Some(changes) = &arguments.played_on {
-            stands.push(comparing::played_on(&arguments.source, changes)?);
+            let (answer, folder) = comparing::played_on(&arguments.source, changes)?;
+            stands.push(answer);
+            _played = Some(folder);
         }
         let looks = (shown_first, theme.unwrap_or_default());
         draw_with(model, looks, size, file, stands)?;
@@ -61,8 +70,9 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         return story.answered(out);
     }
     let mut opener = Opener::new(arguments.source.clone(), filter.clone());
+    opener.rules.clone_from(&arguments.rules);
     if let Some(path) = &arguments.compare {
-        opener.compare(path.clone());
+        opener.compare_first(path.clone());
     }
     let shown = opener.shown();
     match arguments.follow {
@@ -73,7 +83,11 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         Some(Heard::Failed(why)) => return Err(Failure::new(why)),
         Some(Heard::Opened { model, .. }) => {
             open::query(Some(&filter), model.session())?;
-            *model
+            let mut model = *model;
+            if let Err(why) = bookmarks::show(&arguments.source.paths, &mut model) {
+                opener.unheard(Heard::Failed(why));
+            }
+            model
         }
         // The window hears it with its first frame.
         answer => {
@@ -85,8 +99,7 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
             model
         }
     };
-    let title = host::titled(&arguments.source.paths);
-    show(model, shown_first, theme, title, opener)?;
+    show(model, shown_first, theme, &arguments.source.paths, opener)?;
     // What the window has found out meanwhile is kept as well.
     let story = shown.lock().ok().and_then(|mut shown| shown.take());
     match story {
@@ -138,23 +151,32 @@ pub fn size(text: &str) -> Result<(u32, u32), Failure> {
     })
 }
 
-/// A model of the story, filtered. The history of many packets is worked out while they are shown;
-/// their index is kept before, so that whoever opens them again finds it whenever the window closes.
+/// A model of the story, filtered. The history of many packets is worked out while they are shown.
+/// Their index is kept before that, so that whoever opens them again finds it whenever the window
+/// closes, and once more with the history.
 pub fn model(story: &mut Story, filter: &str) -> Model {
-    let is_small = story.session.is_small();
-    if !is_small {
+    if !story.session.is_small() {
         story.keep_index();
     }
-    let session = story.session.clone();
-    let mut model = match story.take_history() {
-        Some(history) => Model::without(session, Arc::new(history), &story.unread),
-        None => Model::open(session, &story.unread),
-    };
-    if is_small {
-        story.keep_index();
-    }
+    let keep = story.take_index();
+    let mut model = Model::open_and(story.session.clone(), &story.unread, keep);
     filtered(&mut model, filter);
     model
+}
+
+/// The same with what the rules of a file find.
+fn ruled(story: &mut Story, filter: &str, rules: Option<&Path>) -> Result<Model, Failure> {
+    let Some(path) = rules else {
+        return Ok(model(story, filter));
+    };
+    let file = rules::tested(path)?;
+    let mut history = History::build(&story.session);
+    rules::add((path, &file), &story.session, &mut history)?;
+    story.keep_index();
+    let history = Arc::new(history);
+    let mut model = Model::without(story.session.clone(), history, &story.unread);
+    filtered(&mut model, filter);
+    Ok(model)
 }
 
 fn filtered(model: &mut Model, filter: &str) {
@@ -202,25 +224,20 @@ pub fn window(model: Model, folder: &Path) -> Result<(), Failure> {
         no_index: true,
     };
     let opener = Opener::new(source, String::new());
-    show(
-        model,
-        Shown::default(),
-        None,
-        folder.display().to_string(),
-        opener,
-    )
+    let paths = [folder.to_owned()];
+    show(model, Shown::default(), None, &paths, opener)
 }
 
 fn show(
     model: Model,
     (workspace, alone): Shown,
     theme: Option<Theme>,
-    title: String,
+    paths: &[PathBuf],
     opener: Opener,
 ) -> Result<(), Failure> {
     let mut settings = settings::kept();
     let recent = settings.recent.clone();
-    settings.opened(&title);
+    settings.opened(paths);
     if settings.recent != recent
         && let Err(why) = settings::keep(&settings)
     {
@@ -232,7 +249,7 @@ fn show(
     let options = Options {
         workspace,
         alone,
-        title,
+        title: Settings::named(paths),
         settings,
         ..Options::default()
     };

@@ -5,6 +5,7 @@
 //! program that was recorded, its own.
 
 mod arguments;
+mod bookmarks;
 mod boxes;
 mod check;
 mod demo;
@@ -29,6 +30,7 @@ mod progress;
 mod record;
 mod redact;
 mod replay;
+mod rules;
 mod show;
 mod state;
 mod stats;
@@ -36,6 +38,7 @@ mod table;
 mod text;
 mod trigger;
 mod watch;
+mod whole;
 mod why;
 mod wire;
 
@@ -47,8 +50,22 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use outcome::{Answer, Failure};
 
+/// Memory that is asked for in pieces of more bytes goes back to the system as soon as it is let go.
+#[cfg(target_env = "gnu")]
+const OWN_PAGES: libc::c_int = 256 << 10;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // The C library learns from large columns that are let go to keep such memory for later, and what
+    // it keeps is soon in pieces that nothing fits into: a fifth of all that is taken. Whatever draws
+    // or records asks for the same memory again and again, and is better off so.
+    #[cfg(target_env = "gnu")]
+    if let Command::Check(_) | Command::Info(_) | Command::Objects(_) | Command::Packets(_) =
+        &arguments.command
+    {
+        // SAFETY: it sets a number, before there is a second thread.
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_PAGES) };
+    }
     // Nothing may take bytes out of what is printed: data goes to the output as it is. What is
     // coloured for people asks `text::style` first.
     let mut out = std::io::BufWriter::new(std::io::stdout());
@@ -98,6 +115,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),
+        Command::Rules(arguments) => rules::run(arguments, out),
         Command::Wire(command) => wire::run(command, out),
         Command::Manual => manual::run(out),
         #[cfg(feature = "gui")]

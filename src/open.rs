@@ -68,10 +68,16 @@ impl Story {
         (self.session, history)
     }
 
-    /// The history, where somebody has asked for it; who takes it answers all further questions.
+    /// Has the index kept by whoever works out the history of this session himself; it is called with
+    /// that.
     #[cfg(feature = "gui")]
-    pub fn take_history(&mut self) -> Option<History> {
-        self.history.take()
+    pub fn take_index(&mut self) -> impl FnOnce(&History) + Send + 'static {
+        let (session, index) = (Arc::clone(&self.session), self.index.take());
+        move |history| {
+            if let Some(mut index) = index {
+                index.keep(&session, Some(history));
+            }
+        }
     }
 
     /// The same session for whoever works on it beside this one; what followed from its packets is
@@ -335,9 +341,18 @@ pub fn wire_text(path: &Path) -> Result<String, String> {
 /// The filter that was given, or one that everything fits. A name that the session does not have
 /// is a mistake: what it asks for would never be found.
 pub fn query(filter: Option<&str>, session: &Session) -> Result<Query, Failure> {
+    query_beside(filter, session, &[])
+}
+
+/// The same where these rules were asked beside those that are built in, by their ids.
+pub fn query_beside(
+    filter: Option<&str>,
+    session: &Session,
+    own_rules: &[&str],
+) -> Result<Query, Failure> {
     let query = Query::parse(filter.unwrap_or_default())
         .map_err(|error| Failure::new(format!("--filter: {error}")))?;
-    match query.unknown_names(session).first() {
+    match query.unknown_names_beside(session, own_rules).first() {
         Some(sentence) => Err(Failure::new(format!("--filter: {sentence}"))),
         None => Ok(query),
     }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use netreel_protocol::session::ReelInput;
 use netreel_reel::{Endpoint, Reel};
-use netreel_replay::{Driver, Explanation, Outcome, Report, explain};
+use netreel_replay::{Driver, Explanation, FieldDifference, Outcome, Report, cause, explain};
 use netreel_wire::Wire;
 use serde_json::json;
 
@@ -53,18 +53,16 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(stop) = &arguments.gdb.gdb {
         return gdb::run(arguments, stop, out);
     }
-    if arguments.sit.asked() {
-        return sit::run(arguments, out);
-    }
     if let Some(plugin) = &arguments.together.layer
         && !watched::is_child()
     {
         return watched::run(plugin);
     }
     watched::say_safe(false);
-    let answer = match arguments.together.together {
-        true => together::run(arguments, out),
-        false => nodes(arguments, out),
+    let answer = match (arguments.sit.asked(), arguments.together.together) {
+        (true, _) => sit::run(arguments, out),
+        (false, true) => together::run(arguments, out),
+        (false, false) => nodes(arguments, out),
     };
     out.flush()?;
     watched::say_safe(true);
@@ -111,13 +109,21 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         }
         let node = &input.reel.header().node;
         let explanation = report.divergence().map(|it| {
-            let explanation = explain(it, wire.as_deref(), &names);
+            let explanation = explain(it, (wire.as_deref(), Some(&input.reel)), &names);
             states::named(explanation, it, &input.reel)
         });
+        let likely = cause(&input.reel, &report).map(|cause| cause.to_string());
         if arguments.read.json {
-            writeln!(out, "{}", as_json(node, &report, explanation.as_ref()))?;
+            let mut object = as_json(node, &report, explanation.as_ref());
+            if let Some(likely) = likely {
+                object["divergence"]["cause"] = likely.into();
+            }
+            writeln!(out, "{object}")?;
         } else {
             print(node, &report, explanation.as_ref(), out)?;
+            if let Some(likely) = likely {
+                writeln!(out, "    likely because {likely}")?;
+            }
         }
         // A plugin may die at the next node.
         out.flush()?;
@@ -222,20 +228,23 @@ pub fn print(
                 writeln!(out, "    expected  {expected}")?;
                 writeln!(out, "    came      {came}")?;
                 if let Some(field) = field {
-                    let bits = match field.bits.is_empty() {
-                        true => String::new(),
-                        false => format!(" (bits {}..{})", field.bits.start, field.bits.end),
-                    };
-                    writeln!(
-                        out,
-                        "    first difference: {}{bits}: expected {}, came {}",
-                        field.path, field.expected, field.came
-                    )?;
+                    writeln!(out, "    first difference: {}", field.words())?;
                 }
             }
         }
     }
     stretches::print(report, out)
+}
+
+/// A field that differs, as `--json` prints it.
+pub fn field_json(field: &FieldDifference) -> serde_json::Value {
+    json!({
+        "path": field.path,
+        "bits": [field.bits.start, field.bits.end],
+        "expected": field.expected,
+        "came": field.came,
+        "inside": field.inside.as_deref().map(field_json),
+    })
 }
 
 /// A replay as `--json` prints it.
@@ -276,12 +285,7 @@ pub fn as_json(
                 "event": divergence.number.0,
                 "expected": expected,
                 "came": came,
-                "field": field.as_ref().map(|field| json!({
-                    "path": field.path,
-                    "bits": [field.bits.start, field.bits.end],
-                    "expected": field.expected,
-                    "came": field.came,
-                })),
+                "field": field.as_ref().map(field_json),
             });
         }
         _ => {}

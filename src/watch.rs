@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenError, Openings, open_session_again};
+use netreel_protocol::history::{History, Ongoing};
 use netreel_protocol::session::{Growing, ReelInput, Session, SessionError};
 use netreel_reel::{CutWhy, Ending, Reel};
 use netreel_wire::{Keys, Wire};
@@ -17,6 +18,7 @@ pub struct Watch {
     paths: Vec<PathBuf>,
     openings: Openings,
     growing: Growing,
+    ongoing: Ongoing,
     /// How many events each reel had when it was last opened, and whether somebody wrote it.
     known: BTreeMap<String, (u64, bool)>,
 }
@@ -59,6 +61,7 @@ impl Watch {
             paths,
             openings: Openings::default(),
             growing: Growing::new(wire, keys),
+            ongoing: Ongoing::default(),
             known: BTreeMap::new(),
         }
     }
@@ -88,9 +91,11 @@ impl Watch {
         })
     }
 
-    /// The session as far as it has come.
-    pub fn look(&mut self, now: &Now) -> Result<Session, SessionError> {
-        self.growing.look(now.inputs())
+    /// The session and its history, as far as they have come.
+    pub fn look(&mut self, now: &Now) -> Result<(Session, History), SessionError> {
+        let session = self.growing.look(now.inputs())?;
+        let history = self.ongoing.look(&session, |reel| now.is_over(reel));
+        Ok((session, history))
     }
 
     /// The same fold, for whoever makes the story of the last reels.

@@ -11,6 +11,7 @@ use crate::arguments;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
+use crate::rules;
 use crate::text;
 
 /// So many columns a line has.
@@ -23,8 +24,15 @@ const INDENT: usize = 2;
 const INDENT_MAX: usize = 24;
 
 pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let rules = arguments.rules.as_deref();
+    let rules = rules.map(|path| Ok::<_, Failure>((path, rules::tested(path)?)));
+    let rules = rules.transpose()?;
     let story = open::story(&arguments.read.source)?;
-    let (session, history) = (&story.session, story.history());
+    let (session, mut history) = story.into_parts();
+    if let Some((path, file)) = &rules {
+        rules::add((path, file), &session, &mut history)?;
+    }
+    let (session, history) = (session.as_ref(), &history);
     let (of, why) = asked(arguments, session, history)?;
     if arguments.read.json {
         json(&export::why(session, history, of, &why), out)?;
@@ -37,7 +45,8 @@ pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Fa
         }
         .all(out)?;
     }
-    story.answered(out)
+    out.flush()?;
+    Ok(Answer::Clean)
 }
 
 /// What was asked, and what led to it.

@@ -41,12 +41,10 @@ fn check(name: &str) {
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at("bin")).unwrap();
     symlink(env!("CARGO_BIN_EXE_netreel"), at("bin/netreel")).unwrap();
-    std::fs::create_dir(at("samples")).unwrap();
-    for part in ["wires", "sessions"] {
-        symlink(here.join("samples").join(part), at("samples").join(part)).unwrap();
+    // What pages name of the repository is there, by its own path.
+    for folder in ["samples", "protocol"] {
+        symlink(here.join(folder), at(folder)).unwrap();
     }
-    let captures = here.join("protocol/wire/tests/recordings");
-    symlink(captures, at("samples/captures")).unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut first = at("bin").into_os_string();
     first.push(":");

@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "",
     "demo",
     "play",
@@ -23,6 +23,7 @@ const COMMANDS: [&str; 23] = [
     "export",
     "replay",
     "redact",
+    "rules",
     "wire",
     "wire check",
     "wire decode",

@@ -2,12 +2,14 @@
 
 mod support;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use netreel_reel::{
     Endpoint, Event, EventNumber, Header, Record, ReelWriter, SendOutcome, SocketId, ThreadId, Time,
 };
+use serde_json::Value;
 use support::{Ran, netreel};
 use tempfile::TempDir;
 
@@ -193,6 +195,107 @@ fn a_changed_layer_plays_on_to_the_end() {
         (&50.into(), &50.into()),
         "{report}"
     );
+}
+
+/// The answers to a script of someone who steps, as JSON.
+fn steps(reel: &Path, layer: &Path, script: &str) -> (Vec<Value>, Ran) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["replay", "--step", "--json", "--no-index"])
+        .arg(reel)
+        .arg("--layer")
+        .arg(layer)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(script.as_bytes()).expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let ran = Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("a text"),
+        err: String::from_utf8(output.stderr).expect("a text"),
+    };
+    let lines = ran.out.lines();
+    let answers = lines.map(|line| serde_json::from_str(line).expect("JSON"));
+    (answers.collect(), ran)
+}
+
+#[test]
+fn a_layer_with_states_is_the_same_at_an_event_whichever_way_one_came() {
+    for sockets in [1, 2] {
+        let folder = folder();
+        let reel = record(folder.path(), sockets, sockets - 1);
+        let layer = udp_layer(folder.path(), &["-DSTATES"]);
+        let script = "goto 120\nstate\ngoto 200\nback tick 4\ngoto 120\nstate\ngoto 0\n\
+                      packet 9\ngoto 120\nstate\ncontinue\n";
+        let (answers, ran) = steps(&reel, &layer, script);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let states = answers.iter().filter_map(|it| it.get("state"));
+        let states: Vec<&Value> = states.filter(|it| !it.is_null()).collect();
+        assert_eq!(states.len(), 3, "{}", ran.out);
+        assert!(
+            states.iter().all(|state| *state == states[0]),
+            "{}",
+            ran.out
+        );
+        let moves = answers.iter().filter_map(|it| it.get("restarted"));
+        assert!(moves.into_iter().all(|it| it == false), "{}", ran.out);
+        let last = answers.last().expect("an answer");
+        assert_eq!(last["stop"], "end", "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_layer_without_states_is_played_again_from_the_begin_to_go_back() {
+    let folder = folder();
+    let reel = record(folder.path(), 2, 1);
+    let layer = udp_layer(folder.path(), &[]);
+    let (answers, ran) = steps(&reel, &layer, "goto 120\nback tick 2\ncontinue\n");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let restarted: Vec<bool> = answers
+        .iter()
+        .filter_map(|it| it.get("restarted")?.as_bool())
+        .collect();
+    assert_eq!(restarted, [false, true, false], "{}", ran.out);
+}
+
+#[test]
+fn a_changed_layer_cannot_be_stepped_past_its_divergence() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let layer = udp_layer(folder.path(), &["-DSTATES", "-DSTEP=7"]);
+    let (answers, ran) = steps(&reel, &layer, "continue\nback tick 1\ncontinue\n");
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let stops = answers.iter().filter_map(|it| it.get("stop"));
+    let stops: Vec<&Value> = stops.collect();
+    assert_eq!(
+        stops,
+        ["divergence", "reached", "divergence"],
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_layer_that_fails_or_crashes_while_one_steps_says_where() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let fails = "static int32_t fails(void *l, const netreel_world *w, uint64_t n, uint64_t t) { return -3; }";
+    let layer = of_text(folder.path(), &table(fails, "create", "fails"));
+    let (_, ran) = steps(&reel, &layer, "continue\n");
+    let told = "at walker, in the tick of event 2: code -3";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    let crash = fails
+        .replace("return -3;", "abort();")
+        .replace("fails", "crash");
+    let layer = of_text(folder.path(), &table(&crash, "create", "crash"));
+    let (_, ran) = steps(&reel, &layer, "continue\n");
+    assert_eq!(ran.code, Some(2));
+    let told = "it died of signal 6";
+    assert!(ran.err.contains(told), "{}", ran.err);
 }
 
 /// A table around functions of C that a test gives.

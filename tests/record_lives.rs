@@ -3,6 +3,7 @@
 mod support;
 
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -76,6 +77,11 @@ fn a_recorder_of_idle_programs_sleeps_and_takes_no_memory_for_them() {
         .unwrap();
     // Three buffers of 4 MiB for each would be 96 MiB.
     assert!(kilobytes < 48 << 10, "{kilobytes} kB");
+    let entries = std::fs::read_dir(bench.out()).unwrap().flatten();
+    let rings = entries.filter(|it| it.file_name().to_string_lossy().ends_with(".ring"));
+    let disk: u64 = rings.map(|it| it.metadata().unwrap().blocks() * 512).sum();
+    // The whole of them would be 96 MiB here, too.
+    assert!(disk < 24 << 20, "{disk} bytes of the disk");
     // The shell has become the last of them; the others would be let go on.
     for child in children(recorder.id()) {
         signal(child, libc::SIGTERM);
@@ -137,7 +143,14 @@ fn signals_that_are_no_trigger_go_to_the_program_and_its_exit_code_comes_back() 
         let mut recorder = start(&bench, flags, &[text(&program), text(&told)]);
         await_text(&told, |text| text == "ready\n");
         let mut expected = "ready\n".to_owned();
-        for number in [libc::SIGUSR1, libc::SIGQUIT, libc::SIGUSR2] {
+        let real_time = libc::SIGRTMIN() + 3;
+        for number in [
+            libc::SIGUSR1,
+            libc::SIGQUIT,
+            libc::SIGXCPU,
+            real_time,
+            libc::SIGUSR2,
+        ] {
             assert!(signal(recorder.id(), number));
             if Some(number) == trigger {
                 await_text(&bench.at("stderr"), |text| text.contains("kept "));
@@ -277,6 +290,44 @@ fn what_a_killed_recorder_leaves_is_tidied_up_once_nobody_uses_it() {
 }
 
 #[test]
+fn what_a_killed_recorder_leaves_in_the_temporary_folder_is_tidied_up() {
+    let bench = Bench::new();
+    let program = bench.compile("heeds");
+    let told = bench.at("told");
+    let temporary = bench.at("temporary");
+    // The loader could not be given a path with a space in it.
+    let out = bench.at("the reels");
+    std::fs::create_dir(&temporary).unwrap();
+    let netreel = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_netreel"));
+        command.env("TMPDIR", &temporary).stderr(Stdio::null());
+        command
+    };
+    let recording = ["record", "--out", text(&out), "--"];
+    let mut recorder = netreel()
+        .args(recording)
+        .args([&program, &told])
+        .spawn()
+        .unwrap();
+    await_text(&told, |text| text == "ready\n");
+    let players = children(recorder.id());
+    let left = || std::fs::read_dir(&temporary).unwrap().count();
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let look = || netreel().args(["info", text(&out)]).output().unwrap();
+    look();
+    assert_eq!(left(), 1, "the program has the library");
+    for player in players {
+        signal(player, libc::SIGKILL);
+        while Path::new(&format!("/proc/{player}")).exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    look();
+    assert_eq!(left(), 0);
+}
+
+#[test]
 fn a_name_is_the_reels_and_the_nodes_and_a_shared_folder_is_no_news() {
     let bench = Bench::new();
     let (program, pair) = (bench.compile("heeds"), bench.compile("pair"));
@@ -351,6 +402,8 @@ fn sigterm_ends_a_recording_whatever_its_program_leaves_behind() {
     assert!(signal(recorder.id(), libc::SIGTERM));
     // Until then it would wait for the orphan, which has three hours to go.
     ended(&mut recorder);
+    let said = std::fs::read_to_string(bench.at("stderr")).unwrap();
+    assert!(said.contains("unrecorded from some time on"), "{said}");
     for process in left {
         signal(process, libc::SIGKILL);
     }

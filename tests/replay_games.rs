@@ -29,10 +29,17 @@ struct Node {
 
 impl Node {
     fn start(bench: &Bench, name: &'static str, command: &[&str]) -> Node {
+        Node::start_with(bench, name, &[], command)
+    }
+
+    /// The same with further options of the recorder.
+    fn start_with(bench: &Bench, name: &'static str, options: &[&str], command: &[&str]) -> Node {
         let home = bench.at(name);
         std::fs::create_dir(&home).unwrap();
         let recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
-            .args(["record", "--out", text(&bench.out()), "--name", name, "--"])
+            .args(["record", "--out", text(&bench.out()), "--name", name])
+            .args(options)
+            .arg("--")
             .args(command)
             .env("HOME", &home)
             .env("SDL_VIDEODRIVER", "dummy")
@@ -61,11 +68,19 @@ impl Node {
     /// How many sends were equal in a replay, which is exact.
     #[track_caller]
     fn expect_exact(&self, bench: &Bench) -> u64 {
+        self.expect_exact_with(bench, &[])
+    }
+
+    /// The same with further options.
+    #[track_caller]
+    fn expect_exact_with(&self, bench: &Bench, options: &[&str]) -> u64 {
         // Files are as they were: what it wrote is gone.
         let _ = std::fs::remove_dir_all(&self.home);
         std::fs::create_dir(&self.home).unwrap();
         let out = bench.out();
-        let mut arguments = vec!["replay", text(&out), "--node", self.name, "--json", "--"];
+        let mut arguments = vec!["replay", text(&out), "--node", self.name, "--json"];
+        arguments.extend(options);
+        arguments.push("--");
         arguments.extend(self.command.iter().map(String::as_str));
         let ran = netreel(&arguments).expect(0);
         let told = ran.json();
@@ -133,8 +148,10 @@ fn openjdks_datagram_socket_is_exact_without_its_compiler_in_another_thread() {
     let mut client = node("CLIENT", "client");
     client.end(None);
     server.end(None);
-    assert!(client.expect_exact(&bench) >= 10);
-    assert_eq!(server.expect_exact(&bench), 10);
+    // The others wait for each other by looking at memory.
+    let alone = ["--threads", "packets"];
+    assert!(client.expect_exact_with(&bench, &alone) >= 10);
+    assert_eq!(server.expect_exact_with(&bench, &alone), 10);
 }
 
 #[test]
@@ -206,4 +223,86 @@ fn a_server_of_quake_3_with_bots_is_exact() {
     node.end(Some(libc::SIGTERM));
     assert!(answers > 0, "it has begun");
     assert!(node.expect_exact(&bench) >= u64::from(answers));
+}
+
+/// A server of the machine's own games, which is asked something now and then.
+#[track_caller]
+fn asked(
+    bench: &Bench,
+    options: &'static [&'static str],
+    command: &[&str],
+    ask: &[u8],
+    port: &str,
+) -> Node {
+    let mut node = Node::start_with(bench, "SERVER", options, command);
+    let here = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    here.set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
+    let mut answers = 0;
+    for _ in 0..150 {
+        here.send_to(ask, format!("127.0.0.1:{port}")).unwrap();
+        answers += u32::from(here.recv(&mut [0; 4000]).is_ok());
+        if answers == 20 {
+            break;
+        }
+    }
+    node.end(Some(libc::SIGINT));
+    assert!(answers > 0, "it has begun");
+    node
+}
+
+#[test]
+fn a_server_of_teeworlds_is_exact() {
+    let Some(server) = program("/usr/games/teeworlds-server") else {
+        return;
+    };
+    for options in [&[][..], &["--one-thread-at-a-time"]] {
+        let bench = Bench::new();
+        let port = free_port();
+        let asked_port = format!("sv_port {port}");
+        let command = [
+            text(&server),
+            "sv_register 0",
+            "bindaddr 127.0.0.1",
+            &asked_port,
+        ];
+        // A control packet that asks for a token.
+        let mut token = [0; 520];
+        token[..12].copy_from_slice(&[4, 0, 0, 255, 255, 255, 255, 5, 0x12, 0x34, 0x56, 0x78]);
+        let node = asked(&bench, options, &command, &token, &port);
+        assert!(node.expect_exact(&bench) > 0);
+    }
+}
+
+#[test]
+fn a_server_of_minetest_is_exact_with_one_thread_at_a_time() {
+    let server = program("/usr/lib/minetest/minetestserver");
+    let game = Path::new("/usr/share/games/minetest/games/minetest_game").exists();
+    let Some(server) = server.filter(|_| game) else {
+        println!("skipped: there is no server of Minetest with a game here");
+        return;
+    };
+    let bench = Bench::new();
+    let port = free_port();
+    let (world, settings) = (bench.at("SERVER/world"), bench.at("settings"));
+    std::fs::write(
+        &settings,
+        "bind_address = 127.0.0.1\nserver_announce = false\nenable_ipv6 = false\n",
+    )
+    .unwrap();
+    let command = [
+        text(&server),
+        "--port",
+        &port,
+        "--config",
+        text(&settings),
+        "--world",
+        text(&world),
+        "--gameid",
+        "minetest_game",
+    ];
+    // A peer that has no number yet.
+    let hello = [0x4f, 0x45, 0x74, 0x03, 0, 0, 0, 1];
+    let node = asked(&bench, &["--one-thread-at-a-time"], &command, &hello, &port);
+    assert!(node.expect_exact(&bench) > 0);
 }

@@ -507,6 +507,33 @@ fn a_packet_that_cannot_be_encoded_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
+fn a_line_that_is_no_json_is_named_and_the_rest_goes_on() {
+    let folder = Folder::new();
+    folder.write(
+        "one.wire",
+        "wire one { byte_order = little; bit_order = lsb; root = One; } struct One { a: u8; }",
+    );
+    folder.write("one.pcap", pcap(&[&[1], &[2], &[3]]));
+    let arguments = ["decode", "one.wire", "--from", "one.pcap", "--json"];
+    let decoded = folder.run(&arguments).expect(0).out;
+    let mut lines: Vec<&str> = decoded.lines().collect();
+    lines[1] = "{ \"from\": ";
+    let broken = lines.join("\n");
+    let ran = piped(&[&folder.path("one.wire")], &["encode"], broken.as_bytes()).expect(1);
+    assert!(
+        ran.err
+            .starts_with("netreel: the standard input, packet 1, is no JSON: "),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err
+            .ends_with("netreel: 3 packets, 0 of them changed, 1 left out\n")
+    );
+    assert_eq!(ran.out.lines().count(), 2);
+}
+
+#[test]
 fn what_does_not_fit_is_said_once_for_many_packets() {
     let folder = Folder::new();
     folder.write(

@@ -94,7 +94,9 @@ fn main() -> ExitCode {
             children: true,
             options: Options::default(),
             random_addresses: false,
+            one_thread: false,
             tripwire: true,
+            log: true,
             name: None,
         };
         let measured = std::thread::spawn(|| {

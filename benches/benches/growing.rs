@@ -1,5 +1,5 @@
 //! What a look at a recording costs that has come to 100 000 or a million packets, of which 1000 are
-//! new: with `Growing`, which reads what is new, and with all of it read anew.
+//! new: with `Growing` and `Ongoing`, which read and follow what is new, and with all of it read anew.
 //!
 //! `./dev bench --bench growing`; with `-- PACKETS` that many alone.
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenedSession, Openings, Options, Pusher, Recorder};
 use netreel_capture::{open_session, open_session_again};
-use netreel_protocol::history::History;
+use netreel_protocol::history::{History, Ongoing};
 use netreel_protocol::session::{Growing, ReelInput, Session};
 use netreel_reel::{ClockAnchor, Header, OwnedRecord, Reel, Time, WireText};
 use netreel_sample_engine::{Mode, Script, SimWorld, SimWorldStart, Topology};
@@ -43,9 +43,13 @@ fn measure(packets: usize) {
     let mut growing = Growing::new(None, Keys::default());
     // The first look reads all.
     let opened = open_session_again(&[folder.path()], &mut openings).expect("reels");
-    growing.look(inputs(opened)).expect("a session");
+    let session = growing.look(inputs(opened)).expect("a session");
+    let mut ongoing = Ongoing::default();
+    ongoing.look(&session, |_| false);
+    drop(session);
     let mut times: [Vec<Duration>; 4] = Default::default();
     let mut both: [Vec<Duration>; 3] = Default::default();
+    let mut known = Vec::new();
     for new in new.chunks(new.len().div_ceil(LOOKS)) {
         push(&mut nodes, new);
         let begin = Instant::now();
@@ -55,7 +59,7 @@ fn measure(packets: usize) {
         let session = growing.look(inputs(opened)).expect("a session");
         times[1].push(begin.elapsed());
         let begin = Instant::now();
-        let history = History::build(&session);
+        let history = ongoing.look(&session, |_| false);
         times[2].push(begin.elapsed());
         times[3].push(*times[0].last().unwrap() + *times[1].last().unwrap() + begin.elapsed());
         let begin = Instant::now();
@@ -66,6 +70,7 @@ fn measure(packets: usize) {
         let anew = History::build(&session);
         both[2].push(begin.elapsed());
         assert_eq!(anew.findings, history.findings);
+        known.push(ongoing.known());
     }
     let median = |times: &mut Vec<Duration>| {
         times.sort();
@@ -73,7 +78,7 @@ fn measure(packets: usize) {
     };
     let [open, look, history, all] = times.each_mut().map(median);
     let [opened, built, anew] = both.each_mut().map(median);
-    println!("{packets} packets, {NEW} of them new");
+    println!("{packets} packets, {NEW} of them new; settled before: {known:?}");
     println!(
         "growing: {all:.0} ms; open {open:.1}, look with facts {look:.1}, history {history:.1}"
     );

@@ -1,8 +1,8 @@
 //! How long a session takes from files on disk to the first frame, and to its whole picture: one of
 //! 100 000 packets, which is made, or the one whose folder is named.
 //!
-//! `cargo bench -p netreel-benches --bench opening [-- FOLDER]`; with `-- --check` the exit code is
-//! 1 where the target is missed.
+//! `./dev bench --bench opening [-- FOLDER]`; with `-- --check` the exit code is 1 where the target is
+//! missed.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

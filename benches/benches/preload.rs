@@ -1,5 +1,6 @@
-//! What preload costs an unmodified program: rounds of send and receive on loopback, and clock
-//! reads, bare and recorded in turns, next to tcpdump capturing the same rounds where it may.
+//! What preload costs an unmodified program: rounds of send and receive on loopback, clock reads,
+//! locks beside a second thread, and lines that are printed, bare and recorded in turns, next to
+//! tcpdump capturing the same rounds where it may.
 //!
 //! `cargo bench -p netreel-benches --bench preload`; with `-- --check` it fails where the target
 //! is missed.
@@ -31,7 +32,7 @@ impl Bench {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/rounds.c");
         let program = folder.path().join("rounds");
         let compiled = Command::new("cc")
-            .args(["-O2", "-o"])
+            .args(["-O2", "-pthread", "-o"])
             .args([&program, &source])
             .status();
         assert!(compiled.is_ok_and(|status| status.success()), "cc compiles");
@@ -57,7 +58,7 @@ impl Bench {
         self.result()
     }
 
-    fn recorded(&self, what: &str, count: &str) -> f64 {
+    fn recorded(&self, what: &str, count: &str, one_thread: bool) -> f64 {
         let out = self.folder.path().join("out");
         let mut command = vec![self.program.clone().into_os_string()];
         command.extend(self.arguments(what, count).map(PathBuf::into_os_string));
@@ -67,6 +68,8 @@ impl Bench {
             children: true,
             options: Options::default(),
             random_addresses: false,
+            one_thread,
+            log: true,
             tripwire: true,
             name: None,
         };
@@ -105,15 +108,25 @@ fn main() -> ExitCode {
     let bench = Bench::new();
     let check = std::env::args().any(|argument| argument == "--check");
     let mut missed = false;
-    for (what, count) in [("packet", PACKETS), ("clock", READS), ("day", READS)] {
+    for (what, count) in [
+        ("packet", PACKETS),
+        ("clock", READS),
+        ("day", READS),
+        ("lock", READS),
+        ("text", READS),
+    ] {
         let (mut bare, mut recorded, mut captured) = (Vec::new(), Vec::new(), Vec::new());
+        let mut by_turns = Vec::new();
         let turns = match what {
             "packet" => PACKET_TURNS,
             _ => TURNS,
         };
         for _ in 0..turns {
             bare.push(bench.bare(what, count));
-            recorded.push(bench.recorded(what, count));
+            recorded.push(bench.recorded(what, count, false));
+            if what == "lock" {
+                by_turns.push(bench.recorded(what, count, true));
+            }
             if what == "packet" {
                 captured.extend(bench.captured(what, count));
             }
@@ -139,6 +152,15 @@ fn main() -> ExitCode {
             }
             "clock" => println!(
                 "clock_gettime: bare {bare:.0} ns, recorded {:+.0} ns a read",
+                recorded - bare
+            ),
+            "lock" => println!(
+                "a lock and its unlocking: bare {bare:.0} ns, recorded {recorded:.0} ns, one thread \
+                 at a time {:.0} ns",
+                quiet(by_turns).unwrap_or_default()
+            ),
+            "text" => println!(
+                "a line of some 70 bytes by printf: bare {bare:.0} ns, recorded {:+.0} ns",
                 recorded - bare
             ),
             _ => println!(

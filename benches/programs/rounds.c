@@ -1,13 +1,23 @@
 /* `rounds packet N`: N times a packet to itself over loopback; `rounds clock N`, `rounds day N`: N
-   clock reads. Writes the processor time of one, in nanoseconds, into the file of
+   clock reads; `rounds lock N`: N times a lock and its unlocking, beside a thread that sleeps; `rounds text
+   N`: N lines printed into /dev/null. Writes the processor time of one, in nanoseconds, into the file of
    the third argument: what others do on the machine counts less there than in the time of day. */
 #include <arpa/inet.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *sleeps(void *nothing) {
+  for (;;) pause();
+  return nothing;
+}
 
 int main(int argc, char **argv) {
   long count = atol(argv[2]);
@@ -18,12 +28,20 @@ int main(int argc, char **argv) {
   char bytes[128] = {0};
   struct timespec start, end, now;
   struct timeval day;
+  pthread_t other;
+  if (argv[1][0] == 'l' && pthread_create(&other, 0, sleeps, 0)) return 5;
+  if (argv[1][0] == 't' && !freopen("/dev/null", "w", stdout)) return 6;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
   for (long i = 0; i < count; i++) {
     if (argv[1][0] == 'c') {
       clock_gettime(CLOCK_MONOTONIC, &now);
     } else if (argv[1][0] == 'd') {
       gettimeofday(&day, 0);
+    } else if (argv[1][0] == 't') {
+      printf("line %ld of many, which says something of the state of the game\n", i);
+    } else if (argv[1][0] == 'l') {
+      pthread_mutex_lock(&lock);
+      pthread_mutex_unlock(&lock);
     } else {
       socklen_t l = sizeof from;
       if (sendto(b, bytes, sizeof bytes, 0, (void *)&to, sizeof to) < 0) return 2;

@@ -112,11 +112,50 @@ static const char *error(void *layer)
     return layer ? ((struct made *)layer)->error : create_error;
 }
 
+#ifdef STATES
+/* All that its further doing follows from; zeros where the compiler pads. */
+struct state {
+    struct layer layer;
+    uint32_t socket;
+};
+
+static int32_t save(void *layer, void *state, uint64_t capacity, uint64_t *length_out)
+{
+    const struct made *made = layer;
+    struct state kept;
+    memset(&kept, 0, sizeof kept);
+    kept.layer = made->layer;
+    kept.socket = made->socket;
+    *length_out = sizeof kept;
+    if (capacity >= sizeof kept)
+        memcpy(state, &kept, sizeof kept);
+    return NETREEL_OK;
+}
+
+static int32_t restore(void *layer, const netreel_world *world, const void *state, uint64_t length)
+{
+    struct made *made = layer;
+    struct state kept;
+    (void)world;
+    if (length != sizeof kept) {
+        made->error = "that is no state of udp.c";
+        return NETREEL_E_ARGUMENT;
+    }
+    memcpy(&kept, state, sizeof kept);
+    made->layer = kept.layer;
+    made->socket = kept.socket;
+    return NETREEL_OK;
+}
+#else
+#define save NULL
+#define restore NULL
+#endif
+
 const netreel_layer_api *netreel_layer(uint32_t version)
 {
     static const netreel_layer_api api = {
-        sizeof api, NETREEL_LAYER_VERSION, "udp example", create, tick, input, destroy, error, NULL,
-        NULL,
+        sizeof api, NETREEL_LAYER_VERSION, "udp example", create, tick, input, destroy, error, save,
+        restore,
     };
     return version == NETREEL_LAYER_VERSION ? &api : NULL;
 }

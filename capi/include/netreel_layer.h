@@ -91,8 +91,11 @@ typedef struct netreel_layer_api {
      * into the plugin. layer is NULL after a create that failed. */
     const char *(*error)(void *layer);
 
-    /* May be NULL, both or none: the layer's state. save is called with a room of 0 to ask for the
-     * length; it writes *length bytes if they fit into `room`. Not called yet. */
+    /* May be NULL, both or none: the layer's state between two calls, in your own encoding; the same
+     * state gives the same bytes. save is called with a room of 0 to ask for the length; it writes
+     * *length bytes if they fit into `room`, and returns below 0 where there is no state to be had.
+     * A replay compares it with the snapshots of the recording. restore makes the layer what the
+     * saved one was. */
     int32_t (*save)(void *layer, void *state, uint64_t room, uint64_t *length);
     int32_t (*restore)(void *layer, const netreel_world *world, const void *state, uint64_t length);
 } netreel_layer_api;

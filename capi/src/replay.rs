@@ -199,7 +199,7 @@ impl Replaying {
             return String::new();
         };
         let nobody = |_| None;
-        let explanation = explain(divergence, self.wire.as_ref(), &nobody);
+        let explanation = explain(divergence, (self.wire.as_ref(), None), &nobody);
         format!("diverged at event {}: {explanation}", divergence.number).replace('\0', "?")
     }
 }

@@ -234,7 +234,7 @@ fn a_divergence_names_the_byte() {
     assert_eq!(
         said,
         "diverged at event 2: expected a packet of 4 bytes to 127.0.0.1:7000, came a packet of 4 \
-         bytes to 127.0.0.1:7000; byte 2: expected 0x03, came 0x09"
+         bytes to 127.0.0.1:7000; byte 2 (bits 16..24): expected 0x03, came 0x09"
     );
 }
 
@@ -254,7 +254,7 @@ fn with_a_wire_it_names_the_field() {
         &[1, 2, 9, 4],
     );
     assert!(
-        said.ends_with("; second: expected 772, came 2308"),
+        said.ends_with("; second (bits 16..32): expected 772, came 2308"),
         "{said}"
     );
 }

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
+use netreel_reel::{AppendError, WriteError, plain_read};
 use netreel_reel::{Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
-use netreel_reel::{WriteError, plain_read};
 use netreel_transport::GateRef;
 
+use crate::file::os_code;
 use crate::options::Reached;
 use crate::ring_mode::{RingRecording, Triggers};
 use crate::rings::{MappedRing, RingFile};
@@ -133,6 +134,8 @@ struct Lane {
     reader: RingReader,
     /// Up to here, in bytes ever published, the pages are writable.
     prepared: u64,
+    /// When the ring is to get more storage, for which the disk had no room.
+    back_again: Option<Instant>,
 }
 
 /// So far ahead of what was pushed a ring's pages are kept writable.
@@ -233,6 +236,9 @@ impl Drainer {
         let first = self.series.next_number();
         let more = self.drain(since)?;
         self.seal_where_due()?;
+        if !finishing {
+            self.back()?;
+        }
         self.keep_windows()?;
         if let Some(limit) = self.limit {
             let _ = self.shared.limit.set(limit);
@@ -448,6 +454,13 @@ impl Drainer {
         Ok(())
     }
 
+    /// Keeps storage ahead of the pushers.
+    fn back(&mut self) -> Result<(), WriteError> {
+        let back = |lane: &mut Lane| lane.ring.back(&mut lane.back_again);
+        let backed = self.lanes.iter_mut().try_for_each(back);
+        backed.map_err(|error| AppendError(os_code(&error)).into())
+    }
+
     /// Keeps the pages ahead of the pushers writable.
     fn prepare(&mut self) {
         for lane in &mut self.lanes {
@@ -492,6 +505,7 @@ impl Drainer {
                 ring,
                 reader,
                 prepared,
+                back_again: None,
             });
         }
     }

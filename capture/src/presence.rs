@@ -11,6 +11,9 @@ use crate::file::{is_being_written, lock};
 
 /// What files of a recorder's own begin with; its process id follows.
 pub(crate) const OWN: &str = ".netreel-";
+/// What a folder of a recorder's own in the system's temporary folder begins with; its process id
+/// follows.
+pub(crate) const TEMPORARY: &str = "netreel-";
 const RECORDER: &str = "recorder";
 
 /// Shows that this process records in ring mode. The file goes when this is dropped.

@@ -17,7 +17,7 @@ use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
 use crate::drainer::{Drained, Drainer, Shared, Tally, Watch};
 use crate::options::{Options, Reached};
 use crate::ring_mode::{Requests, RingRecording, Triggers};
-use crate::rings::{Lease, PushedBy, RingFile};
+use crate::rings::{Lease, PushedBy, RING_BEGINS, RingFile};
 use crate::series::{CreateError, Series};
 use crate::writer::Writer;
 
@@ -202,7 +202,13 @@ impl Recorder {
             }
         })?;
         let bell = writer.bell();
-        let rings = RingFile::create(&ring_path, capacity, identity, (pushed_by, bell));
+        // Another process waits for storage, unless it drops what finds no room.
+        let begins = match (pushed_by, options.when_full) {
+            (PushedBy::Another, WhenFull::Block) => RING_BEGINS,
+            _ => capacity,
+        };
+        let sizes = (capacity, begins);
+        let rings = RingFile::create(&ring_path, sizes, identity, (pushed_by, bell));
         let rings = rings.map_err(|error| {
             let _ = std::fs::remove_file(&ring_path);
             let _ = std::fs::remove_file(&path);

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use memmap2::{MmapMut, MmapOptions};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
@@ -16,10 +18,23 @@ use crate::file::within_limit;
 /// No ring file is longer, so that a reader can refuse one that is.
 pub(crate) const RINGS_MAX: u64 = 4 << 30;
 
+/// So much storage a ring begins with that grows: what a program that says little never fills.
+pub(crate) const RING_BEGINS: usize = 512 << 10;
+
+/// A ring gets more storage as soon as less than so many times what was pushed into it is there.
+const BACKED_TIMES: u64 = 4;
+
+/// So much it gets where the disk had no room for what it was to get.
+const BACKED_STEP: u64 = 64 << 10;
+/// So long after that it is tried again.
+const BACKED_AGAIN: Duration = Duration::from_millis(200);
+
 /// The ring file of one recorder.
 pub(crate) struct RingFile {
-    file: File,
+    file: Arc<File>,
     capacity: usize,
+    /// How much storage a ring has at first.
+    begins: usize,
     control: Arc<MmapMut>,
     gate: GateRef,
     bell: BellRef,
@@ -39,6 +54,9 @@ pub(crate) enum PushedBy {
 /// One ring of the file.
 pub(crate) struct MappedRing {
     map: MmapMut,
+    /// The file, and where the ring's data begins in it.
+    file: Arc<File>,
+    offset: usize,
     /// Keeps the control page mapped, which the ring's users use as well.
     control: Arc<MmapMut>,
     gate: GateRef,
@@ -48,10 +66,11 @@ pub(crate) struct MappedRing {
 }
 
 impl RingFile {
-    /// Makes the file with one ring in it. `capacity` is a multiple of a page.
+    /// Makes the file with one ring in it. `capacity` is a multiple of a page; `begins`: of which
+    /// so many bytes have storage at first.
     pub(crate) fn create(
         path: &Path,
-        capacity: usize,
+        (capacity, begins): (usize, usize),
         identity: u64,
         (pushed_by, bell): (PushedBy, BellRef),
     ) -> io::Result<RingFile> {
@@ -86,8 +105,9 @@ impl RingFile {
             PushedBy::Another => shared_gate(&control),
         };
         let mut ring_file = RingFile {
-            file,
+            file: Arc::new(file),
             capacity,
+            begins: begins.min(capacity),
             control,
             gate,
             bell,
@@ -129,16 +149,27 @@ impl RingFile {
         if (offset + length) as u64 > RINGS_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        preallocate(&self.file, offset, length)?;
+        preallocate(&self.file, offset, RING_PAGE + self.begins)?;
+        let grows = self.begins < self.capacity;
+        if grows {
+            within_limit((offset + length) as u64)?;
+            self.file.set_len((offset + length) as u64)?;
+        }
         let map = map(&self.file, offset, length)?;
         let ring = MappedRing {
             map,
+            file: self.file.clone(),
+            offset: offset + RING_PAGE,
             control: self.control.clone(),
             gate: self.gate.clone(),
             bell: self.bell,
             pushed_by: self.pushed_by,
             capacity: self.capacity,
         };
+        if grows {
+            let backed = &ring.head().backed.0;
+            backed.store(self.begins as u64, Ordering::Release);
+        }
         ring.prepare(0, self.capacity as u64);
         self.rings.push(Arc::new(ring));
         self.rings
@@ -169,7 +200,52 @@ impl MappedRing {
         &self.gate
     }
 
-    /// The room that it takes in the file, in bytes.
+    /// Gives the ring more storage where what was pushed comes near the end of what it has, or a
+    /// push asks for more. `again` is kept between calls: when it is tried again, where the disk had
+    /// no room.
+    ///
+    /// # Errors
+    /// The disk has no room for what a push waits for. What is given ahead of need may wait.
+    pub(crate) fn back(&self, again: &mut Option<Instant>) -> io::Result<()> {
+        let head = self.head();
+        let backed = head.backed.0.load(Ordering::Relaxed);
+        let pushed = head.tail.0.load(Ordering::Acquire);
+        let asked = head.wanted.0.load(Ordering::Relaxed);
+        let wanted = asked.max(pushed.saturating_mul(BACKED_TIMES));
+        if backed == 0 || wanted <= backed {
+            return Ok(());
+        }
+        let (capacity, needed) = (self.capacity as u64, asked > backed);
+        let is_early = again.is_some_and(|again| Instant::now() < again);
+        if !needed && is_early {
+            return Ok(());
+        }
+        let to = match again {
+            None => wanted.checked_next_power_of_two().unwrap_or(capacity),
+            Some(_) => asked.max(backed + 1).next_multiple_of(BACKED_STEP),
+        };
+        let to = to.min(capacity);
+        let at = self.offset + backed as usize;
+        match preallocate(&self.file, at, (to - backed) as usize) {
+            Ok(()) => {
+                *again = None;
+                let to = if to == capacity { 0 } else { to };
+                head.backed.0.store(to, Ordering::Release);
+                Ok(())
+            }
+            // The least of what is needed may be there.
+            Err(_) if needed && again.is_none() => {
+                *again = Some(Instant::now());
+                self.back(again)
+            }
+            Err(error) => {
+                *again = Some(Instant::now() + BACKED_AGAIN);
+                if needed { Err(error) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// The most room that it takes in the file, in bytes.
     pub(crate) fn length(&self) -> u64 {
         (RING_PAGE + self.capacity) as u64
     }

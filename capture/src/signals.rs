@@ -15,8 +15,10 @@ static NEWS: AtomicI32 = AtomicI32::new(-1);
 
 /// These ask a program to stop.
 const STOPPING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+/// Those, and the one that asks for a core dump besides.
+pub(crate) const END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// These mean something to the programs that take them, and end those that do not.
-const PASSED_ON: [i32; 9] = [
+const PASSED_ON: [i32; 11] = [
     libc::SIGQUIT,
     libc::SIGUSR1,
     libc::SIGUSR2,
@@ -26,6 +28,8 @@ const PASSED_ON: [i32; 9] = [
     libc::SIGIO,
     libc::SIGPWR,
     libc::SIGSTKFLT,
+    libc::SIGXCPU,
+    libc::SIGXFSZ,
 ];
 
 /// Catches signals until this is dropped.
@@ -56,6 +60,7 @@ impl Signals {
         signals.take(&STOPPING, asked as *const (), false);
         signals.take(&[libc::SIGQUIT], asked as *const (), true);
         signals.take(&PASSED_ON, ignored as *const (), true);
+        signals.take(&real_time(), ignored as *const (), true);
         signals
     }
 
@@ -70,6 +75,7 @@ impl Signals {
         signals.news = Some(news);
         signals.take(&STOPPING, asked as *const (), false);
         signals.take(&PASSED_ON, passed_on as *const (), true);
+        signals.take(&real_time(), passed_on as *const (), true);
         signals.take(&[libc::SIGCHLD], ignored as *const (), true);
         Ok(signals)
     }
@@ -108,6 +114,18 @@ impl Signals {
         }
     }
 
+    /// Which signals were ignored before they were caught here, and before this program was begun:
+    /// a program that is started now would have them so, were it started without this one.
+    pub(crate) fn ignored_before(&self) -> impl Iterator<Item = i32> + use<> {
+        let ignored = |Before(action): &Before| action.sa_sigaction == libc::SIG_IGN;
+        let before = self.before.iter().filter(move |(_, it)| ignored(it));
+        let mut before: Vec<i32> = before.map(|(signal, _)| *signal).collect();
+        if PIPE_IGNORED.load(Ordering::Relaxed) {
+            before.push(libc::SIGPIPE);
+        }
+        before.into_iter()
+    }
+
     /// How often it was asked to stop.
     pub fn asked(&self) -> u32 {
         ASKED.load(Ordering::Relaxed)
@@ -136,6 +154,29 @@ impl Signals {
     }
 }
 
+/// Whether SIGPIPE was ignored when this program was begun. Rust's own start ignores it, and gives
+/// programs that it starts the default.
+static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Comes before that start.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_PIPE: extern "C" fn() = look_at_pipe;
+
+extern "C" fn look_at_pipe() {
+    // SAFETY: asks what is there.
+    unsafe {
+        let mut known: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut known);
+        PIPE_IGNORED.store(known.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+    }
+}
+
+/// Those that have no name and no meaning but a program's own.
+fn real_time() -> Vec<i32> {
+    (libc::SIGRTMIN()..=libc::SIGRTMAX()).collect()
+}
+
 impl Drop for Signals {
     fn drop(&mut self) {
         for (signal, Before(action)) in self.before.iter().rev() {
@@ -146,7 +187,8 @@ impl Drop for Signals {
     }
 }
 
-fn bit(signal: i32) -> u64 {
+/// That of a signal in a set.
+pub(crate) fn bit(signal: i32) -> u64 {
     1u64.checked_shl((signal - 1) as u32).unwrap_or(0)
 }
 

@@ -9,15 +9,37 @@ use std::path::{Path, PathBuf};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, read_record, record_length};
 
 use crate::file::is_being_written;
-use crate::presence::owner;
+use crate::presence::{TEMPORARY, owner};
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
 use crate::series::named_like_parts;
 
 /// Removes from `folder` what recorders that were killed have left, and makes the ring files of
-/// their reels as short as what they hold. What a living process uses stays, and so does every
-/// event. Does what it may, and no more: a folder that cannot be written to stays as it is.
+/// their reels as short as what they hold, and removes what they left in the system's temporary
+/// folder. What a living process uses stays, and so does every event. Does what it may, and no more: a
+/// folder that cannot be written to stays as it is.
 pub fn tidy(folder: &Path) {
+    tidy_one(folder);
+    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten();
+    for folder in entries.flatten().filter(is_own_temporary) {
+        tidy_one(&folder.path());
+        // Where something is left in it, it stays.
+        let _ = fs::remove_dir(folder.path());
+    }
+}
+
+/// Whether a recorder that has ended made it because others could not use the folder of its reels.
+fn is_own_temporary(folder: &fs::DirEntry) -> bool {
+    let name = folder.file_name();
+    let process = name.to_str().and_then(|name| {
+        let digits = name.strip_prefix(TEMPORARY)?;
+        digits.parse::<u32>().ok()
+    });
+    let is_folder = folder.file_type().is_ok_and(|kind| kind.is_dir());
+    is_folder && process.is_some_and(is_gone)
+}
+
+fn tidy_one(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     let free = |path: &Path| File::open(path).is_ok_and(|file| !is_being_written(&file));

@@ -1,10 +1,11 @@
 //! The whole window: which view lies where, who has the keyboard, what is asked of whoever runs it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{CentralPanel, EventFilter, Frame, Id, Key, Margin, Panel, Stroke, StrokeKind, Ui};
-use netreel_inspector_model::{Command, LedgerBy, Model, RowsOf};
+use netreel_inspector_model::{Bookmark, Command, LedgerBy, Model, RowsOf, Spot};
 use netreel_protocol::session::SessionTime;
 
 use crate::ask::{Answer, Request};
@@ -14,12 +15,12 @@ use crate::panes::{self, Arrangement, Move};
 use crate::settings::Settings;
 use crate::theme;
 use crate::views::compare::{self, Other};
-use crate::views::dialogs::{self, PathBox, Said, Wanted};
+use crate::views::dialogs::{self, NoteBox, PathBox, Said, Wanted};
 use crate::views::finder::{self, Do, Finder};
 use crate::views::replay::Seat;
 use crate::views::{
-    bytes, course, fields, findings, head, ledger, link, links, map, minimap, objects, packets,
-    parting, replay, status, timeline, top, values,
+    bytes, course, fields, findings, head, ledger, link, links, map, minimap, notes, objects,
+    packets, parting, replay, status, timeline, top, values,
 };
 
 /// How soon there is a next frame while the filter looks at packets.
@@ -32,11 +33,12 @@ const WORKING: Duration = Duration::from_millis(250);
 const PLAY_S: f64 = 12.0;
 
 /// What somebody has chosen in panes: how things are shown there.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 struct Looks {
     ledger: LedgerBy,
     values: RowsOf,
     map: map::Look,
+    notes: notes::Search,
 }
 
 /// The inspector's window without its window: a model and how it is laid out.
@@ -47,12 +49,15 @@ pub struct Inspector {
     settings: Settings,
     /// As the settings were kept last.
     kept: Settings,
+    /// As the bookmarks were kept last.
+    kept_bookmarks: Arc<[Bookmark]>,
     bar: top::Bar,
     /// Whether text was being typed when the last frame ended, and whether a control had the focus or
     /// something lay over the window. Whatever Escape ends there is gone when a frame begins.
     before: Before,
     keys_shown: bool,
     path_box: Option<PathBox>,
+    note_box: Option<NoteBox>,
     finder: Option<Finder>,
     looks: Looks,
     seat: Seat,
@@ -80,6 +85,7 @@ impl Inspector {
                 filter: model.filter().text.clone(),
                 ..top::Bar::default()
             },
+            kept_bookmarks: Arc::clone(model.bookmarks()),
             model,
             workspace,
             arrangement: Arrangement::default(),
@@ -88,6 +94,7 @@ impl Inspector {
             before: Before::default(),
             keys_shown: false,
             path_box: None,
+            note_box: None,
             finder: None,
             looks: Looks::default(),
             seat: Seat::default(),
@@ -114,6 +121,12 @@ impl Inspector {
     /// What is shown, to be changed.
     pub fn model_mut(&mut self) -> &mut Model {
         &mut self.model
+    }
+
+    /// What is shown, and what that is compared with.
+    pub fn models_mut(&mut self) -> impl Iterator<Item = &mut Model> {
+        let other = self.other.model.as_deref_mut();
+        std::iter::once(&mut self.model).chain(other)
     }
 
     /// Which workspace is shown.
@@ -150,21 +163,30 @@ impl Inspector {
     pub fn hear(&mut self, answer: Answer) {
         match answer {
             Answer::Working(what) => self.bar.working = Some(what),
-            Answer::Opened { model, title } => {
+            Answer::Opened {
+                model,
+                title,
+                paths,
+            } => {
                 self.bar.filter = model.filter().text.clone();
                 self.model = *model;
+                self.kept_bookmarks = Arc::clone(self.model.bookmarks());
                 self.seat = Seat::default();
                 self.other = Other::default();
                 self.bar.news = None;
                 self.bar.working = None;
                 self.bar.live = false;
-                self.settings.opened(&title);
+                self.settings.opened(&paths);
                 self.title = Some(title);
             }
             Answer::Grown { model, live } => {
                 self.bar.working = None;
                 self.bar.live = live;
+                let is_kept = self.kept_bookmarks == *self.model.bookmarks();
                 self.model.grow(*model);
+                if is_kept {
+                    self.kept_bookmarks = Arc::clone(self.model.bookmarks());
+                }
             }
             Answer::Stands(standing) => {
                 // The cursor goes along: all panes show what was so then.
@@ -180,6 +202,7 @@ impl Inspector {
             Answer::Compared { model, title } => {
                 self.other.model = Some(model);
                 self.other.title = title;
+                self.other.is_focus = false;
                 (self.other.waits, self.other.why) = (false, None);
             }
             Answer::NotCompared(why) => (self.other.waits, self.other.why) = (false, Some(why)),
@@ -214,6 +237,7 @@ impl Inspector {
         head::begin(ui.ctx());
         self.panels(ui, &mut commands);
         self.dialogs(ui);
+        self.note(ui, &mut commands);
         self.find(ui, &mut commands);
         self.focus(ui.ctx());
         self.play(ui, &mut commands);
@@ -232,6 +256,22 @@ impl Inspector {
                     command,
                     Command::Back | Command::Forward | Command::SetFilter(_)
                 );
+                // What is picked out in the session below ends with the same key, and one filter is
+                // for both. Each has a way back of its own.
+                let ends = matches!(
+                    command,
+                    Command::LetGo | Command::EndStory | Command::Deselect | Command::SetFilter(_)
+                );
+                if let Some(other) = self.other.model.as_deref_mut().filter(|_| ends) {
+                    other.apply(command.clone());
+                }
+                // Who selected something below goes on from there.
+                let is_below = self.other.is_focus && self.workspace == Workspace::Compare;
+                if is_below && matches!(command, Command::Step(_)) {
+                    self.other.apply(ui, command);
+                    continue;
+                }
+                self.other.is_focus &= !compare::selects(&command);
                 self.model.apply(command);
                 if moves {
                     self.bar.filter.clone_from(&self.model.filter().text);
@@ -239,7 +279,14 @@ impl Inspector {
                 ui.ctx().request_repaint();
             }
         }
-        self.settings.layouts.clone_from(&self.arrangement.trees);
+        if *self.model.bookmarks() != self.kept_bookmarks {
+            self.kept_bookmarks = Arc::clone(self.model.bookmarks());
+            let kept = Arc::clone(&self.kept_bookmarks);
+            self.requests.push(Request::KeepBookmarks(kept));
+        }
+        if self.settings.layouts != self.arrangement.trees {
+            self.settings.layouts.clone_from(&self.arrangement.trees);
+        }
         if self.settings != self.kept && !ui.input(|input| input.pointer.any_down()) {
             self.kept = self.settings.clone();
             self.requests.push(Request::Keep(self.kept.clone()));
@@ -252,31 +299,14 @@ impl Inspector {
             focus,
             popup,
         } = self.before;
-        let asks = self.path_box.is_some() || self.finder.is_some();
+        let asks = self.path_box.is_some() || self.note_box.is_some() || self.finder.is_some();
         let is_free = !types && !popup && !asks && !self.keys_shown;
         if !is_free {
             return;
         }
         let first = commands.len();
         for ask in keys::read(ui, &self.model, commands) {
-            match ask {
-                Ask::Filter => {
-                    self.bar.wants_filter = true;
-                    // The sign is the key, not the filter's first letter.
-                    ui.input_mut(|input| {
-                        let is_sign =
-                            |event: &egui::Event| matches!(event, egui::Event::Text(it) if it == "/");
-                        input.events.retain(|event| !is_sign(event));
-                    });
-                }
-                Ask::Keys => self.keys_shown = true,
-                Ask::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
-                Ask::Find => self.finder = Some(Finder::default()),
-                Ask::NextPane => head::next(ui.ctx()),
-                Ask::Play => self.bar.plays = !self.bar.plays,
-                Ask::Workspace(workspace) => self.go_to(workspace),
-                Ask::Alone => self.toggle_alone(ui.ctx()),
-            }
+            self.ask(ui, ask);
         }
         // Escape took the focus from a control: one layer at a time.
         if focus && ui.input(|input| input.key_pressed(Key::Escape)) {
@@ -286,6 +316,31 @@ impl Inspector {
                 at += 1;
                 at <= first || !peels(command)
             });
+        }
+    }
+
+    /// Does what a key asks of the window itself.
+    fn ask(&mut self, ui: &Ui, ask: Ask) {
+        match ask {
+            Ask::Filter => {
+                self.bar.wants_filter = true;
+                is_key(ui, "/");
+            }
+            Ask::Bookmark => {
+                self.mark(self.model.spot());
+                is_key(ui, "b");
+            }
+            Ask::BookmarkTime => {
+                self.mark(self.model.visible_spot());
+                is_key(ui, "B");
+            }
+            Ask::Keys => self.keys_shown = true,
+            Ask::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+            Ask::Find => self.finder = Some(Finder::default()),
+            Ask::NextPane => head::next(ui.ctx()),
+            Ask::Play => self.bar.plays = !self.bar.plays,
+            Ask::Workspace(workspace) => self.go_to(workspace),
+            Ask::Alone => self.toggle_alone(ui.ctx()),
         }
     }
 
@@ -311,14 +366,31 @@ impl Inspector {
         match dialogs::path(ui, asked, &self.settings) {
             Said::Nothing => {}
             Said::Close => self.path_box = None,
-            Said::Path(path) => {
+            Said::Text(path) => {
                 self.requests.push(match asked.wanted {
                     Wanted::Recording => Request::Open(vec![PathBuf::from(path)]),
                     Wanted::Wire => Request::Wire(PathBuf::from(path)),
                 });
                 self.path_box = None;
             }
+            Said::Recent(paths) => {
+                self.requests.push(Request::Open(paths));
+                self.path_box = None;
+            }
         }
+    }
+
+    fn note(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+        let Some(asked) = &mut self.note_box else {
+            return;
+        };
+        match dialogs::note(ui, asked) {
+            // It asks for no path.
+            Said::Nothing | Said::Recent(_) => return,
+            Said::Close => {}
+            Said::Text(note) => commands.push(Command::Bookmark(asked.at.clone(), note)),
+        }
+        self.note_box = None;
     }
 
     fn find(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
@@ -326,10 +398,12 @@ impl Inspector {
             return;
         };
         let panes = self.arrangement.tree(self.workspace).panes();
-        match finder::show(ui, &self.model, &panes, finder) {
+        let sits = self.seat.standing.is_some();
+        match finder::show(ui, &self.model, (&panes, sits), finder) {
             finder::Said::Nothing => return,
             finder::Said::Close => {}
             finder::Said::Do(Do::Asked(asked)) => self.asked(asked),
+            finder::Said::Do(Do::Ask(ask)) => self.ask(ui, ask),
             finder::Said::Do(Do::Command(command)) => {
                 if let Command::SetFilter(text) = &command {
                     self.bar.filter.clone_from(text);
@@ -340,9 +414,15 @@ impl Inspector {
         self.finder = None;
     }
 
+    /// Asks for a spot's note.
+    fn mark(&mut self, spot: Spot) {
+        self.note_box = Some(NoteBox::new(&self.model, spot));
+    }
+
     /// What a click in the bars asked for.
     fn asked(&mut self, asked: top::Asked) {
         match asked {
+            top::Asked::Bookmark(spot) => self.mark(spot),
             top::Asked::Workspace(workspace) => self.go_to(workspace),
             top::Asked::Pane(what) => self.arrangement.perform(self.workspace, what),
             top::Asked::Theme(theme) => self.settings.theme = theme.name().to_owned(),
@@ -360,7 +440,15 @@ impl Inspector {
                 self.bar.working = None;
                 self.requests.push(Request::Cancel);
             }
-            top::Asked::Recent(path) => self.requests.push(Request::Open(vec![path.into()])),
+            top::Asked::Sit(node) => {
+                self.go_to(Workspace::Replay);
+                self.seat.sit(&node, &mut self.requests);
+            }
+            top::Asked::Say(command) => {
+                self.go_to(Workspace::Replay);
+                self.seat.say(command, &mut self.requests);
+            }
+            top::Asked::Recent(paths) => self.requests.push(Request::Open(paths)),
         }
     }
 
@@ -467,6 +555,15 @@ impl Inspector {
                 if pointer.is_some_and(|at| ui.max_rect().contains(at)) {
                     *pointed = Some(pane);
                 }
+                // What was selected in the session below is shown where one packet is.
+                if other.is_focus && workspace == Workspace::Compare {
+                    match pane {
+                        Pane::Packets => return compare::of_other(ui, other, packets::show),
+                        Pane::Fields => return compare::of_other(ui, other, fields::show),
+                        Pane::Bytes => return compare::of_other(ui, other, bytes::show),
+                        _ => {}
+                    }
+                }
                 match pane {
                     Pane::Timeline => timeline::show(ui, model, commands),
                     Pane::Objects => objects::show(ui, model, commands),
@@ -486,11 +583,23 @@ impl Inspector {
                     Pane::Parting => parting::show(ui, seat),
                     Pane::Links => links::show(ui, model, commands),
                     Pane::Link => link::show(ui, model, commands),
+                    Pane::Notes => {
+                        let spot = notes::show(ui, model, &mut looks.notes, commands);
+                        bar.asked.extend(spot.map(top::Asked::Bookmark));
+                    }
                     Pane::Ledger => ledger::show(ui, model, &mut looks.ledger, commands),
                 }
             });
         });
     }
+}
+
+/// What was typed is a key, not the first letter of what is typed next.
+fn is_key(ui: &Ui, typed: &str) {
+    ui.input_mut(|input| {
+        let is_it = |event: &egui::Event| matches!(event, egui::Event::Text(it) if it == typed);
+        input.events.retain(|event| !is_it(event));
+    });
 }
 
 fn bar_frame() -> Frame {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use netreel_inspector_model::Model;
+use netreel_inspector_model::{Bookmark, Model};
 use netreel_protocol::session::{PacketId, SessionTime};
 
 use crate::settings::Settings;
@@ -21,6 +21,8 @@ pub enum Request {
     Cancel,
     /// Keep how the window is laid out.
     Keep(Settings),
+    /// Keep these bookmarks beside what is shown.
+    KeepBookmarks(Arc<[Bookmark]>),
     /// Sit down in the replay of a node of what is shown.
     Sit {
         /// The node's name.
@@ -110,6 +112,8 @@ pub enum Answer {
         model: Box<Model>,
         /// What stands in the title.
         title: String,
+        /// Where it lies.
+        paths: Vec<PathBuf>,
     },
     /// The same session, further on.
     Grown {

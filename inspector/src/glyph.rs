@@ -155,6 +155,30 @@ pub fn trigger(painter: &Painter, centre: Pos2, height: f32) {
     }
 }
 
+/// A bookmark's ribbon, below `top`.
+pub fn bookmark(painter: &Painter, top: Pos2, color: Color32) {
+    let body = egui::Rect::from_min_max(top + vec2(-4.0, 0.0), top + vec2(4.0, 6.5));
+    painter.rect_filled(body, 0.0, color);
+    for side in [-1.0, 1.0] {
+        let points = vec![
+            top + vec2(4.0 * side, 6.0),
+            top + vec2(4.0 * side, 11.0),
+            top + vec2(0.0, 6.0),
+        ];
+        painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+    }
+}
+
+/// A line that a node wrote, on its lane above `foot`.
+pub fn line_of_text(painter: &Painter, foot: Pos2, color: Color32) {
+    let edge = Stroke::new(1.0, color);
+    painter.line_segment([foot, foot - vec2(0.0, 4.0)], edge);
+    for (row, length) in [(4.0, 6.0), (6.5, 6.0), (9.0, 4.0)] {
+        let left = foot - vec2(3.0, row);
+        painter.line_segment([left, left + vec2(length, 0.0)], edge);
+    }
+}
+
 /// Slanted lines over a rectangle.
 pub fn hatch(painter: &Painter, rect: egui::Rect, step: f32, stroke: Stroke) {
     let painter = painter.with_clip_rect(rect.intersect(painter.clip_rect()));

@@ -1,61 +1,41 @@
-//! What the keys do: the window reads them here, and `?` shows the same list.
+//! What can be done by a key: the window reads keys by this list, `?` shows it, and Ctrl+P finds all of
+//! it by its name.
 
-use egui::{Event, Key, Modifiers, Ui};
+use egui::{Event, InputState, Key, Modifiers, Ui};
 use netreel_inspector_model::{Command, Model, Step};
 use netreel_protocol::session::SessionTime;
 
 use crate::layout::Workspace;
 
-/// All keys and gestures, as they are shown: what to press, and what it does.
-pub const LIST: &[(&str, &str)] = &[
-    ("down, up; J, K", "next, previous packet"),
-    ("right, left; L, H", "the same on its link"),
-    ("home, end", "first, last packet"),
-    ("N, P; ] [", "next, previous finding"),
-    ("Alt+left, Alt+right", "back, forward: undo a step, redo it"),
-    ("F", "bring the selection into view"),
-    ("A", "show the whole session"),
-    ("+ -", "show less, more time"),
-    ("Shift+left, Shift+right", "earlier, later"),
-    ("1 to 6", "why, packets, state, links, compare, replay"),
-    (
-        ", .",
-        "the departure or arrival before the cursor, and behind it",
-    ),
-    ("space", "let the cursor go on by itself, or stop it"),
-    (
-        "M",
-        "pin the moment that values are held against, or unpin it",
-    ),
-    ("Z", "the pane alone, or with the others again"),
-    ("/ or Ctrl+F", "type a filter"),
-    ("Ctrl+P", "do anything, go anywhere, by its name"),
-    ("Ctrl+O", "open a recording or a capture"),
-    ("Tab, Shift+Tab", "next, previous control; Enter presses it"),
-    ("F6", "next pane"),
-    ("Escape", "let go of one thing: text, cursor, focus, story"),
-    ("?", "this list"),
-    ("", ""),
-    (
-        "wheel over time",
-        "zoom at the pointer; over names it scrolls",
-    ),
-    ("Shift+wheel", "earlier, later"),
-    ("drag over time", "move through time"),
-    ("click on an arrow", "select its packet"),
-    (
-        "click beside arrows",
-        "put the time cursor; right click takes it away",
-    ),
-    (
-        "drag the frame's edge",
-        "in the strip of the session: show less or more",
-    ),
-    (
-        "drop files",
-        "open reels, folders, captures; a wire is applied",
-    ),
-];
+/// Something that a key does.
+pub struct Act {
+    /// As it is called.
+    pub name: &'static str,
+    /// Any of them does it.
+    presses: &'static [Press],
+    what: What,
+}
+
+/// What is pressed.
+#[derive(Clone, Copy)]
+enum Press {
+    Plain(Key),
+    Shift(Key),
+    Alt(Key),
+    Command(Key),
+    /// With shift or without: where it is on a keyboard differs.
+    Either(Key),
+    /// What a key writes: it must not be written into a text that opens with it.
+    Text(&'static str),
+}
+
+/// What comes of it.
+#[derive(Clone, Copy)]
+enum What {
+    Step(Step),
+    Command(fn(&Model) -> Option<Command>),
+    Ask(Ask),
+}
 
 /// What a key asks of the window itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,112 +48,394 @@ pub enum Ask {
     Workspace(Workspace),
     Alone,
     Play,
+    Bookmark,
+    BookmarkTime,
+}
+
+/// What came of a key, or would come of it.
+pub enum Done {
+    Command(Command),
+    Ask(Ask),
+}
+
+use Press::{Alt, Command as Ctrl, Either, Plain, Shift, Text};
+
+const fn act(name: &'static str, presses: &'static [Press], what: What) -> Act {
+    Act {
+        name,
+        presses,
+        what,
+    }
+}
+
+/// All of it, as it is shown.
+pub static ACTS: &[Act] = &[
+    act(
+        "workspace why",
+        &[Plain(Key::Num1)],
+        What::Ask(Ask::Workspace(Workspace::Why)),
+    ),
+    act(
+        "workspace packets",
+        &[Plain(Key::Num2)],
+        What::Ask(Ask::Workspace(Workspace::Packets)),
+    ),
+    act(
+        "workspace state",
+        &[Plain(Key::Num3)],
+        What::Ask(Ask::Workspace(Workspace::State)),
+    ),
+    act(
+        "workspace links",
+        &[Plain(Key::Num4)],
+        What::Ask(Ask::Workspace(Workspace::Links)),
+    ),
+    act(
+        "workspace compare",
+        &[Plain(Key::Num5)],
+        What::Ask(Ask::Workspace(Workspace::Compare)),
+    ),
+    act(
+        "workspace replay",
+        &[Plain(Key::Num6)],
+        What::Ask(Ask::Workspace(Workspace::Replay)),
+    ),
+    act(
+        "next packet",
+        &[Plain(Key::ArrowDown), Plain(Key::J)],
+        What::Step(Step::NextPacket),
+    ),
+    act(
+        "previous packet",
+        &[Plain(Key::ArrowUp), Plain(Key::K)],
+        What::Step(Step::PreviousPacket),
+    ),
+    act(
+        "next packet of the link",
+        &[Plain(Key::ArrowRight), Plain(Key::L)],
+        What::Step(Step::NextOnLink),
+    ),
+    act(
+        "previous packet of the link",
+        &[Plain(Key::ArrowLeft), Plain(Key::H)],
+        What::Step(Step::PreviousOnLink),
+    ),
+    act(
+        "first packet",
+        &[Plain(Key::Home)],
+        What::Step(Step::FirstPacket),
+    ),
+    act(
+        "last packet",
+        &[Plain(Key::End)],
+        What::Step(Step::LastPacket),
+    ),
+    act(
+        "next finding",
+        &[Plain(Key::N), Plain(Key::CloseBracket)],
+        What::Step(Step::NextFinding),
+    ),
+    act(
+        "previous finding",
+        &[Plain(Key::P), Plain(Key::OpenBracket)],
+        What::Step(Step::PreviousFinding),
+    ),
+    act(
+        "next bookmark",
+        &[Alt(Key::ArrowDown)],
+        What::Step(Step::NextBookmark),
+    ),
+    act(
+        "previous bookmark",
+        &[Alt(Key::ArrowUp)],
+        What::Step(Step::PreviousBookmark),
+    ),
+    act(
+        "back: undo a step",
+        &[Alt(Key::ArrowLeft)],
+        What::Command(|_| Some(Command::Back)),
+    ),
+    act(
+        "forward: redo it",
+        &[Alt(Key::ArrowRight)],
+        What::Command(|_| Some(Command::Forward)),
+    ),
+    act(
+        "bring the selection into view",
+        &[Plain(Key::F)],
+        What::Command(|_| Some(Command::FrameSelection)),
+    ),
+    act(
+        "show the whole session",
+        &[Plain(Key::A)],
+        What::Command(|_| Some(Command::ShowAll)),
+    ),
+    act(
+        "show less time",
+        &[Either(Key::Plus), Either(Key::Equals)],
+        What::Command(|model| Some(zoom(model, 1.5))),
+    ),
+    act(
+        "show more time",
+        &[Either(Key::Minus)],
+        What::Command(|model| Some(zoom(model, 1.0 / 1.5))),
+    ),
+    act(
+        "earlier",
+        &[Shift(Key::ArrowLeft)],
+        What::Command(|model| Some(pan(model, -1))),
+    ),
+    act(
+        "later",
+        &[Shift(Key::ArrowRight)],
+        What::Command(|model| Some(pan(model, 1))),
+    ),
+    act(
+        "cursor to the departure or arrival before",
+        &[Plain(Key::Comma)],
+        What::Command(|model| moment(model, false)),
+    ),
+    act(
+        "cursor to the next departure or arrival",
+        &[Plain(Key::Period)],
+        What::Command(|model| moment(model, true)),
+    ),
+    act(
+        "let the cursor go on by itself, or stop it",
+        &[Plain(Key::Space)],
+        What::Ask(Ask::Play),
+    ),
+    act(
+        "pin this moment to hold values against, or unpin it",
+        &[Plain(Key::M)],
+        What::Command(|model| Some(pin(model))),
+    ),
+    act(
+        "mark the packet or the cursor with a note",
+        &[Text("b")],
+        What::Ask(Ask::Bookmark),
+    ),
+    act(
+        "mark the visible time with a note",
+        &[Text("B")],
+        What::Ask(Ask::BookmarkTime),
+    ),
+    act(
+        "let go of one thing: text, cursor, focus, story",
+        &[Plain(Key::Escape)],
+        What::Command(|_| Some(Command::LetGo)),
+    ),
+    act(
+        "the pane alone, or with the others again",
+        &[Plain(Key::Z)],
+        What::Ask(Ask::Alone),
+    ),
+    act("next pane", &[Plain(Key::F6)], What::Ask(Ask::NextPane)),
+    act(
+        "type a filter",
+        &[Text("/"), Plain(Key::Slash), Ctrl(Key::F)],
+        What::Ask(Ask::Filter),
+    ),
+    act(
+        "do anything, go anywhere, by its name",
+        &[Ctrl(Key::P)],
+        What::Ask(Ask::Find),
+    ),
+    act(
+        "open a recording or a capture",
+        &[Ctrl(Key::O)],
+        What::Ask(Ask::Open),
+    ),
+    act(
+        "all keys",
+        &[Text("?"), Either(Key::Questionmark)],
+        What::Ask(Ask::Keys),
+    ),
+];
+
+/// What a hand does with more than a key.
+pub const GESTURES: &[(&str, &str)] = &[
+    ("Tab, Shift+Tab", "next, previous control; Enter presses it"),
+    (
+        "wheel over time",
+        "zoom at the pointer; over names it scrolls",
+    ),
+    ("Shift+wheel, drag over time", "earlier, later"),
+    ("click on an arrow", "select its packet"),
+    (
+        "click beside arrows",
+        "put the time cursor; right click takes it away",
+    ),
+    (
+        "drag the frame's edge",
+        "in the strip of the session: show less or more",
+    ),
+    (
+        "drag a pane's head",
+        "move the pane; double click: it alone",
+    ),
+    (
+        "drop files",
+        "open reels, folders, captures; a wire is applied",
+    ),
+];
+
+impl Act {
+    /// Its keys, as they are shown: `N, ]`.
+    pub fn keys(&self) -> String {
+        let mut labels: Vec<String> = Vec::new();
+        for label in self.presses.iter().map(|press| press.label()) {
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        labels.join(", ")
+    }
+
+    /// What it does now; `None` where there is nothing to do.
+    pub fn done(&self, model: &Model) -> Option<Done> {
+        match self.what {
+            What::Step(step) => Some(Done::Command(Command::Step(step))),
+            What::Command(command) => command(model).map(Done::Command),
+            What::Ask(ask) => Some(Done::Ask(ask)),
+        }
+    }
+}
+
+impl Press {
+    fn label(self) -> String {
+        match self {
+            Plain(key) | Either(key) => name(key).to_owned(),
+            Shift(key) => format!("Shift+{}", name(key)),
+            Alt(key) => format!("Alt+{}", name(key)),
+            Ctrl(key) => format!("Ctrl+{}", name(key)),
+            Text("B") => "Shift+B".to_owned(),
+            Text(text) => text.to_uppercase(),
+        }
+    }
+
+    fn is_pressed(self, input: &InputState) -> bool {
+        let modifiers = input.modifiers;
+        match self {
+            Plain(key) => modifiers.is_none() && input.key_pressed(key),
+            Shift(key) => modifiers.shift_only() && input.key_pressed(key),
+            Alt(key) => modifiers.matches_exact(Modifiers::ALT) && input.key_pressed(key),
+            Ctrl(key) => modifiers.command_only() && input.key_pressed(key),
+            Either(key) => {
+                (modifiers.is_none() || modifiers.shift_only()) && input.key_pressed(key)
+            }
+            Text(text) => {
+                let mut events = input.events.iter();
+                events.any(|event| matches!(event, Event::Text(written) if written == text))
+            }
+        }
+    }
+}
+
+fn name(key: Key) -> &'static str {
+    match key {
+        Key::ArrowDown => "down",
+        Key::ArrowUp => "up",
+        Key::ArrowLeft => "left",
+        Key::ArrowRight => "right",
+        Key::Home => "home",
+        Key::End => "end",
+        Key::Space => "space",
+        Key::Plus => "+",
+        Key::Equals => "=",
+        Key::Minus => "-",
+        Key::Comma => ",",
+        Key::Period => ".",
+        Key::Slash => "/",
+        Key::Questionmark => "?",
+        Key::OpenBracket => "[",
+        Key::CloseBracket => "]",
+        key => key.name(),
+    }
+}
+
+fn length(model: &Model) -> i64 {
+    let visible = model.visible();
+    visible.end.0.saturating_sub(visible.start.0)
+}
+
+/// At the cursor, where it can be seen.
+fn zoom(model: &Model, factor: f64) -> Command {
+    let visible = model.visible();
+    let middle = SessionTime(visible.start.0 + length(model) / 2);
+    let cursor = model.cursor().filter(|at| visible.contains(at));
+    Command::Zoom {
+        at: cursor.unwrap_or(middle),
+        factor,
+    }
+}
+
+fn pan(model: &Model, quarters: i64) -> Command {
+    Command::Pan(length(model) / 4 * quarters)
+}
+
+fn moment(model: &Model, is_next: bool) -> Option<Command> {
+    Some(Command::SetCursor(Some(model.next_moment(is_next)?)))
+}
+
+fn pin(model: &Model) -> Command {
+    Command::Pin(match model.pinned() {
+        Some(_) => None,
+        None => Some(model.moment()),
+    })
 }
 
 /// What was pressed in this frame, while no text is being typed.
 pub fn read(ui: &Ui, model: &Model, commands: &mut Vec<Command>) -> Vec<Ask> {
-    let visible = model.visible();
-    let length = visible.end.0.saturating_sub(visible.start.0);
-    let middle = SessionTime(visible.start.0 + length / 2);
-    let at = model
-        .cursor()
-        .filter(|at| visible.contains(at))
-        .unwrap_or(middle);
     let mut asks = Vec::new();
-    ui.input(|input| {
-        let plain = input.modifiers.is_none();
-        let shift = input.modifiers.shift_only();
-        let alt = input.modifiers.matches_exact(Modifiers::ALT);
-        let mut on = |key: Key, held: bool, command: Command| {
-            if held && input.key_pressed(key) {
-                commands.push(command);
-            }
-        };
-        on(Key::ArrowLeft, alt, Command::Back);
-        on(Key::ArrowRight, alt, Command::Forward);
-        for (keys, step) in [
-            ([Key::ArrowDown, Key::J], Step::NextPacket),
-            ([Key::ArrowUp, Key::K], Step::PreviousPacket),
-            ([Key::ArrowRight, Key::L], Step::NextOnLink),
-            ([Key::ArrowLeft, Key::H], Step::PreviousOnLink),
-            ([Key::N, Key::CloseBracket], Step::NextFinding),
-            ([Key::P, Key::OpenBracket], Step::PreviousFinding),
-        ] {
-            for key in keys {
-                on(key, plain, Command::Step(step));
-            }
+    let is_pressed = |act: &&Act| {
+        let mut presses = act.presses.iter();
+        ui.input(|input| presses.any(|press| press.is_pressed(input)))
+    };
+    for act in ACTS.iter().filter(is_pressed) {
+        match act.done(model) {
+            Some(Done::Command(command)) => commands.push(command),
+            Some(Done::Ask(ask)) => asks.push(ask),
+            None => {}
         }
-        on(Key::Home, plain, Command::Step(Step::FirstPacket));
-        on(Key::End, plain, Command::Step(Step::LastPacket));
-        on(Key::ArrowRight, shift, Command::Pan(length / 4));
-        on(Key::ArrowLeft, shift, Command::Pan(-(length / 4)));
-        for (key, is_next) in [(Key::Period, true), (Key::Comma, false)] {
-            if plain
-                && input.key_pressed(key)
-                && let Some(moment) = model.next_moment(is_next)
-            {
-                on(key, plain, Command::SetCursor(Some(moment)));
-            }
-        }
-        let pin = match model.pinned() {
-            Some(_) => None,
-            None => Some(model.moment()),
-        };
-        on(Key::M, plain, Command::Pin(pin));
-        on(Key::F, plain, Command::FrameSelection);
-        on(Key::A, plain, Command::ShowAll);
-        on(Key::Escape, plain, Command::LetGo);
-        let zoom = |factor| Command::Zoom { at, factor };
-        for (key, factor) in [
-            (Key::Plus, 1.5),
-            (Key::Equals, 1.5),
-            (Key::Minus, 1.0 / 1.5),
-        ] {
-            on(key, plain || shift, zoom(factor));
-        }
-        // Where `/` and `?` are on a keyboard differs; what they write does not.
-        let writes = |text: &str| {
-            let mut events = input.events.iter();
-            events.any(|event| matches!(event, Event::Text(written) if written == text))
-        };
-        let command = input.modifiers.command_only();
-        if writes("/") || (plain && input.key_pressed(Key::Slash)) {
-            asks.push(Ask::Filter);
-        }
-        if command && input.key_pressed(Key::F) {
-            asks.push(Ask::Filter);
-        }
-        if writes("?") || input.key_pressed(Key::Questionmark) {
-            asks.push(Ask::Keys);
-        }
-        if command && input.key_pressed(Key::O) {
-            asks.push(Ask::Open);
-        }
-        if command && input.key_pressed(Key::P) {
-            asks.push(Ask::Find);
-        }
-        if plain && input.key_pressed(Key::F6) {
-            asks.push(Ask::NextPane);
-        }
-        if plain && input.key_pressed(Key::Space) {
-            asks.push(Ask::Play);
-        }
-        if plain && input.key_pressed(Key::Z) {
-            asks.push(Ask::Alone);
-        }
-        let numbers = [
-            Key::Num1,
-            Key::Num2,
-            Key::Num3,
-            Key::Num4,
-            Key::Num5,
-            Key::Num6,
-        ];
-        for (key, (_, workspace)) in numbers.into_iter().zip(Workspace::ALL) {
-            if plain && input.key_pressed(key) {
-                asks.push(Ask::Workspace(workspace));
-            }
-        }
-    });
+    }
     asks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_things_have_the_same_key_or_name() {
+        let mut keys: Vec<String> = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        for act in ACTS {
+            let own = act.keys();
+            keys.extend(
+                own.split(", ")
+                    .map(str::to_owned)
+                    .filter(|it| !it.is_empty()),
+            );
+            names.push(act.name);
+        }
+        let count = (keys.len(), names.len());
+        keys.sort();
+        keys.dedup();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!((keys.len(), names.len()), count);
+    }
+
+    #[test]
+    fn the_docs_have_all_keys_and_gestures() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/inspector.md");
+        let docs = std::fs::read_to_string(path).expect("docs/inspector.md");
+        let acts = ACTS.iter().map(|act| (act.keys(), act.name));
+        let gestures = GESTURES.iter().map(|&(keys, what)| (keys.to_owned(), what));
+        for (keys, what) in acts.chain(gestures) {
+            let row = format!("| {keys} | {what} |");
+            assert!(docs.contains(&row), "docs/inspector.md lacks: {row}");
+        }
+    }
 }

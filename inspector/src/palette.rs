@@ -1,5 +1,7 @@
 //! The colours themselves, and how far apart they are.
 
+use std::sync::LazyLock;
+
 use egui::Color32;
 
 /// A set of colours; [`crate::theme`] says what each is for.
@@ -103,15 +105,20 @@ pub fn contrast(a: Color32, b: Color32) -> f32 {
 
 /// The relative luminance of WCAG 2, from 0 to 1.
 fn luminance(color: Color32) -> f32 {
-    let linear = |part: u8| {
-        let part = f32::from(part) / 255.0;
+    let linear = |part: u8| LINEAR[usize::from(part)];
+    0.2126 * linear(color.r()) + 0.7152 * linear(color.g()) + 0.0722 * linear(color.b())
+}
+
+/// A part of a colour as light: thousands are asked for in a frame.
+static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|part| {
+        let part = part as f32 / 255.0;
         match part <= 0.040_45 {
             true => part / 12.92,
             false => ((part + 0.055) / 1.055).powf(2.4),
         }
-    };
-    0.2126 * linear(color.r()) + 0.7152 * linear(color.g()) + 0.0722 * linear(color.b())
-}
+    })
+});
 
 /// A colour that has at least this contrast with what is behind it: itself, or as much of it as
 /// leaves room for the light or the dark that it lacks.

@@ -239,6 +239,7 @@ impl Sizes for Natural<'_> {
             Pane::Objects => vec2(PANE_MIN.x, objects::HEAD),
             Pane::Findings => vec2(PANE_MIN.x, FINDINGS_MIN),
             Pane::Bytes => vec2(BYTES_MIN, FINDINGS_MIN),
+            Pane::Notes => vec2(PANE_MIN.x, FINDINGS_MIN),
             _ => PANE_MIN,
         }
     }

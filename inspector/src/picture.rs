@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{Context, Pos2, RawInput, Rect, Ui, Vec2};
+use egui::Ui;
 use netreel_inspector_model::Model;
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
@@ -13,6 +13,7 @@ use netreel_protocol::session::Session;
 use crate::app::Inspector;
 use crate::layout::Workspace;
 use crate::raster::Canvas;
+use crate::stage::Stage;
 use crate::texture::Textures;
 use crate::theme;
 
@@ -82,9 +83,12 @@ pub fn photograph(
 /// # Errors
 /// A size that cannot be drawn; a file that cannot be written.
 pub fn draw(inspector: &mut Inspector, size: (u32, u32), path: &Path) -> Result<(), PictureError> {
+    // A picture has the whole of what it is compared with, and what panes work out.
+    for model in inspector.models_mut().skip(1) {
+        model.finish();
+    }
     let mut show = |ui: &mut Ui| {
         inspector.show(ui);
-        // A picture has what panes work out.
         inspector.model_mut().finish_beside();
     };
     draw_views(&mut show, size, path)
@@ -111,32 +115,20 @@ pub fn draw_views(
 
 /// Runs views without a window and draws their last frame.
 fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canvas {
-    let ctx = Context::default();
-    theme::apply(&ctx);
+    let mut stage = Stage::new(width, height);
     let mut textures = Textures::default();
-    let mut primitives = Vec::new();
-    let mut scale = 1.0;
-    for frame in 0..FRAMES {
-        let input = RawInput {
-            screen_rect: Some(Rect::from_min_size(
-                Pos2::ZERO,
-                Vec2::new(width as f32, height as f32),
-            )),
-            time: Some(f64::from(frame)),
-            ..RawInput::default()
-        };
-        let output = ctx.run_ui(input, |ui| show(ui));
-        let mut delta = output.textures_delta;
-        for (id, deltas) in delta.set.drain() {
+    let (mut primitives, mut scale) = (Vec::new(), 1.0);
+    for _ in 0..FRAMES {
+        let mut frame = stage.frame(Vec::new(), show);
+        for (id, deltas) in frame.textures.set.drain() {
             for image in &deltas {
                 textures.set(id, image);
             }
         }
-        scale = output.pixels_per_point;
-        primitives = ctx.tessellate(output.shapes, scale);
-        for id in delta.free.drain() {
+        for id in frame.textures.free.drain() {
             textures.free(id);
         }
+        (primitives, scale) = (frame.primitives, frame.scale);
     }
     let background = theme::background().to_array();
     let mut canvas = Canvas::new(width as usize, height as usize, background);

@@ -1,8 +1,9 @@
 //! How the window is laid out and looks: what is kept between two times that it is opened.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::layout::{Tree, Workspace};
 use crate::theme::Theme;
@@ -15,8 +16,25 @@ pub struct Settings {
     pub theme: String,
     /// The panes of the workspaces that a hand has changed, by their names.
     pub layouts: BTreeMap<String, Tree>,
-    /// What was opened, the last first: at most [`RECENT_MAX`] paths.
-    pub recent: Vec<String>,
+    /// What was opened, the last first: at most [`RECENT_MAX`] sessions, each with its paths.
+    #[serde(deserialize_with = "recent")]
+    pub recent: Vec<Vec<PathBuf>>,
+}
+
+/// An older netreel kept one text for each session.
+fn recent<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<PathBuf>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Kept {
+        Path(PathBuf),
+        Paths(Vec<PathBuf>),
+    }
+    let kept = Vec::<Kept>::deserialize(from)?;
+    let paths = kept.into_iter().map(|kept| match kept {
+        Kept::Path(path) => vec![path],
+        Kept::Paths(paths) => paths,
+    });
+    Ok(paths.collect())
 }
 
 /// So many paths are kept.
@@ -64,10 +82,24 @@ impl Settings {
         Theme::named(&self.theme).unwrap_or_default()
     }
 
-    /// Puts a path before those that were opened earlier.
-    pub fn opened(&mut self, path: &str) {
-        self.recent.retain(|known| known != path);
-        self.recent.insert(0, path.to_owned());
+    /// The paths of a session as a person reads them.
+    pub fn named(paths: &[PathBuf]) -> String {
+        let paths = paths.iter().map(|path| path.display().to_string());
+        paths.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Puts the paths of a session before those that were opened earlier, so that they can be opened
+    /// from any folder. A path that is no text cannot be kept.
+    pub fn opened(&mut self, paths: &[PathBuf]) {
+        let whole = paths.iter().map(std::path::absolute);
+        let Ok(paths) = whole.collect::<Result<Vec<PathBuf>, _>>() else {
+            return;
+        };
+        if paths.is_empty() || paths.iter().any(|path| path.to_str().is_none()) {
+            return;
+        }
+        self.recent.retain(|known| *known != paths);
+        self.recent.insert(0, paths);
         self.recent.truncate(RECENT_MAX);
     }
 }
@@ -84,12 +116,21 @@ mod tests {
             layouts: [("why".to_owned(), tree)].into(),
             ..Settings::default()
         };
-        settings.opened("race");
-        settings.opened("other");
-        settings.opened("race");
+        let [race, other] = ["/race", "/the other one"].map(|it| vec![PathBuf::from(it)]);
+        let both = [race.clone(), other.clone()].concat();
+        settings.opened(&race);
+        settings.opened(&both);
+        settings.opened(&race);
         let again = Settings::from_json(&settings.to_json());
         assert_eq!(again.as_ref(), Ok(&settings));
-        assert_eq!(settings.recent, ["race", "other"]);
+        assert_eq!(settings.recent, [race, both]);
+    }
+
+    #[test]
+    fn a_path_of_an_older_netreel_is_a_session() {
+        let settings = Settings::from_json(r#"{"recent": ["/race", ["/a", "/b"]]}"#).unwrap();
+        let [race, a, b] = ["/race", "/a", "/b"].map(PathBuf::from);
+        assert_eq!(settings.recent, [vec![race], vec![a, b]]);
     }
 
     #[test]

@@ -155,17 +155,19 @@ struct Window {
 }
 
 impl Window {
-    /// Has the model call when there is something new to show.
+    /// Has the models call when there is something new to show.
     fn wake(&mut self) {
-        let wake = self.wake.clone();
-        self.inspector.model_mut().wake_with(move || wake());
+        for model in self.inspector.models_mut() {
+            let wake = self.wake.clone();
+            model.wake_with(move || wake());
+        }
     }
 }
 
 impl eframe::App for Window {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         for answer in self.host.answers() {
-            let is_other = matches!(answer, Answer::Opened { .. });
+            let is_other = matches!(answer, Answer::Opened { .. } | Answer::Compared { .. });
             self.inspector.hear(answer);
             if is_other {
                 self.wake();

@@ -1,30 +1,23 @@
 //! The workspace that holds another session against this one.
 
+mod drive;
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
-use egui::accesskit::Role;
+use drive::Window;
 use egui::vec2;
-use egui_kittest::Harness;
-use egui_kittest::kittest::{NodeT, Queryable};
-use netreel_inspector::{Answer, Inspector, Request, Workspace, theme};
+use egui_kittest::kittest::Queryable;
+use fixture::ways;
+use netreel_inspector::{Answer, Request, Workspace};
 use netreel_inspector_model::{Command, Model};
+use netreel_protocol::diff::{Diff, Side};
+use netreel_protocol::export;
 
-fn open() -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(fixture::race_model(), Workspace::Compare);
-    let mut harness = Harness::builder()
-        .with_size(vec2(1600.0, 1000.0))
-        .with_max_steps(16)
-        .with_context_setup(theme::apply)
-        .build_ui_state(
-            |ui, inspector: &mut Inspector| inspector.show(ui),
-            inspector,
-        );
-    harness.run();
-    harness
+fn open() -> Window {
+    drive::open(fixture::race_model(), Workspace::Compare)
 }
 
-fn hear(harness: &mut Harness<'_, Inspector>, model: Model) {
+fn hear(harness: &mut Window, model: Model) {
     let answer = Answer::Compared {
         model: Box::new(model),
         title: "the other".to_owned(),
@@ -33,9 +26,8 @@ fn hear(harness: &mut Harness<'_, Inspector>, model: Model) {
     harness.run();
 }
 
-fn rows(harness: &Harness<'_, Inspector>, begin: &str) -> Vec<String> {
-    let buttons = harness.query_all_by_role(Role::Button);
-    let labels = buttons.filter_map(|node| node.accesskit_node().label());
+fn rows(harness: &Window, begin: &str) -> Vec<String> {
+    let labels = drive::buttons(harness).into_iter();
     labels.filter(|label| label.starts_with(begin)).collect()
 }
 
@@ -48,26 +40,93 @@ fn other() -> Model {
 fn a_session_is_the_same_as_itself() {
     let compared = fixture::race_model().compared(&fixture::race_model());
     let compared = compared.expect("a comparison");
-    assert_eq!((compared.first.clone(), compared.offset_ns), (None, 0));
-    assert!(compared.objects.is_empty());
-    let is_both = |at: [Option<usize>; 2]| at[0] == at[1] && at[0].is_some();
-    assert!(compared.findings.iter().all(|it| is_both(it.at)));
+    assert_eq!(
+        (&compared.bytes.first, compared.bytes.offset_ns),
+        (&None, 0)
+    );
+    assert_eq!(compared.rows, []);
+    assert!(
+        compared.summary.starts_with("none: "),
+        "{}",
+        compared.summary
+    );
 }
 
 #[test]
 fn the_first_packets_that_differ_lie_above_each_other() {
     let (one, two) = (fixture::race_model(), other());
     let compared = one.compared(&two).expect("a comparison");
-    let first = compared.first.clone().expect("a difference");
+    let bytes = &compared.bytes;
+    let first = bytes.first.clone().expect("a difference");
     let [here, there] = first.time.map(|time| time.expect("a time"));
-    assert_eq!(here.0 - there.0, compared.offset_ns);
+    assert_eq!(here.0 - there.0, bytes.offset_ns);
+    // What is said otherwise first lies above each other, where it is in both.
+    let [
+        Some(Command::SelectPacket(here_first)),
+        Some(Command::SelectPacket(there_first)),
+    ] = &compared.rows[0].shown_by
+    else {
+        assert_eq!(compared.offset_ns, bytes.offset_ns);
+        return;
+    };
+    let time = |model: &Model, id| {
+        model
+            .packet(id)
+            .and_then(|it| it.first())
+            .map(|it| it.time.0)
+    };
+    let apart = time(&one, *here_first).zip(time(&two, *there_first));
+    assert_eq!(
+        apart.map(|(here, there)| here - there),
+        Some(compared.offset_ns)
+    );
     // No packet before it differs on any link.
-    for link in compared.links.iter().filter(|link| !link.is_same()) {
+    for link in bytes.links.iter().filter(|link| !link.is_same()) {
         assert!(link.time[0].or(link.time[1]) >= Some(here), "{link:?}");
     }
-    // All that was found here is found only here.
-    let only = compared.findings.iter().filter(|it| it.at[1].is_none());
-    assert!(only.count() > 0);
+}
+
+#[test]
+fn the_window_says_what_netreel_diff_says() {
+    let (one, two) = (fixture::race_model(), other());
+    let compared = one.compared(&two).expect("a comparison");
+    let sides = [&one, &two].map(|model| Side {
+        session: model.session(),
+        history: model.history(),
+    });
+    let told = export::diff(sides, &Diff::new(sides).expect("two sessions of one wire"));
+    let count = |mark: &str| compared.rows.iter().filter(|it| it.mark == mark).count();
+    let (only, findings) = (&told.only, &told.findings_only);
+    assert_eq!(count("only here"), only.first.len() + findings.first.len());
+    assert_eq!(
+        count("only there"),
+        only.second.len() + findings.second.len()
+    );
+    assert_eq!(count("taken"), told.differently.len());
+    assert_eq!(count("believed"), told.believed.len());
+    assert_eq!(count("value"), told.valued.len());
+    assert_eq!(count("fields"), told.changed_alike().len());
+    let first = told.first.clone().expect("they part");
+    assert_eq!(
+        (compared.rows[0].mark, &compared.rows[0].words),
+        ("first", &first.words)
+    );
+    let says = |words: String| compared.rows.iter().any(|row| row.words == words);
+    assert!(told.believed.iter().all(|it| says(it.words())));
+    assert!(findings.first.iter().all(|it| says(it.sentence.clone())));
+}
+
+#[test]
+fn sessions_without_a_wire_part_by_bytes_alone_and_the_window_says_why() {
+    let talk = || ways::model(ways::talk(vec![ways::recorded("A"), ways::recorded("B")]));
+    let (one, two) = (talk(), talk());
+    let compared = one.compared(&two).expect("a comparison");
+    assert_eq!(compared.rows, []);
+    assert!(
+        compared.summary.contains("--wire FILE"),
+        "{}",
+        compared.summary
+    );
 }
 
 #[test]
@@ -81,10 +140,14 @@ fn a_click_on_the_first_difference_goes_there() {
     harness.run();
     let model = harness.state().model();
     let compared = model.compared(&other()).expect("a comparison");
-    let first = compared.first.clone().expect("a difference");
-    assert_eq!(model.selection().packet, first.at[0]);
-    assert_eq!(model.cursor(), first.time[0]);
+    let first = &compared.rows[0];
+    // The other session alone has it: here is shown when it would be.
+    assert!(first.shown_by[1].is_some());
+    assert_eq!(model.cursor(), first.time);
+    let at = first.time.expect("a time");
+    assert!(model.visible().contains(&at));
     assert!(!rows(&harness, "only here: ").is_empty());
+    assert!(compared.bytes.first.is_some());
 }
 
 #[test]
@@ -121,4 +184,27 @@ fn another_session_is_asked_for_and_a_failure_is_said() {
     harness.get_by_label("play on").click();
     harness.run();
     assert_eq!(harness.state_mut().take_requests().len(), 1);
+}
+
+#[test]
+fn what_is_selected_in_the_session_below_is_shown_where_one_packet_is() {
+    let mut harness = open();
+    hear(&mut harness, other());
+    let shows_other = |harness: &Window| harness.query_by_label("of the other").is_some();
+    let click = |harness: &mut Window, begin: &str| {
+        let row = rows(harness, begin).into_iter().next();
+        harness.get_by_label(&row.expect("a difference")).click();
+        harness.run();
+    };
+    let here = harness.state().model().selection();
+    assert!(!shows_other(&harness));
+    click(&mut harness, "only there: ");
+    assert!(shows_other(&harness));
+    // The keys go on from there.
+    harness.key_press(egui::Key::J);
+    harness.run();
+    assert!(shows_other(&harness));
+    assert_eq!(harness.state().model().selection(), here);
+    click(&mut harness, "only here: ");
+    assert!(!shows_other(&harness));
 }

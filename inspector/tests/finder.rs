@@ -1,31 +1,22 @@
 //! Everything by its name: the box that Ctrl+P opens.
 
+mod drive;
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
+use drive::Window;
 use egui::accesskit::Role;
-use egui::{Event, Key, Modifiers, vec2};
-use egui_kittest::Harness;
+use egui::{Event, Key, Modifiers};
 use egui_kittest::kittest::{NodeT, Queryable};
-use netreel_inspector::{Inspector, Pane, Workspace, theme};
+use netreel_inspector::{Pane, Workspace};
 use netreel_protocol::session::{PacketId, SessionTime};
 
-fn open() -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(fixture::race_model(), Workspace::Why);
-    let mut harness = Harness::builder()
-        .with_size(vec2(1600.0, 1000.0))
-        .with_max_steps(16)
-        .with_context_setup(theme::apply)
-        .build_ui_state(
-            |ui, inspector: &mut Inspector| inspector.show(ui),
-            inspector,
-        );
-    harness.run();
-    harness
+fn open() -> Window {
+    drive::open(fixture::race_model(), Workspace::Why)
 }
 
 /// Opens the box, types, and presses Enter.
-fn find(harness: &mut Harness<'_, Inspector>, text: &str) {
+fn find(harness: &mut Window, text: &str) {
     harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
     harness.run();
     harness.event(Event::Text(text.to_owned()));
@@ -59,7 +50,7 @@ fn escape_closes_the_box_and_nothing_else() {
     let told = harness.state().model().selection();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::P);
     harness.run();
-    let rows = |harness: &Harness<'_, Inspector>| {
+    let rows = |harness: &Window| {
         let rows = harness.query_all_by_role(Role::ListItem);
         let labels = rows.filter_map(|row| row.accesskit_node().label());
         labels.collect::<Vec<String>>()

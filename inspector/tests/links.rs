@@ -1,34 +1,22 @@
 //! The workspace of links: the matrix, one link over time, the ledger.
 
+mod drive;
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
-use egui::accesskit::Role;
-use egui::vec2;
-use egui_kittest::Harness;
-use egui_kittest::kittest::{NodeT, Queryable};
-use netreel_inspector::{Inspector, Workspace, theme};
-use netreel_inspector_model::{Command, Model, squarify};
+use drive::Window;
+use egui_kittest::kittest::Queryable;
+use netreel_inspector::Workspace;
+use netreel_inspector_model::{Command, LedgerBy, Model, squarify};
 use netreel_protocol::session::{NodeId, PacketId};
 use netreel_protocol::stats::Stats;
 
-fn open(model: Model) -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(model, Workspace::Links);
-    let mut harness = Harness::builder()
-        .with_size(vec2(1600.0, 1000.0))
-        .with_max_steps(16)
-        .with_context_setup(theme::apply)
-        .build_ui_state(
-            |ui, inspector: &mut Inspector| inspector.show(ui),
-            inspector,
-        );
-    harness.run();
-    harness
+fn open(model: Model) -> Window {
+    drive::open(model, Workspace::Links)
 }
 
-fn labels(harness: &Harness<'_, Inspector>, begin: &str) -> Vec<String> {
-    let buttons = harness.query_all_by_role(Role::Button);
-    let labels = buttons.filter_map(|node| node.accesskit_node().label());
+fn labels(harness: &Window, begin: &str) -> Vec<String> {
+    let labels = drive::buttons(harness).into_iter();
     labels.filter(|label| label.starts_with(begin)).collect()
 }
 
@@ -88,8 +76,11 @@ fn a_click_on_a_kind_of_the_ledger_filters_by_it() {
 fn the_rows_of_the_ledger_are_all_bits_of_the_packets() {
     let model = fixture::race_model();
     let stats = model.bandwidth().expect("stats");
-    for (_, by) in netreel_inspector_model::LedgerBy::ALL {
-        let mut rows = model.ledger_rows(&stats, by);
+    for (_, by) in LedgerBy::ALL {
+        let mut rows = match by {
+            LedgerBy::Field => model.by_field().expect("fields").rows(),
+            by => model.ledger_rows(&stats, by),
+        };
         let bits: u64 = rows.iter().map(|row| row.bits).sum();
         assert_eq!(bits, stats.all.bytes * 8);
         squarify(&mut rows, 800.0, 300.0);

@@ -1,11 +1,13 @@
 //! What a hand does: keys, drags, the wheel, sizes, and what is asked of whoever runs the window.
 
+mod drive;
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drive::{Window, apply};
 use egui::accesskit::Role;
 use egui::{Event, Key, Modifiers, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
@@ -29,40 +31,21 @@ impl egui::DroppedFile for Dropped {
     }
 }
 
-fn open(workspace: Workspace) -> Harness<'static, Inspector> {
-    open_model(fixture::race_model(), workspace)
+fn open(workspace: Workspace) -> Window {
+    drive::open(fixture::race_model(), workspace)
 }
 
-fn open_model(model: Model, workspace: Workspace) -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(model, workspace);
-    let mut harness = Harness::builder()
-        .with_size(vec2(1600.0, 1000.0))
-        .with_max_steps(16)
-        .with_context_setup(theme::apply)
-        .build_ui_state(
-            |ui, inspector: &mut Inspector| inspector.show(ui),
-            inspector,
-        );
-    harness.run();
-    harness
-}
-
-fn apply(harness: &mut Harness<'_, Inspector>, command: Command) {
-    harness.state_mut().model_mut().apply(command);
-    harness.run();
-}
-
-fn press(harness: &mut Harness<'_, Inspector>, key: Key) {
+fn press(harness: &mut Window, key: Key) {
     harness.key_press(key);
     harness.run();
 }
 
-fn model<'a>(harness: &'a Harness<'_, Inspector>) -> &'a Model {
+fn model(harness: &Window) -> &Model {
     harness.state().model()
 }
 
 /// Takes hold of a place and lets go of it elsewhere.
-fn drag(harness: &mut Harness<'_, Inspector>, from: Pos2, by: Vec2) {
+fn drag(harness: &mut Window, from: Pos2, by: Vec2) {
     harness.drag_at(from);
     harness.run();
     harness.hover_at(from + by * 0.5);
@@ -73,7 +56,7 @@ fn drag(harness: &mut Harness<'_, Inspector>, from: Pos2, by: Vec2) {
     harness.run();
 }
 
-fn wheel(harness: &mut Harness<'_, Inspector>, at: Pos2, lines: f32) {
+fn wheel(harness: &mut Window, at: Pos2, lines: f32) {
     harness.hover_at(at);
     harness.run();
     harness.event(Event::MouseWheel {
@@ -86,7 +69,7 @@ fn wheel(harness: &mut Harness<'_, Inspector>, at: Pos2, lines: f32) {
     harness.run();
 }
 
-fn filter_focused(harness: &Harness<'_, Inspector>) -> bool {
+fn filter_focused(harness: &Window) -> bool {
     harness.get_by_role(Role::TextInput).is_focused()
 }
 
@@ -212,8 +195,7 @@ fn a_question_mark_shows_all_keys_and_escape_closes_them() {
     let told = model(&harness).selection();
     harness.event(Event::Text("?".to_owned()));
     harness.run();
-    let shown =
-        |harness: &Harness<'_, Inspector>| harness.query_by_label("Keys and gestures").is_some();
+    let shown = |harness: &Window| harness.query_by_label("Keys and gestures").is_some();
     assert!(shown(&harness));
     press(&mut harness, Key::Escape);
     assert!(!shown(&harness));
@@ -253,16 +235,16 @@ fn the_edges_of_the_frame_can_be_dragged() {
 fn dividers_can_be_dragged_and_are_kept() {
     let mut harness = open(Workspace::Packets);
     drop(harness.state_mut().take_requests());
-    let left = |harness: &Harness<'_, Inspector>| {
+    let left = |harness: &Window| {
         harness
-            .get_by_label("divider between packets and packet")
+            .get_by_label("divider between notes and packet")
             .rect()
             .center()
             .x
     };
     let before = left(&harness);
     let at = harness
-        .get_by_label("divider between packets and packet")
+        .get_by_label("divider between notes and packet")
         .rect()
         .center();
     drag(&mut harness, at, vec2(120.0, 0.0));
@@ -277,7 +259,7 @@ fn dividers_can_be_dragged_and_are_kept() {
 #[test]
 fn panes_keep_their_proportions_through_sizes() {
     let mut harness = open(Workspace::Why);
-    let timeline = |harness: &Harness<'_, Inspector>| harness.get_by_label("timeline").rect();
+    let timeline = |harness: &Window| harness.get_by_label("timeline").rect();
     let before = timeline(&harness);
     for size in [vec2(1280.0, 700.0), vec2(1000.0, 640.0), vec2(800.0, 500.0)] {
         harness.set_size(size);
@@ -335,7 +317,7 @@ fn every_workspace_is_a_click_or_a_key_away() {
 }
 
 /// The panes that are shown, from the left and from the top.
-fn panes(harness: &Harness<'_, Inspector>) -> Vec<String> {
+fn panes(harness: &Window) -> Vec<String> {
     let heads = harness.query_all_by_role(Role::Heading);
     let labels = heads.filter_map(|head| head.accesskit_node().label());
     labels.collect()
@@ -345,7 +327,7 @@ fn panes(harness: &Harness<'_, Inspector>) -> Vec<String> {
 fn a_pane_is_alone_and_again_with_the_others_by_a_key() {
     let mut harness = open(Workspace::Packets);
     let all = panes(&harness);
-    assert_eq!(all.len(), 3, "{all:?}");
+    assert_eq!(all.len(), 4, "{all:?}");
     let bytes = harness.get_by_label("pane bytes").rect();
     harness.hover_at(bytes.center());
     harness.run();
@@ -506,6 +488,7 @@ fn another_session_takes_the_place_of_the_first() {
     harness.state_mut().hear(Answer::Opened {
         model: Box::new(other),
         title: "other".to_owned(),
+        paths: vec!["other".into()],
     });
     harness.run();
     assert_eq!(model(&harness).row_count(), packets);
@@ -530,7 +513,7 @@ fn a_session_that_grows_keeps_what_is_looked_at() {
 #[test]
 fn below_a_findings_proof_stands_what_led_to_it_and_a_click_shows_the_packet() {
     let mut harness = open(Workspace::Why);
-    let why = |harness: &Harness<'_, Inspector>| {
+    let why = |harness: &Window| {
         let nodes = harness.query_all_by_role(Role::Button);
         let labels = nodes.filter_map(|node| node.accesskit_node().label());
         let because = labels.filter(|label| label.starts_with("because "));

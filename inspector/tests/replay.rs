@@ -1,34 +1,25 @@
 //! The workspace of replay: what it asks of whoever runs the window, and what it shows of the answers.
 
+mod drive;
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
+use drive::Window;
 use egui::accesskit::Role;
-use egui::{Event as Input, Key, vec2};
-use egui_kittest::Harness;
+use egui::{Event as Input, Key};
 use egui_kittest::kittest::Queryable;
-use netreel_inspector::{Answer, Event, Inspector, Parting, Request, Standing, Workspace, theme};
+use netreel_inspector::{Answer, Event, Parting, Request, Standing, Workspace};
 use netreel_protocol::session::{PacketId, SessionTime};
 
-fn open() -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(fixture::race_model(), Workspace::Replay);
-    let mut harness = Harness::builder()
-        .with_size(vec2(1600.0, 1000.0))
-        .with_max_steps(16)
-        .with_context_setup(theme::apply)
-        .build_ui_state(
-            |ui, inspector: &mut Inspector| inspector.show(ui),
-            inspector,
-        );
-    harness.run();
-    harness
+fn open() -> Window {
+    drive::open(fixture::race_model(), Workspace::Replay)
 }
 
-fn asked(harness: &mut Harness<'_, Inspector>) -> Vec<Request> {
+fn asked(harness: &mut Window) -> Vec<Request> {
     harness.state_mut().take_requests()
 }
 
-fn stands(harness: &mut Harness<'_, Inspector>, standing: Standing) {
+fn stands(harness: &mut Window, standing: Standing) {
     harness.state_mut().hear(Answer::Stands(Box::new(standing)));
     harness.run();
 }

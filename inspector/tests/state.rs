@@ -1,42 +1,29 @@
 //! The workspace of state: values at the cursor, objects from above, a value over time.
 
+mod drive;
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
-use egui::accesskit::Role;
-use egui::{Key, vec2};
-use egui_kittest::Harness;
-use egui_kittest::kittest::{NodeT, Queryable};
-use netreel_inspector::{Inspector, Workspace, theme};
+use drive::Window;
+use egui::Key;
+use egui_kittest::kittest::Queryable;
+use netreel_inspector::Workspace;
 use netreel_inspector_model::{Command, Model, RowsOf};
 use netreel_protocol::export::{StateQuestion, state};
 use netreel_protocol::history::state::States;
 use netreel_protocol::session::SessionTime;
 
-fn open(model: Model) -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(model, Workspace::State);
-    let mut harness = Harness::builder()
-        .with_size(vec2(1600.0, 1000.0))
-        .with_max_steps(16)
-        .with_context_setup(theme::apply)
-        .build_ui_state(
-            |ui, inspector: &mut Inspector| inspector.show(ui),
-            inspector,
-        );
-    harness.run();
-    harness
+fn open(model: Model) -> Window {
+    drive::open(model, Workspace::State)
 }
 
-fn cursor(harness: &mut Harness<'_, Inspector>, ms: i64) {
+fn cursor(harness: &mut Window, ms: i64) {
     let at = SessionTime(ms * 1_000_000);
-    let command = Command::SetCursor(Some(at));
-    harness.state_mut().model_mut().apply(command);
-    harness.run();
+    drive::apply(harness, Command::SetCursor(Some(at)));
 }
 
-fn labels(harness: &Harness<'_, Inspector>, part: &str) -> Vec<String> {
-    let buttons = harness.query_all_by_role(Role::Button);
-    let labels = buttons.filter_map(|node| node.accesskit_node().label());
+fn labels(harness: &Window, part: &str) -> Vec<String> {
+    let labels = drive::buttons(harness).into_iter();
     labels.filter(|label| label.contains(part)).collect()
 }
 
@@ -89,7 +76,7 @@ fn a_pinned_moment_is_held_against_the_cursor() {
     assert!(!changed.is_empty());
     let model = harness.state().model();
     let believed = model.believed().expect("values");
-    let (rows, _) = model.value_rows(&believed, RowsOf::Changed);
+    let rows = model.value_rows(&believed, RowsOf::Changed).rows;
     let objects: Vec<u64> = rows.iter().map(|row| row.object).collect();
     assert!(objects.contains(&fixture::BOX), "{objects:?}");
     // One layer at a time: the cursor, then the pin.
@@ -137,7 +124,7 @@ fn an_object_is_picked_from_above_and_its_course_is_shown() {
 fn the_cursor_steps_from_moment_to_moment_and_goes_on_by_itself() {
     let mut harness = open(fixture::race_model());
     cursor(&mut harness, 300);
-    let at = |harness: &Harness<'_, Inspector>| harness.state().model().cursor().expect("a cursor");
+    let at = |harness: &Window| harness.state().model().cursor().expect("a cursor");
     let first = at(&harness);
     harness.key_press(Key::Period);
     harness.run();
@@ -169,4 +156,28 @@ fn without_values_the_panes_say_why() {
     assert!(harness.state().model().believed().is_none());
     let why = harness.state().model().why_no_values();
     assert!(why.is_some_and(|why| why.contains("no wire")));
+}
+
+#[test]
+fn a_recorded_race_is_two_clicks_from_the_state_before_and_after_a_packet() {
+    // It opens with its story, and a packet of that selected.
+    let mut harness = drive::open(fixture::race_model(), Workspace::Why);
+    let packet = harness.state().model().selection().packet;
+    let packet = packet.expect("a packet of the story");
+    let mut clicks = 0;
+    for label in ["State".to_owned(), format!("around packet {}", packet.0)] {
+        harness.get_by_label(&label).click();
+        harness.run();
+        clicks += 1;
+    }
+    assert_eq!(clicks, 2);
+    let model = harness.state().model();
+    let received = model.packet(packet).and_then(|it| it.received);
+    let at = received.expect("it was received").time;
+    assert_eq!(model.cursor(), Some(at));
+    assert_eq!(model.pinned(), Some(SessionTime(at.0 - 1)));
+    assert!(!labels(&harness, " at X: ").is_empty());
+    // Once it stands there, there is nothing more to ask for.
+    let label = format!("around packet {}", packet.0);
+    assert!(harness.query_by_label(&label).is_none());
 }

@@ -1,45 +1,27 @@
 //! The views, driven as somebody would: found by their accessible names, clicked, hovered, typed
 //! into.
 
+mod drive;
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
 use std::sync::Arc;
 
+use drive::{Window, apply};
 use egui::accesskit::{Role, Toggled};
 use egui::{Event, Key, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
-use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use fixture::{BOX, ways};
-use netreel_inspector::{Inspector, Workspace, theme};
+use netreel_inspector::{Workspace, theme};
 use netreel_inspector_model::{Command, Hover, Model};
 use netreel_protocol::session::PacketId;
 
-fn open(workspace: Workspace) -> Harness<'static, Inspector> {
-    open_model(fixture::race_model(), workspace)
-}
-
-fn open_model(model: Model, workspace: Workspace) -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(model, workspace);
-    let mut harness = Harness::builder()
-        .with_size(vec2(1600.0, 1000.0))
-        .with_max_steps(16)
-        .with_context_setup(theme::apply)
-        .build_ui_state(
-            |ui, inspector: &mut Inspector| inspector.show(ui),
-            inspector,
-        );
-    harness.run();
-    harness
-}
-
-fn apply(harness: &mut Harness<'_, Inspector>, command: Command) {
-    harness.state_mut().model_mut().apply(command);
-    harness.run();
+fn open(workspace: Workspace) -> Window {
+    drive::open(fixture::race_model(), workspace)
 }
 
 /// The accessible names that hold a text.
-fn names(harness: &Harness<'_, Inspector>, part: &str) -> Vec<String> {
+fn names(harness: &Window, part: &str) -> Vec<String> {
     harness
         .query_all_by_label_contains(part)
         .filter_map(|node| node.accesskit_node().label())
@@ -47,7 +29,7 @@ fn names(harness: &Harness<'_, Inspector>, part: &str) -> Vec<String> {
 }
 
 /// The row of the packet table whose accessible name begins so.
-fn row_of<'a>(harness: &'a Harness<'_, Inspector>, name: &'a str) -> egui_kittest::Node<'a> {
+fn row_of<'a>(harness: &'a Window, name: &'a str) -> egui_kittest::Node<'a> {
     harness
         .query_all_by_role(Role::Row)
         .find(|node| {
@@ -58,7 +40,7 @@ fn row_of<'a>(harness: &'a Harness<'_, Inspector>, name: &'a str) -> egui_kittes
         .unwrap_or_else(|| panic!("no row {name}"))
 }
 
-fn click(harness: &mut Harness<'_, Inspector>, name: &str) {
+fn click(harness: &mut Window, name: &str) {
     harness.get_by_label_contains(name).click();
     harness.run();
 }
@@ -128,7 +110,7 @@ fn addresses(count: u16) -> Model {
 
 #[test]
 fn rows_of_nodes_that_have_no_names_have_their_ports() {
-    let harness = open_model(addresses(3), Workspace::Packets);
+    let harness = drive::open(addresses(3), Workspace::Packets);
     for row in ["packet 0 :7001 → :7000", "packet 2 :7002 → :7000"] {
         row_of(&harness, row);
     }
@@ -137,7 +119,7 @@ fn rows_of_nodes_that_have_no_names_have_their_ports() {
 #[test]
 fn the_pointer_over_a_name_tells_what_is_known_of_the_node() {
     for (count, lane) in [(3_u16, 1_u16), (40, 21)] {
-        let mut harness = open_model(addresses(count), Workspace::Why);
+        let mut harness = drive::open(addresses(count), Workspace::Why);
         let lanes = harness.get_by_label("timeline").rect();
         let height = (lanes.height() - 22.0) / f32::from(count);
         let y = lanes.top() + 22.0 + (f32::from(lane) + 0.5) * height;
@@ -214,11 +196,11 @@ fn a_click_pins_a_field() {
 fn the_filter_narrows_the_table() {
     let mut harness = open(Workspace::Packets);
     let all = harness.state().model().row_count();
-    let filter = harness.get_by_role(Role::TextInput);
+    let filter = harness.get_by_role_and_label(Role::TextInput, "filter");
     filter.focus();
     harness.run();
     harness
-        .get_by_role(Role::TextInput)
+        .get_by_role_and_label(Role::TextInput, "filter")
         .type_text("object == 42");
     harness.run();
     let model = harness.state().model();
@@ -246,7 +228,7 @@ fn the_filter_narrows_the_table() {
 #[test]
 fn a_filter_under_way_says_how_far_it_is() {
     let (session, history) = fixture::long(100_000);
-    let mut harness = open_model(Model::new(session, history), Workspace::Why);
+    let mut harness = drive::open(Model::new(session, history), Workspace::Why);
     let filter = Command::SetFilter("from == A".to_owned());
     harness.state_mut().model_mut().apply(filter);
     // A frame takes in less than all.
@@ -254,7 +236,7 @@ fn a_filter_under_way_says_how_far_it_is() {
     while harness.state().model().filter().looked_at() == Some(0) {
         harness.step();
     }
-    let so_far = |harness: &Harness<'_, Inspector>| {
+    let so_far = |harness: &Window| {
         let labels = harness.query_all_by_label_contains(" of so far ");
         labels.count()
     };
@@ -271,8 +253,8 @@ fn a_filter_under_way_says_how_far_it_is() {
 fn what_is_still_being_worked_out_is_said_until_it_is_there() {
     let session = Arc::new(fixture::fresh(100_001));
     let model = Model::of_session(session.clone(), &[]);
-    let mut harness = open_model(model, Workspace::Packets);
-    let said = |harness: &Harness<'_, Inspector>| {
+    let mut harness = drive::open(model, Workspace::Packets);
+    let said = |harness: &Window| {
         let waits = harness.query_all_by_label_contains("findings: being worked out");
         waits.count()
     };
@@ -317,7 +299,7 @@ fn a_mistake_in_the_filter_is_said_beside_it() {
     assert!(harness.query_by_label_contains(&first).is_some(), "{first}");
 }
 
-fn wheel(harness: &mut Harness<'_, Inspector>, at: Pos2, delta: Vec2) {
+fn wheel(harness: &mut Window, at: Pos2, delta: Vec2) {
     harness.hover_at(at);
     harness.run();
     harness.event(Event::MouseWheel {

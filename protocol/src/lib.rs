@@ -4,13 +4,14 @@
 //! receive. [`history`] says what followed from the packets: what was acked, delivered, believed,
 //! and what went wrong; [`why`] goes back along what led to
 //! something, [`stats`] counts, [`diff`] compares two sessions. [`verdict`] says whether all
-//! of it could be judged. [`query`] filters packets and messages; [`export`] says it all in JSON.
+//! of it could be judged, [`rules`] asks a team's own rules. [`query`] filters packets and messages; [`export`] says it all in JSON.
 //! Nothing here touches a clock, a socket or a file.
 
 pub mod diff;
 pub mod export;
 pub mod history;
 pub mod query;
+pub mod rules;
 pub mod session;
 pub mod stats;
 pub mod verdict;

@@ -428,3 +428,17 @@ fn what_comes_in_order_waits_for_nothing_however_late() {
     let bounds = "[head-of-line-wait]\nlongest = \"0ns\"";
     assert_eq!(by_bounds(bounds, "head-of-line-wait", &story), []);
 }
+
+#[test]
+fn what_an_older_counter_says_is_ignored_and_what_a_newer_one_says_is_not() {
+    let said = |counter| {
+        let story = [
+            say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+            say(0, 1, 30, Some(40), (MIGRATE, 1, 5)),
+            say(2, 1, 50, Some(60), (MIGRATE, 2, counter)),
+        ];
+        rules(OWNER_MODE, &story).contains(&"stale-message-ignored")
+    };
+    assert!(said(4));
+    assert!(!said(6));
+}

@@ -14,9 +14,42 @@ fn at(port: u16) -> Endpoint {
     ([127, 0, 0, 1], port).into()
 }
 
-/// The reel of a node with a socket at each of these ports, and what happened at them: when, at
-/// which, and with whom.
+/// The reel of a node with a socket at each of these ports of loopback, and what happened at them:
+/// when, at which, and with whom.
 fn reel(node: &str, ports: &[u16], is_sender: bool, happened: &[(u64, usize, u16)]) -> ReelInput {
+    let sockets: Vec<Endpoint> = ports.iter().copied().map(at).collect();
+    let happened = happened.iter().map(|&(time, place, port)| match is_sender {
+        true => sent(time, place, port),
+        false => received(time, place, port),
+    });
+    reel_of(node, &sockets, 0, &happened.collect::<Vec<_>>())
+}
+
+fn sent(time: u64, socket: usize, port: u16) -> (u64, Event<'static>) {
+    let event = Event::Sent {
+        socket: SocketId(socket as u16),
+        to: at(port),
+        payload: PAYLOAD,
+    };
+    (time, event)
+}
+
+fn received(time: u64, socket: usize, port: u16) -> (u64, Event<'static>) {
+    let event = Event::Received {
+        socket: SocketId(socket as u16),
+        from: at(port),
+        payload: PAYLOAD,
+    };
+    (time, event)
+}
+
+/// The reel of a node that opens these sockets at a time, and of what happened later.
+fn reel_of(
+    node: &str,
+    sockets: &[Endpoint],
+    opened: u64,
+    happened: &[(u64, Event<'static>)],
+) -> ReelInput {
     let header = Header {
         node: node.to_owned(),
         session: [1; 16],
@@ -26,28 +59,12 @@ fn reel(node: &str, ports: &[u16], is_sender: bool, happened: &[(u64, usize, u16
         },
         ..Header::default()
     };
-    let opened = ports.iter().enumerate().map(|(place, &port)| {
-        let (socket, local) = (SocketId(place as u16), at(port));
-        (0, Event::SocketOpened { socket, local })
-    });
-    let packets = happened.iter().map(|&(time, place, port)| {
-        let (socket, peer, payload) = (SocketId(place as u16), at(port), PAYLOAD);
-        let event = match is_sender {
-            true => Event::Sent {
-                socket,
-                to: peer,
-                payload,
-            },
-            false => Event::Received {
-                socket,
-                from: peer,
-                payload,
-            },
-        };
-        (time, event)
+    let sockets = sockets.iter().enumerate().map(|(place, &local)| {
+        let socket = SocketId(place as u16);
+        (opened, Event::SocketOpened { socket, local })
     });
     let mut writer = ReelWriter::create(Vec::new(), &header).unwrap();
-    for (number, (time, event)) in (0..).zip(opened.chain(packets)) {
+    for (number, (time, event)) in (0..).zip(sockets.chain(happened.iter().cloned())) {
         let record = Record {
             number: EventNumber(number),
             time: Time(time),
@@ -97,4 +114,41 @@ fn a_receipt_is_of_the_send_from_the_port_that_it_names() {
 fn what_came_from_one_port_alone_is_lost_at_the_other() {
     let found = pairs(&[(5000, 0, 7001)]);
     assert_eq!(found, [(1000, None, false), (2000, Some(5000), false)]);
+}
+
+#[test]
+fn a_port_that_the_system_gave_out_again_is_of_the_program_that_has_it_then() {
+    let any = |port: u16| Endpoint::from(([0, 0, 0, 0], port));
+    // The first sends to itself from the port at which the second listens later.
+    let talks = [sent(10, 0, 8000), received(11, 1, 7000)];
+    let first = reel_of("first", &[any(7000), at(8000)], 0, &talks);
+    let talks = [sent(110, 1, 7000), received(111, 0, 7001)];
+    let second = reel_of("second", &[at(7000), at(7001)], 100, &talks);
+    let session = Session::build(vec![first, second], None).unwrap();
+    let packets = (0..session.packet_count() as u32).map(PacketId);
+    let packets = packets.map(|id| session.packet(id).unwrap());
+    let ends: Vec<(u16, u16)> = packets.map(|it| (it.from.0, it.to.0)).collect();
+    assert_eq!(ends, [(0, 0), (1, 1)]);
+}
+
+#[test]
+fn a_socket_at_every_address_that_two_share_since_a_fork_is_of_the_one_that_sent() {
+    let (any, here) = (Endpoint::from(([0, 0, 0, 0], 7000)), at(8000));
+    let talks = [
+        sent(30, 0, 8000),
+        received(31, 1, 7000),
+        received(32, 1, 7000),
+    ];
+    let parent = reel_of("parent", &[any, here], 0, &talks);
+    let child = reel_of("child", &[any], 10, &[sent(20, 0, 8000)]);
+    let session = Session::build(vec![parent, child], None).unwrap();
+    let packets = (0..session.packet_count() as u32).map(PacketId);
+    let packets = packets.map(|id| session.packet(id).unwrap());
+    let ends = packets.map(|it| (it.from.0, it.to.0, it.received.is_some()));
+    let child_first = session.nodes[0].name == "child";
+    let (parent, child) = if child_first { (1, 0) } else { (0, 1) };
+    assert_eq!(
+        ends.collect::<Vec<_>>(),
+        [(child, parent, true), (parent, parent, true)]
+    );
 }

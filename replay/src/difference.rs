@@ -3,9 +3,11 @@
 use std::fmt;
 use std::ops::Range;
 
-use netreel_reel::Endpoint;
+use netreel_reel::{Endpoint, Reel};
 use netreel_transport::{Divergence, Step};
-use netreel_wire::{Decoded, PacketFacts, TreeId, Value, Wire};
+use netreel_wire::{Decoded, PacketFacts, StreamId, Tree, TreeId, Value, Wire};
+
+use crate::said_before::Before;
 
 /// A divergence in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,20 +33,49 @@ pub struct FieldDifference {
     pub expected: String,
     /// What the packet of the replay says there.
     pub came: String,
+    /// The first field that differs in what was unpacked from the packets, or put together of them
+    /// and those before; its bits count from that stream's first.
+    pub inside: Option<Box<FieldDifference>>,
+}
+
+impl FieldDifference {
+    /// Of these texts, in the packet itself.
+    pub fn new(path: String, bits: Range<u32>, expected: String, came: String) -> FieldDifference {
+        FieldDifference {
+            path,
+            bits,
+            expected,
+            came,
+            inside: None,
+        }
+    }
+
+    /// The same in words: `length (bits 8..16): expected 3, came 4`, and what differs inside.
+    pub fn words(&self) -> String {
+        let bits = match self.bits.is_empty() {
+            true => String::new(),
+            false => format!(" (bits {}..{})", self.bits.start, self.bits.end),
+        };
+        let (path, expected, came) = (&self.path, &self.expected, &self.came);
+        let own = format!("{path}{bits}: expected {expected}, came {came}");
+        match &self.inside {
+            None => own,
+            Some(inside) => format!("{own}; inside, {}", inside.words()),
+        }
+    }
 }
 
 /// Says what `divergence` is about; with a wire, to the field. `name` gives the name of an
-/// endpoint's node, where there is one.
+/// endpoint's node, where there is one. With the reel, packets are read as what came before them
+/// says: what the connection keeps, and the parts of split messages.
 pub fn explain(
     divergence: &Divergence,
-    wire: Option<&Wire>,
+    (wire, reel): (Option<&Wire>, Option<&Reel>),
     name: &dyn Fn(Endpoint) -> Option<String>,
 ) -> Explanation {
-    let socket = divergence.sockets.map(|(expected, came)| FieldDifference {
-        path: "socket".to_owned(),
-        bits: 0..0,
-        expected: expected.0.to_string(),
-        came: came.0.to_string(),
+    let socket = divergence.sockets.map(|(expected, came)| {
+        let (expected, came) = (expected.0.to_string(), came.0.to_string());
+        FieldDifference::new("socket".to_owned(), 0..0, expected, came)
     });
     let packets = || match (&divergence.expected, &divergence.came) {
         (
@@ -55,15 +86,17 @@ pub fn explain(
             Step::Send { to, packet: came },
         ) => {
             if expected_to == to {
-                wire.and_then(|wire| field_difference(&wire.decode(expected), &wire.decode(came)))
-                    .or_else(|| byte_difference(expected, came))
+                let both = (expected.as_slice(), came.as_slice());
+                let told = wire.and_then(|wire| {
+                    let before = reel.map(|reel| Before::of(reel, divergence.number, *to, wire));
+                    let before = before.unwrap_or_else(|| Before::nothing(wire));
+                    before.difference(both)
+                });
+                told.or_else(|| byte_difference(expected, came))
             } else {
-                Some(FieldDifference {
-                    path: "destination".to_owned(),
-                    bits: 0..0,
-                    expected: named(*expected_to, name),
-                    came: named(*to, name),
-                })
+                let (expected, came) = (named(*expected_to, name), named(*to, name));
+                let path = "destination".to_owned();
+                Some(FieldDifference::new(path, 0..0, expected, came))
             }
         }
         (Step::State(expected), Step::State(came)) => byte_difference(expected, came),
@@ -137,39 +170,83 @@ fn kinds(packet: &[u8], wire: Option<&Wire>) -> String {
     }
 }
 
-/// Walks both trees in wire order: the first node that one of them lacks, or whose value differs.
-fn field_difference(expected: &Decoded, came: &Decoded) -> Option<FieldDifference> {
+/// The first node in wire order that one of the trees lacks, or whose value differs; with it, the
+/// first one inside a stream that was unpacked or joined.
+pub(crate) fn field_difference(expected: &Decoded, came: &Decoded) -> Option<FieldDifference> {
     let (left, right) = (&expected.tree, &came.tree);
-    for index in 0..left.len().max(right.len()) {
-        let id = TreeId(index as u32);
-        match (left.get(id), right.get(id)) {
-            (Some(a), Some(b)) if a.name() == b.name() && same(&a.value(), &b.value()) => {}
+    let ends = [left, right].map(|tree| tree.len() as u32);
+    let (place, difference) = first_in((left, 0..ends[0]), (right, 0..ends[1]))?;
+    let is_inside = left
+        .get(TreeId(place))
+        .is_some_and(|node| node.stream() != PACKET);
+    let inside = match is_inside {
+        true => None,
+        false => inner_difference(left, right).map(Box::new),
+    };
+    Some(FieldDifference {
+        inside,
+        ..difference
+    })
+}
+
+/// The packet's own stream.
+const PACKET: StreamId = StreamId(0);
+
+/// The nodes that begin a stream of their own, by their paths.
+fn inner(tree: &Tree) -> Vec<(String, Range<u32>)> {
+    let all = (0..tree.len() as u32).filter_map(|place| tree.get(TreeId(place)));
+    let begins = all.filter(|node| {
+        let around = node.parent().and_then(|parent| tree.get(parent));
+        around.is_some_and(|around| around.stream() != node.stream())
+    });
+    let each = begins.map(|node| {
+        let first = node.id().0;
+        (tree.path(node.id()), first..first + node.descendants() + 1)
+    });
+    each.collect()
+}
+
+/// The first difference in a stream that both have.
+fn inner_difference(left: &Tree, right: &Tree) -> Option<FieldDifference> {
+    let others = inner(right);
+    inner(left).into_iter().find_map(|(path, range)| {
+        let (_, other) = others.iter().find(|(other, _)| *other == path)?;
+        let (_, difference) = first_in((left, range), (right, other.clone()))?;
+        Some(difference)
+    })
+}
+
+/// Walks parts of both trees in wire order: where the first difference is in the first one.
+fn first_in(
+    (left, lefts): (&Tree, Range<u32>),
+    (right, rights): (&Tree, Range<u32>),
+) -> Option<(u32, FieldDifference)> {
+    const NONE: &str = "no such field";
+    let within = |tree: &'_ Tree, range: &Range<u32>, offset: u32| {
+        let place = range.start + offset;
+        range
+            .contains(&place)
+            .then_some(TreeId(place))
+            .filter(|id| tree.get(*id).is_some())
+    };
+    for offset in 0..lefts.len().max(rights.len()) as u32 {
+        let ids = (within(left, &lefts, offset), within(right, &rights, offset));
+        let both = (
+            ids.0.and_then(|id| left.get(id)),
+            ids.1.and_then(|id| right.get(id)),
+        );
+        let (tree, node, expected, came) = match both {
+            (Some(a), Some(b)) if a.name() == b.name() && same(&a.value(), &b.value()) => continue,
             (Some(a), Some(b)) if a.name() == b.name() => {
-                return Some(FieldDifference {
-                    path: left.path(id),
-                    bits: a.bits(),
-                    expected: a.value().to_string(),
-                    came: b.value().to_string(),
-                });
+                (left, a, a.value().to_string(), b.value().to_string())
             }
-            (Some(a), _) => {
-                return Some(FieldDifference {
-                    path: left.path(id),
-                    bits: a.bits(),
-                    expected: a.value().to_string(),
-                    came: "no such field".to_owned(),
-                });
-            }
-            (None, Some(b)) => {
-                return Some(FieldDifference {
-                    path: right.path(id),
-                    bits: b.bits(),
-                    expected: "no such field".to_owned(),
-                    came: b.value().to_string(),
-                });
-            }
+            (Some(a), _) => (left, a, a.value().to_string(), NONE.to_owned()),
+            (None, Some(b)) => (right, b, NONE.to_owned(), b.value().to_string()),
             (None, None) => return None,
-        }
+        };
+        let path = tree.path(node.id());
+        let difference = FieldDifference::new(path, node.bits(), expected, came);
+        return Some((lefts.start + offset, difference));
     }
     None
 }
@@ -197,23 +274,15 @@ fn byte_difference(expected: &[u8], came: &[u8]) -> Option<FieldDifference> {
             .map_or("the end".to_owned(), |b| format!("{b:#04x}"))
     };
     let start = equal as u32 * 8;
-    Some(FieldDifference {
-        path: format!("byte {equal}"),
-        bits: start..start + 8,
-        expected: byte(expected),
-        came: byte(came),
-    })
+    let (path, bits) = (format!("byte {equal}"), start..start + 8);
+    Some(FieldDifference::new(path, bits, byte(expected), byte(came)))
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "expected {}, came {}", self.expected, self.came)?;
         if let Some(field) = &self.field {
-            write!(
-                f,
-                "; {}: expected {}, came {}",
-                field.path, field.expected, field.came
-            )?;
+            write!(f, "; {}", field.words())?;
         }
         Ok(())
     }

@@ -59,6 +59,8 @@ pub struct Report {
     pub states: u64,
     /// Whether the reel was cut: it says nothing of what came after its last event.
     pub cut: bool,
+    /// What the layer did behind its divergence, in the same turn: at most 64 steps.
+    pub afterwards: Vec<Step>,
 }
 
 /// See [`Report::outcome`].
@@ -248,6 +250,7 @@ impl Driver {
             stretches: self.states.played(&mut io),
             states: self.states.equal,
             cut: self.cut,
+            afterwards: io.afterwards().to_vec(),
         }
     }
 }

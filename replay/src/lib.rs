@@ -8,6 +8,7 @@
 //! makes of an unmodified program's reel what the program is answered when it is started again.
 
 mod before;
+mod cause;
 mod checkpoints;
 mod cursor;
 mod difference;
@@ -15,6 +16,7 @@ mod driver;
 pub mod onto;
 pub mod program;
 mod replayable;
+mod said_before;
 mod states;
 mod stepper;
 mod stretches;
@@ -22,9 +24,10 @@ mod tape;
 pub mod together;
 
 pub use before::netreel_before_event;
+pub use cause::{Cause, Deed, cause};
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, carries, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use replayable::{NotReplayable, check_replayable, check_replayable_whole};
-pub use stepper::{MakeLayer, Moved, StepError, Stepper, Stop};
+pub use stepper::{Current, MakeLayer, Moved, StepError, Stepper, Stop};
 pub use stretches::Stretch;

@@ -1,19 +1,39 @@
 //! Sitting in a recording: forward, back, and what the layer is in between.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_reel::{EventNumber, OwnedRecord, Record, Reel};
-use netreel_transport::Layer;
+use netreel_transport::{Layer, ReplayTransport, Shared};
 
 use crate::checkpoints::Checkpoints;
 use crate::driver::{Driver, Outcome, Report};
+use crate::replayable::check_whole;
 use crate::states::last_snapshot;
 use crate::stretches::Stretch;
 use crate::tape::Tape;
-use crate::{NotReplayable, check_replayable};
+use crate::{NotReplayable, ReelEvents, check_replayable};
 
-/// Makes the layer that is stepped, as it is before its first tick.
-pub type MakeLayer = Box<dyn FnMut() -> Result<Box<dyn Layer>, String>>;
+/// Makes the layer that is stepped, as it is before its first tick. A layer whose library keeps a
+/// transport of its own takes it from what it is given; others leave that aside.
+pub type MakeLayer = Box<dyn FnMut(&Current) -> Result<Box<dyn Layer>, String>>;
+
+/// What a layer is played against now. Going back begins with another transport; all clones of this
+/// then lead to that one.
+#[derive(Clone)]
+pub struct Current(Arc<Mutex<Shared<ReplayTransport<ReelEvents>>>>);
+
+impl Current {
+    /// The transport of this moment.
+    pub fn transport(&self) -> Shared<ReplayTransport<ReelEvents>> {
+        let held = self.0.lock();
+        held.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn becomes(&self, driver: &Driver) {
+        let held = self.0.lock();
+        *held.unwrap_or_else(PoisonError::into_inner) = driver.transport();
+    }
+}
 
 /// A layer that is played to wherever somebody wants to be in its recording.
 ///
@@ -27,6 +47,7 @@ pub type MakeLayer = Box<dyn FnMut() -> Result<Box<dyn Layer>, String>>;
 pub struct Stepper {
     reel: Arc<Reel>,
     make: MakeLayer,
+    current: Current,
     stretches: Vec<Stretch>,
     /// The one that is walked.
     stretch: Stretch,
@@ -103,20 +124,42 @@ impl Stepper {
     /// As for [`Stepper::new`].
     pub fn with_memory(
         reel: Arc<Reel>,
-        mut make: MakeLayer,
+        make: MakeLayer,
         bytes_max: usize,
     ) -> Result<Stepper, StepError> {
         let stretches = check_replayable(&reel)?;
+        Stepper::of(reel, stretches, make, bytes_max)
+    }
+
+    /// The same for a layer that says on which socket it sends and receives: its reel may have
+    /// several ([`Driver::with_sockets`]).
+    ///
+    /// # Errors
+    /// As for [`Stepper::new`].
+    pub fn with_sockets(reel: Arc<Reel>, make: MakeLayer) -> Result<Stepper, StepError> {
+        let whole = check_whole(&reel)?;
+        Stepper::of(reel, vec![whole], make, BYTES_MAX)
+    }
+
+    fn of(
+        reel: Arc<Reel>,
+        stretches: Vec<Stretch>,
+        mut make: MakeLayer,
+        bytes_max: usize,
+    ) -> Result<Stepper, StepError> {
         let Some(&stretch) = stretches.first() else {
             return Err(StepError::NoLayer("the reel has no events".to_owned()));
         };
-        let layer = make().map_err(StepError::NoLayer)?;
+        let driver = Driver::resumed(Arc::clone(&reel), stretch);
+        let current = Current(Arc::new(Mutex::new(driver.transport())));
+        let layer = make(&current).map_err(StepError::NoLayer)?;
         let saves = layer.save().is_some();
         let mut stepper = Stepper {
             tape: Tape::new(Arc::clone(&reel), stretch.from, stretch.until),
-            driver: Driver::resumed(Arc::clone(&reel), stretch),
+            driver,
             reel,
             make,
+            current,
             stretches,
             stretch,
             layer,
@@ -208,8 +251,7 @@ impl Stepper {
             && let Some(state) = self.tape.snapshot(snapshot)
         {
             let turn = self.tape.turn_behind(snapshot);
-            self.layer = (self.make)().map_err(StepError::NoLayer)?;
-            self.restore(snapshot, &state)?;
+            self.make_in(snapshot, &state)?;
             self.resume(turn);
             self.turn = turn;
             self.checkpoints.keep(turn, state);
@@ -276,17 +318,31 @@ impl Stepper {
 
     /// Brings a layer to the begin of the stretch.
     fn begin(&mut self) -> Result<(), StepError> {
-        self.layer = (self.make)().map_err(StepError::NoLayer)?;
         let from = self.stretch.from;
         if self.stretch.snapshot {
             let state = self.tape.snapshot(from).unwrap_or_default();
-            self.restore(from, &state)?;
+            self.make_in(from, &state)?;
+            self.resume(from.next());
+            return Ok(());
         }
-        self.resume(match self.stretch.snapshot {
-            true => from.next(),
-            false => from,
-        });
+        // What a layer asks for while it is made stands before its first turn.
+        self.resume(from);
+        self.layer = (self.make)(&self.current).map_err(StepError::NoLayer)?;
         Ok(())
+    }
+
+    /// Makes a layer and brings it into the state of event `number`. What it asks for meanwhile it
+    /// is answered as at the reel's begin.
+    fn make_in(&mut self, number: EventNumber, state: &[u8]) -> Result<(), StepError> {
+        let begin = Stretch {
+            from: self.reel.first_number(),
+            snapshot: false,
+            ..self.stretch
+        };
+        let aside = Driver::resumed(Arc::clone(&self.reel), begin);
+        self.current.becomes(&aside);
+        self.layer = (self.make)(&self.current).map_err(StepError::NoLayer)?;
+        self.restore(number, state)
     }
 
     fn restore(&mut self, number: EventNumber, state: &[u8]) -> Result<(), StepError> {
@@ -305,6 +361,7 @@ impl Stepper {
             ..self.stretch
         };
         self.driver = Driver::resumed(Arc::clone(&self.reel), stretch);
+        self.current.becomes(&self.driver);
         self.turn = self.stretch.from;
     }
 
@@ -396,8 +453,7 @@ impl Stepper {
             self.begin()?;
             return Ok(!self.saves);
         };
-        self.layer = (self.make)().map_err(StepError::NoLayer)?;
-        self.restore(number, &state)?;
+        self.make_in(number, &state)?;
         self.resume(number);
         self.turn = number;
         Ok(false)

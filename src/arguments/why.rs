@@ -1,5 +1,7 @@
 //! What `netreel why` is asked.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::Read;
@@ -10,6 +12,9 @@ pub struct Why {
     pub read: Read,
     #[command(flatten)]
     pub of: WhyOf,
+    /// Of `--finding`: the file of rules that `check` was given, whose findings have numbers too.
+    #[arg(long, value_name = "FILE", requires = "finding")]
+    pub rules: Option<PathBuf>,
     /// Of `--object`: the node that believed it.
     #[arg(long, value_name = "NAME", requires = "object")]
     pub node: Option<String>,

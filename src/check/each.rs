@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
+use netreel_protocol::rules::RuleFile;
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_wire::Wire;
@@ -16,7 +17,7 @@ use serde_json::json;
 use crate::arguments::Check;
 use crate::outcome::{Answer, Failure};
 use crate::text;
-use crate::{each, open};
+use crate::{each, open, rules};
 
 /// A rule and how bad what it found is.
 type Rule = (Reverse<Level>, &'static str);
@@ -37,10 +38,14 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.filtered.read.source;
     let folders = each::folders(&source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let rules = super::rules_of(arguments)?;
     let mut total = Total::default();
     each::each(
         &folders,
-        |folder, processors| one(arguments, folder, wire.clone(), processors),
+        |folder, processors| {
+            let rules = rules.as_ref().map(|(path, file)| (*path, file));
+            one(arguments, (folder, rules), wire.clone(), processors)
+        },
         |folder, checked| {
             match arguments.filtered.read.json {
                 true => crate::packets::json(&checked.json, out)?,
@@ -61,7 +66,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
 /// Checks one session with so many processors.
 fn one(
     arguments: &Check,
-    folder: &Path,
+    (folder, rules): (&Path, Option<(&Path, &RuleFile)>),
     wire: Option<Arc<Wire>>,
     processors: usize,
 ) -> Result<Checked, Failure> {
@@ -73,7 +78,11 @@ fn one(
     let found = story.and_then(|story| {
         let unread = story.unread.clone();
         let (session, mut history) = story.into_parts();
-        super::filter(arguments, &session, &mut history)?;
+        if let Some(rules) = rules {
+            rules::add(rules, &session, &mut history)?;
+        }
+        let own_rules = rules.map(|(_, file)| file);
+        super::filter((arguments, own_rules), &session, &mut history)?;
         Ok((session, history, unread))
     });
     let (session, history, unread) = match found {

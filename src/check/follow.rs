@@ -1,19 +1,22 @@
 //! `netreel check --follow`: what goes wrong, while it is recorded.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenError, OpenWhy};
 use netreel_protocol::export;
-use netreel_protocol::history::{Certain, Finding, History};
+use netreel_protocol::history::{Certain, Finding};
+use netreel_protocol::rules::RuleFile;
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::Judgement;
 
 use crate::arguments::{Check, Source};
-use crate::check::{answer, counts, one, pages, verdict};
+use crate::check::{answer, counts, one, pages, rules_of, verdict};
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
+use crate::rules;
 use crate::watch::{Now, Pace, Watch};
 
 /// So long nothing is looked for after something was.
@@ -26,6 +29,8 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let mut watch = Watch::new(source.paths.clone(), wire, keys);
     let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
     watch.growing().judge_by(bounds);
+    // Nothing is waited for that cannot be judged.
+    let rules = rules_of(arguments)?;
     let mut certain = Certain::default();
     let mut pace = Pace::new(PAUSE);
     let as_json = arguments.filtered.read.json;
@@ -38,14 +43,14 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
         }
         match now {
             Some(now) if now.all_over() => {
-                return end(arguments, now, &mut watch, &mut certain, out);
+                let rules = rules.as_ref().map(|(path, file)| (*path, file));
+                return end((arguments, rules), now, &mut watch, &mut certain, out);
             }
             Some(now) if looks > 0 && pace.is_due() => {
                 looks -= 1;
                 let begun = Instant::now();
                 // Two that have not met yet may meet.
-                if let Ok(session) = watch.look(&now) {
-                    let history = History::build(&session);
+                if let Ok((session, history)) = watch.look(&now) {
                     let fresh = certain.fresh(&session, &history, |reel| now.is_over(reel));
                     print(&session, &fresh, as_json, out)?;
                     out.flush()?;
@@ -78,7 +83,7 @@ fn opened(source: &Source, opened: Result<Now, OpenError>) -> Result<Option<Now>
 
 /// Says of the whole session what was not said before, and judges it.
 fn end(
-    arguments: &Check,
+    (arguments, rules): (&Check, Option<(&Path, &RuleFile)>),
     now: Now,
     watch: &mut Watch,
     certain: &mut Certain,
@@ -86,7 +91,10 @@ fn end(
 ) -> Result<Answer, Failure> {
     let story = open::build_by(now.reels, |inputs| watch.growing().look(inputs))?;
     let unread = story.unread.clone();
-    let (session, history) = story.into_parts();
+    let (session, mut history) = story.into_parts();
+    if let Some(rules) = rules {
+        rules::add(rules, &session, &mut history)?;
+    }
     let as_json = arguments.filtered.read.json;
     print(&session, &certain.rest(&session, &history), as_json, out)?;
     let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);

@@ -75,7 +75,8 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
             answer = Answer::Wrong;
         }
         let explanation = report.divergence();
-        let explanation = explanation.map(|it| explain(it, session.wire.as_deref(), &names));
+        let explanation =
+            explanation.map(|it| explain(it, (session.wire.as_deref(), Some(reel)), &names));
         let node = &reel.header().node;
         replays.push(replay::as_json(node, &report, explanation.as_ref()));
         replay::print(node, &report, explanation.as_ref(), &mut told)?;

@@ -24,11 +24,43 @@ pub fn opened(source: &Source, path: &Path) -> Result<Answer, Failure> {
     Ok(Answer::Compared { model, title })
 }
 
-/// Plays all nodes on, into a new folder among the system's temporary ones, which stays: it is a session
-/// like any other.
-pub fn played_on(source: &Source, changes: &str) -> Result<Answer, Failure> {
+/// A folder among the system's temporary ones, which goes with whoever holds it.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    fn fresh() -> Result<Folder, Failure> {
+        let all = std::env::temp_dir();
+        let names = (1..1000).map(|number| {
+            let own = std::process::id();
+            all.join(format!("netreel-played-on-{own}-{number}"))
+        });
+        // Whoever makes it has it: others may look for one as well.
+        let mut free = names.filter(|path| std::fs::create_dir(path).is_ok());
+        free.next().map(Folder).ok_or_else(|| {
+            let all = all.display();
+            Failure::new(format!(
+                "{all}: too many sessions that were played on lie there; remove some"
+            ))
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // It lies among what the system removes as well.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Plays all nodes on, into a folder that is there as long as it is held.
+pub fn played_on(source: &Source, changes: &str) -> Result<(Answer, Folder), Failure> {
     let changed = Changed::parse(changes).map_err(Failure::new)?;
-    let folder = fresh()?;
+    let folder = Folder::fresh()?;
     let arguments = Replay {
         read: Read {
             source: source.clone(),
@@ -45,11 +77,13 @@ pub fn played_on(source: &Source, changes: &str) -> Result<Answer, Failure> {
         together: Together {
             layer: None,
             together: true,
-            out: Some(folder.clone()),
+            out: Some(folder.path().to_owned()),
             seed: 1,
         },
         program: Program {
             command: Vec::new(),
+            threads: None,
+            no_log: false,
         },
         onto: Onto {
             to: None,
@@ -63,13 +97,8 @@ pub fn played_on(source: &Source, changes: &str) -> Result<Answer, Failure> {
             vscode: None,
         },
     };
-    let played = together::run(&arguments, &mut Vec::new());
-    if let Err(failure) = played {
-        // Empty, or it stays.
-        drop(std::fs::remove_dir(&folder));
-        return Err(failure);
-    }
-    let mut answer = opened(source, &folder)?;
+    together::run(&arguments, &mut Vec::new())?;
+    let mut answer = opened(source, folder.path())?;
     // The folder has another name each time.
     if let Answer::Compared { title, .. } = &mut answer {
         *title = match changes.trim() {
@@ -77,28 +106,14 @@ pub fn played_on(source: &Source, changes: &str) -> Result<Answer, Failure> {
             changes => format!("played on with {changes}"),
         };
     }
-    Ok(answer)
-}
-
-fn fresh() -> Result<PathBuf, Failure> {
-    let all = std::env::temp_dir();
-    let names = (1..1000).map(|number| {
-        let own = std::process::id();
-        all.join(format!("netreel-played-on-{own}-{number}"))
-    });
-    // Whoever makes it has it: others may look for one as well.
-    let mut free = names.filter(|path| std::fs::create_dir(path).is_ok());
-    free.next().ok_or_else(|| {
-        let all = all.display();
-        Failure::new(format!(
-            "{all}: too many sessions that were played on lie there; remove some"
-        ))
-    })
+    Ok((answer, folder))
 }
 
 #[cfg(test)]
 mod tests {
-    use netreel_inspector::Model;
+    use netreel_inspector::{Command, Model};
+    use netreel_protocol::diff::{Diff, Side};
+    use netreel_protocol::history::Level;
 
     use super::*;
 
@@ -127,22 +142,31 @@ mod tests {
 
     #[test]
     fn a_session_that_is_played_on_unchanged_has_the_same_packets() {
-        let (model, other) = both(played_on(&source(), ""));
+        let (model, other) = both(played_on(&source(), "").map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
-        assert_eq!(compared.first, None);
-        assert!(compared.links.iter().all(|link| link.is_same()));
-        assert!(compared.objects.is_empty());
+        assert_eq!(compared.bytes.first, None);
+        assert!(compared.bytes.links.iter().all(|link| link.is_same()));
+        assert_eq!(compared.rows, []);
         assert_eq!(compared.offset_ns, 0);
     }
 
     #[test]
     fn a_cure_shows_as_findings_of_the_one_session_alone() {
-        let (model, other) = both(played_on(&source(), "--set mode=owner"));
+        let (model, other) =
+            both(played_on(&source(), "--set mode=owner").map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
-        assert!(compared.first.is_some());
-        let cured = compared.findings.iter().filter(|it| it.at[1].is_none());
-        let found = model.history().findings.len();
-        assert_eq!(cured.count(), found);
-        assert!(compared.objects.iter().any(|it| it.object == 42));
+        assert!(compared.bytes.first.is_some());
+        assert_eq!(compared.rows[0].mark, "first");
+        let only_here = compared.rows.iter().filter(|it| it.mark == "only here");
+        let cured: Vec<_> = only_here.filter_map(|it| it.level).collect();
+        let sides = [&model, &other].map(|model| Side {
+            session: model.session(),
+            history: model.history(),
+        });
+        let diff = Diff::new(sides).expect("two sessions of one wire");
+        assert_eq!(cured.len(), diff.findings.only[0].len());
+        assert!(cured.contains(&Level::Error));
+        let of_42 = Some(Command::SelectObject(Some(42)));
+        assert!(compared.rows.iter().any(|it| it.shown_by[0] == of_42));
     }
 }

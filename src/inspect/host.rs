@@ -8,12 +8,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenError, OpenWhy};
-use netreel_inspector::{Answer, Host, Model, Request, Wake};
-use netreel_protocol::history::History;
+use netreel_inspector::{Answer, Host, Model, Request, Settings, Wake};
 
 use crate::arguments::Source;
+use crate::inspect::comparing::Folder;
 use crate::inspect::sitting::Seat;
-use crate::inspect::{comparing, model, settings};
+use crate::inspect::{bookmarks, comparing, ruled, settings};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
 use crate::watch::{Now, Pace, Watch};
@@ -28,32 +28,74 @@ pub type Shown = Arc<Mutex<Option<Story>>>;
 pub struct Opener {
     source: Source,
     filter: String,
+    /// A file of rules that are asked of the session that is opened first.
+    pub rules: Option<PathBuf>,
     shown: Shown,
-    to: Sender<(u64, Answer)>,
-    from: Receiver<(u64, Answer)>,
+    to: Sender<Said>,
+    from: Receiver<Said>,
     wake: Arc<Mutex<Option<Wake>>>,
-    /// Which of the threads is heard; what those before it say is of no interest any more.
-    job: u64,
+    /// How often something was begun, of both kinds: who was begun before is heard no more.
+    opening: u64,
+    comparing: u64,
     stop: Arc<AtomicBool>,
+    /// What is to be held against the first session that is shown.
+    compare_first: Option<PathBuf>,
+    /// Where the session lies that was played on to be held against what is shown.
+    played: Option<Folder>,
     /// Where the window sits in a replay.
     seat: Option<Seat>,
     /// An answer that came while somebody waited for the first one.
     first: Option<Answer>,
 }
 
+/// What is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Job {
+    /// The session to show.
+    Opening(u64),
+    /// The session to hold against it.
+    Comparing(u64),
+    /// What was asked for beside both, and is over.
+    Done,
+}
+
+/// An answer, and what comes with it once it is heard.
+struct Said {
+    job: Job,
+    answer: Answer,
+    brings: Brings,
+}
+
+enum Brings {
+    Nothing,
+    /// What is shown from now on, and how it was opened.
+    Shown(Box<(Source, Story)>),
+    /// What was played on lies there.
+    Played(Folder),
+}
+
 /// What a thread says, and whether anybody still wants to hear it.
 #[derive(Clone)]
 struct Told {
-    job: u64,
-    to: Sender<(u64, Answer)>,
+    job: Job,
+    to: Sender<Said>,
     wake: Arc<Mutex<Option<Wake>>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Told {
     fn say(&self, answer: Answer) {
+        self.bring(answer, Brings::Nothing);
+    }
+
+    fn bring(&self, answer: Answer, brings: Brings) {
+        let job = self.job;
         // Whoever would hear it has closed the window.
-        drop(self.to.send((self.job, answer)));
+        drop(self.to.send(Said {
+            job,
+            answer,
+            brings,
+        }));
         let wake = self.wake.lock().ok().and_then(|wake| wake.clone());
         if let Some(wake) = wake {
             wake();
@@ -76,12 +118,16 @@ impl Opener {
         Opener {
             source,
             filter,
+            rules: None,
             shown: Shown::default(),
             to,
             from,
             wake: Arc::default(),
-            job: 0,
+            opening: 0,
+            comparing: 0,
             stop: Arc::default(),
+            compare_first: None,
+            played: None,
             seat: None,
             first: None,
         }
@@ -95,12 +141,18 @@ impl Opener {
     /// Begins to open what the command line names.
     pub fn open(&mut self) {
         // What opens later is another session: the command line's filter is not about it.
-        let (source, filter) = (self.source.clone(), std::mem::take(&mut self.filter));
-        let shown = self.shown.clone();
-        self.begin(move |told| match opened(&source, &filter, &shown, told) {
-            Ok(answer) => told.say(answer),
-            Err(failure) => told.say(Answer::Failed(failure.to_string())),
-        });
+        let filter = std::mem::take(&mut self.filter);
+        self.open_as(self.source.clone(), filter);
+    }
+
+    fn open_as(&mut self, source: Source, filter: String) {
+        let rules = self.rules.take();
+        self.begin(
+            move |told| match opened(&source, (&filter, rules.as_deref()), told) {
+                Ok((answer, story)) => told.bring(answer, Brings::Shown(Box::new((source, story)))),
+                Err(failure) => told.say(Answer::Failed(failure.to_string())),
+            },
+        );
     }
 
     /// Begins to follow it.
@@ -113,17 +165,25 @@ impl Opener {
         });
     }
 
+    /// Has what is recorded at a path held against the first session that is shown.
+    pub fn compare_first(&mut self, path: PathBuf) {
+        self.compare_first = Some(path);
+    }
+
     /// Waits so long for the first answer that is one.
     pub fn wait(&mut self, most: Duration) -> Option<Answer> {
         let until = Instant::now() + most;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.from.recv_timeout(left) {
-                Ok((_, working @ Answer::Working(_))) => self.first = Some(working),
-                Ok((_, answer)) => {
-                    self.first = None;
-                    return Some(answer);
-                }
+                Ok(said) => match self.hear(said) {
+                    Some(working @ Answer::Working(_)) => self.first = Some(working),
+                    Some(answer) => {
+                        self.first = None;
+                        return Some(answer);
+                    }
+                    None => {}
+                },
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
             }
         }
@@ -134,29 +194,75 @@ impl Opener {
         self.first = Some(answer);
     }
 
+    /// Takes in what comes with an answer; `None` where nobody wants to hear it any more.
+    fn hear(&mut self, said: Said) -> Option<Answer> {
+        let is_wanted = match said.job {
+            Job::Opening(number) => number == self.opening,
+            Job::Comparing(number) => number == self.comparing,
+            Job::Done => true,
+        };
+        if !is_wanted {
+            return None;
+        }
+        match said.brings {
+            Brings::Nothing => {}
+            Brings::Shown(shown) => {
+                let (source, story) = *shown;
+                self.source = source;
+                if let Ok(mut shown) = self.shown.lock() {
+                    *shown = Some(story);
+                }
+                // All else was about the session before.
+                self.seat = None;
+                self.played = None;
+                self.comparing += 1;
+            }
+            Brings::Played(folder) => self.played = Some(folder),
+        }
+        let shows = matches!(said.answer, Answer::Opened { .. } | Answer::Grown { .. });
+        if shows && let Some(path) = self.compare_first.take() {
+            self.compare(path);
+        }
+        Some(said.answer)
+    }
+
     /// Opens another session, to be held against what is shown.
-    pub fn compare(&mut self, path: PathBuf) {
-        self.beside(move |source| comparing::opened(source, &path));
+    fn compare(&mut self, path: PathBuf) {
+        self.beside(move |source| Ok((comparing::opened(source, &path)?, Brings::Nothing)));
+    }
+
+    /// Plays all nodes of what is shown on, to be held against it.
+    fn play_on(&mut self, changes: String) {
+        self.beside(move |source| {
+            let (answer, folder) = comparing::played_on(source, &changes)?;
+            Ok((answer, Brings::Played(folder)))
+        });
     }
 
     /// Works on another session, beside whatever is worked on.
-    fn beside(&self, work: impl FnOnce(&Source) -> Result<Answer, Failure> + Send + 'static) {
-        let (source, told) = (self.source.clone(), self.told());
-        let spawned = thread::Builder::new()
-            .name("comparing".to_owned())
-            .spawn(move || {
-                let answer = work(&source);
-                told.say(answer.unwrap_or_else(|why| Answer::NotCompared(why.to_string())));
-            });
+    fn beside(
+        &mut self,
+        work: impl FnOnce(&Source) -> Result<(Answer, Brings), Failure> + Send + 'static,
+    ) {
+        self.comparing += 1;
+        let job = Job::Comparing(self.comparing);
+        let (source, told) = (self.source.clone(), self.told(job));
+        let spawned =
+            thread::Builder::new()
+                .name("comparing".to_owned())
+                .spawn(move || match work(&source) {
+                    Ok((answer, brings)) => told.bring(answer, brings),
+                    Err(why) => told.say(Answer::NotCompared(why.to_string())),
+                });
         if let Err(error) = spawned {
             let why = format!("there can be no thread for it: {error}; close something");
-            drop(self.to.send((self.job, Answer::NotCompared(why))));
+            self.told(job).say(Answer::NotCompared(why));
         }
     }
 
-    fn told(&self) -> Told {
+    fn told(&self, job: Job) -> Told {
         Told {
-            job: self.job,
+            job,
             to: self.to.clone(),
             wake: self.wake.clone(),
             stop: self.stop.clone(),
@@ -169,44 +275,54 @@ impl Opener {
         let story = story.and_then(|story| story.as_ref().map(Story::beside));
         match Seat::take((&self.source, story), node, changes, self.wake.clone()) {
             Ok(seat) => self.seat = Some(seat),
-            Err(why) => drop(self.to.send((self.job, Answer::Stood(why)))),
+            Err(why) => self.told(Job::Done).say(Answer::Stood(why)),
         }
     }
 
     fn begin(&mut self, work: impl FnOnce(&Told) + Send + 'static) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.give_up();
         self.stop = Arc::default();
-        self.job += 1;
-        let told = self.told();
+        let told = self.told(Job::Opening(self.opening));
+        let failed = told.clone();
         let spawned = thread::Builder::new()
             .name("opening".to_owned())
             .spawn(move || work(&told));
         if let Err(error) = spawned {
             let sentence = format!("there can be no thread to open it: {error}; close something");
-            drop(self.to.send((self.job, Answer::Failed(sentence))));
+            failed.say(Answer::Failed(sentence));
         }
+    }
+
+    /// Has nothing opened or followed any more.
+    fn give_up(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.opening += 1;
     }
 }
 
 impl Host for Opener {
     fn ask(&mut self, request: Request) {
         match request {
+            // What a command line says of one recording is not about another.
             Request::Open(paths) => {
-                self.seat = None;
-                self.source.paths = paths;
-                self.source.keys = None;
-                self.open();
+                let source = Source {
+                    paths,
+                    keys: None,
+                    wire: None,
+                    bounds: None,
+                    no_index: self.source.no_index,
+                };
+                self.open_as(source, String::new());
             }
             Request::Wire(wire) => {
-                self.seat = None;
-                self.source.wire = Some(wire);
-                self.open();
+                let source = Source {
+                    wire: Some(wire),
+                    ..self.source.clone()
+                };
+                self.open_as(source, String::new());
             }
             Request::Follow(true) => self.follow(),
-            Request::Follow(false) | Request::Cancel => {
-                self.stop.store(true, Ordering::Relaxed);
-                self.job += 1;
-            }
+            Request::Follow(false) | Request::Cancel => self.give_up(),
             Request::Sit { node, changes } => self.sit(node, &changes),
             Request::Say(command) => {
                 if let Some(seat) = &self.seat {
@@ -215,13 +331,15 @@ impl Host for Opener {
             }
             Request::Stand => self.seat = None,
             Request::Compare(path) => self.compare(path),
-            Request::PlayOn(changes) => {
-                self.beside(move |source| comparing::played_on(source, &changes));
+            Request::PlayOn(changes) => self.play_on(changes),
+            Request::KeepBookmarks(all) => {
+                if let Err(why) = bookmarks::keep(&self.source.paths, &all) {
+                    self.told(Job::Done).say(Answer::Failed(why));
+                }
             }
             Request::Keep(kept) => {
                 if let Err(why) = settings::keep(&kept) {
-                    let said = Answer::Failed(why);
-                    drop(self.to.send((self.job, said)));
+                    self.told(Job::Done).say(Answer::Failed(why));
                 }
             }
         }
@@ -229,12 +347,11 @@ impl Host for Opener {
 
     fn answers(&mut self) -> Vec<Answer> {
         let mut answers: Vec<Answer> = self.first.take().into_iter().collect();
-        while let Ok((job, answer)) = self.from.try_recv() {
-            if job == self.job {
-                answers.push(answer);
-            }
+        while let Ok(said) = self.from.try_recv() {
+            answers.extend(self.hear(said));
         }
         answers.extend(self.seat.iter().flat_map(Seat::answers));
+        bookmarks::with_answers(&self.source.paths, &mut answers);
         answers
     }
 
@@ -246,25 +363,22 @@ impl Host for Opener {
 }
 
 /// Opens what `source` names, and says how far it is.
-fn opened(source: &Source, filter: &str, shown: &Shown, told: &Told) -> Result<Answer, Failure> {
-    let title = titled(&source.paths);
+fn opened(
+    source: &Source,
+    (filter, rules): (&str, Option<&Path>),
+    told: &Told,
+) -> Result<(Answer, Story), Failure> {
+    let title = Settings::named(&source.paths);
     told.working(format!("reading {title}"));
     let mut story = open::story(source)?;
     let packets = story.session.packet_count();
     told.working(format!("arranging {packets} packets"));
-    let model = Box::new(model(&mut story, filter));
-    if let Ok(mut shown) = shown.lock()
-        && !told.is_over()
-    {
-        *shown = Some(story);
-    }
-    Ok(Answer::Opened { model, title })
-}
-
-/// The paths as a title has them.
-pub fn titled(paths: &[PathBuf]) -> String {
-    let paths = paths.iter().map(|path| path.display().to_string());
-    paths.collect::<Vec<_>>().join(" ")
+    let answer = Answer::Opened {
+        model: Box::new(ruled(&mut story, filter, rules)?),
+        title,
+        paths: source.paths.clone(),
+    };
+    Ok((answer, story))
 }
 
 /// Looks at what `source` names again and again while it is recorded.
@@ -275,7 +389,7 @@ fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
     let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
     watch.growing().judge_by(bounds);
     let mut pace = Pace::new(PAUSE);
-    told.working(format!("waiting for {}", titled(&source.paths)));
+    told.working(format!("waiting for {}", Settings::named(&source.paths)));
     let mut is_new = false;
     while !told.is_over() {
         if let Some(now) = there(&source.paths, watch.open())? {
@@ -285,8 +399,7 @@ fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
                 is_new = false;
                 let begun = Instant::now();
                 // Two that have not met yet may meet.
-                if let Ok(session) = watch.look(&now) {
-                    let history = History::build(&session);
+                if let Ok((session, history)) = watch.look(&now) {
                     let (session, history) = (Arc::new(session), Arc::new(history));
                     let model = Model::without(session, history, &now.reels.unread);
                     told.say(Answer::Grown {
@@ -372,15 +485,52 @@ mod tests {
     fn nobody_hears_what_was_given_up() {
         let mut opener = Opener::new(source(sample()), String::new());
         opener.open();
+        let told = opener.told(Job::Opening(opener.opening));
         opener.ask(Request::Cancel);
-        // Whatever it says comes before the thread lets go of the other end.
-        let late = opener.wait(LONG);
-        assert!(late.is_some());
-        opener
-            .to
-            .send((1, Answer::Working(String::new())))
-            .expect("heard");
+        told.say(Answer::Working(String::new()));
         assert!(opener.answers().is_empty());
+    }
+
+    #[test]
+    fn what_is_to_be_compared_at_first_comes_behind_what_is_shown() {
+        let mut opener = Opener::new(source(sample()), String::new());
+        opener.compare_first(sample());
+        opener.open();
+        assert!(matches!(first(&mut opener), Answer::Opened { .. }));
+        assert!(matches!(first(&mut opener), Answer::Compared { .. }));
+    }
+
+    #[test]
+    fn a_comparison_outlives_a_change_of_following() {
+        let mut opener = Opener::new(source(sample()), String::new());
+        opener.open();
+        assert!(matches!(first(&mut opener), Answer::Opened { .. }));
+        opener.ask(Request::Compare(sample()));
+        opener.ask(Request::Follow(false));
+        assert!(matches!(first(&mut opener), Answer::Compared { .. }));
+    }
+
+    #[test]
+    fn a_path_that_opens_nothing_changes_nothing() {
+        let mut opener = Opener::new(source(sample()), String::new());
+        opener.open();
+        assert!(matches!(first(&mut opener), Answer::Opened { .. }));
+        opener.ask(Request::Open(vec![PathBuf::from("no-such-reel")]));
+        assert!(matches!(first(&mut opener), Answer::Failed(_)));
+        assert_eq!(opener.source.paths, [sample()]);
+    }
+
+    #[test]
+    fn what_was_played_on_goes_with_the_window() {
+        let mut opener = Opener::new(source(sample()), String::new());
+        opener.open();
+        assert!(matches!(first(&mut opener), Answer::Opened { .. }));
+        opener.ask(Request::PlayOn(String::new()));
+        assert!(matches!(first(&mut opener), Answer::Compared { .. }));
+        let folder = opener.played.as_ref().expect("a folder").path().to_owned();
+        assert!(folder.join("X.reel").is_file());
+        drop(opener);
+        assert!(!folder.exists());
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use netreel_inspector::Settings;
 
+use crate::whole;
+
 /// A longer file is none of ours.
 const BYTES_MAX: u64 = 1 << 16;
 
@@ -23,11 +25,7 @@ pub fn kept() -> Settings {
     let Some(file) = file().filter(|file| file.is_file()) else {
         return Settings::default();
     };
-    let is_long = fs::metadata(&file).is_ok_and(|it| it.len() > BYTES_MAX);
-    let text = match is_long {
-        true => Err("it is too long".to_owned()),
-        false => fs::read_to_string(&file).map_err(|error| error.to_string()),
-    };
+    let text = whole::read(&file, BYTES_MAX).map_err(|error| error.to_string());
     match text.and_then(|text| Settings::from_json(&text)) {
         Ok(settings) => settings,
         Err(why) => {
@@ -47,10 +45,8 @@ pub fn kept() -> Settings {
 pub fn keep(settings: &Settings) -> Result<(), String> {
     let Some(file) = file() else { return Ok(()) };
     let folder = file.parent().unwrap_or(&file);
-    let fresh = file.with_extension("json.new");
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&fresh, settings.to_json()))
-        .and_then(|()| fs::rename(&fresh, &file));
+    let written =
+        fs::create_dir_all(folder).and_then(|()| whole::write(&file, &settings.to_json()));
     written.map_err(|error| {
         let path = file.display();
         format!("{path}: {error}; how the window is laid out is not kept")

@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::process::Command as Program;
+use std::process::{Child, Command as Program};
 use std::rc::Rc;
 use std::time::Duration;
 
 use netreel_play::view::{Board, Command};
 use netreel_play::{LiveStage, Progress, Script, Setup, SimStage, Stage};
-use netreel_sample_engine::{Mode, Peer, Start, Topology};
+use netreel_sample_engine::{Mode, ObjectId, Peer, Start, Topology};
 
 use super::how;
 use crate::arguments::Play;
@@ -34,8 +34,9 @@ pub fn play(
 ) -> Result<u64, Failure> {
     let about = about((setup.mode, setup.topology));
     let mut board = Board::new(setup.names(), here, about);
+    let mut inspectors = Inspectors::default();
     if inspects {
-        follow(folder).map_err(Failure::new)?;
+        inspectors.open(folder, None).map_err(Failure::new)?;
     }
     let stage = Rc::new(RefCell::new(stage));
     let played = Rc::clone(&stage);
@@ -47,13 +48,14 @@ pub fn play(
         for command in board.take_commands() {
             match command {
                 Command::Order(to, order) => stage.order(to, order),
-                Command::Inspect => {
-                    if let Err(why) = follow(&recorded) {
+                Command::Inspect(object) => {
+                    if let Err(why) = inspectors.open(&recorded, object) {
                         board.say(why);
                     }
                 }
             }
         }
+        inspectors.tidy();
         ui.ctx().request_repaint_after(FRAME);
     };
     let title = format!("play · {}", folder.display());
@@ -62,15 +64,29 @@ pub fn play(
     stage.into_inner().finish().map_err(Failure::new)
 }
 
-/// Opens the inspector beside the game, as a program of its own: it stays open when the game ends.
-fn follow(folder: &Path) -> Result<(), String> {
-    let failed = |error| format!("cannot open the inspector: {error}");
-    let program = std::env::current_exe().map_err(failed)?;
-    let begun = Program::new(program)
-        .args(["inspect", "--follow"])
-        .arg(folder)
-        .spawn();
-    begun.map(|_| ()).map_err(failed)
+/// Inspectors beside the game, each a program of its own: they stay open when the game ends.
+#[derive(Default)]
+struct Inspectors(Vec<Child>);
+
+impl Inspectors {
+    /// Opens one that follows what is recorded, of one object where it is named.
+    fn open(&mut self, folder: &Path, object: Option<ObjectId>) -> Result<(), String> {
+        let failed = |error| format!("cannot open the inspector: {error}");
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut program = Program::new(program);
+        program.args(["inspect", "--follow"]).arg(folder);
+        if let Some(object) = object {
+            program.args(["--filter", &format!("object == {}", object.0)]);
+        }
+        self.0.push(program.spawn().map_err(failed)?);
+        Ok(())
+    }
+
+    /// Lets go of those that were closed.
+    fn tidy(&mut self) {
+        self.0
+            .retain_mut(|inspector| matches!(inspector.try_wait(), Ok(None)));
+    }
 }
 
 /// Plays a script in virtual time, and draws the window as it is then.

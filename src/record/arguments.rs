@@ -63,6 +63,13 @@ pub struct Program {
     /// a replay; some programs make numbers of addresses.
     #[arg(long)]
     pub random_addresses: bool,
+    /// Let one thread of the program run at a time, from call to call. Slower; a replay is then
+    /// exact too where threads wait for each other by looking at memory.
+    #[arg(long)]
+    pub one_thread_at_a_time: bool,
+    /// Leave out what the program prints on its standard output and its standard error.
+    #[arg(long)]
+    pub no_log: bool,
     /// Do not watch for system calls that go past the recorder. Watching takes from the program
     /// the right to start setuid programs as somebody else.
     #[arg(long)]

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use netreel_capture::ring_mode::Triggers;
-use netreel_protocol::history::{Finding, History, Level};
+use netreel_protocol::history::{Finding, Level};
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::Judgement;
 use netreel_reel::{EventNumber, TriggerCause};
@@ -108,10 +108,9 @@ impl Look {
             self.doubt(last);
             return None;
         }
-        let session = self.watch.look(&now).ok()?;
+        let (session, mut history) = self.watch.look(&now).ok()?;
         // A finding that is not certain yet is a trigger as well: a window that is kept in vain
         // costs less than one that is gone.
-        let mut history = History::build(&session);
         // A recording under way is always incomplete.
         history
             .findings

@@ -20,6 +20,8 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
         children: !arguments.program.no_children,
         options,
         random_addresses: arguments.program.random_addresses,
+        one_thread: arguments.program.one_thread_at_a_time,
+        log: !arguments.program.no_log,
         tripwire: !arguments.program.no_tripwire,
         name: arguments.program.name.clone(),
     };
@@ -31,7 +33,7 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
             folder.display()
         ));
     }
-    let mut more = String::new();
+    let (mut more, mut limited) = (String::new(), false);
     let outcome = preload::record(&wanted, &mut |report| match report {
         Report::Live(live) => line.show(&live, &more),
         Report::Outlived(processes) => {
@@ -66,9 +68,12 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
                 reel.display()
             ));
         }
-        Report::Limit { name, reached } => line.say(&format!(
-            "{name}: the reel has ended: {reached}; what the program does later is not in it"
-        )),
+        Report::Limit { name, reached } => {
+            limited = true;
+            line.say(&format!(
+                "{name}: the reel has ended: {reached}; what the program does later is not in it"
+            ));
+        }
         Report::RotationFailed { name, error } => line.say(&format!(
             "{name}: a new file could not be begun or an old one not be ended ({error}); \
              nothing is lost for it"
@@ -77,27 +82,31 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
     });
     line.end();
     let outcome = outcome.map_err(Failure::new)?;
-    for sentence in summary(&outcome, folder) {
+    for sentence in summary(&outcome, folder, limited) {
         anstream::eprintln!("netreel: {sentence}");
     }
     let program = outcome.status.map_or(0, exit_code);
-    let missing = outcome.gaps > 0 || outcome.failed > 0 || outcome.live.dropped > 0;
-    match missing && program == 0 && arguments.program.fail_on_missing {
+    match !missing(&outcome).is_empty() && program == 0 && arguments.program.fail_on_missing {
         true => Ok(Answer::Wrong),
         false => Ok(Answer::Code(program)),
     }
 }
 
-/// What the recording came to, and what is missing of it.
-fn summary(outcome: &Outcome, folder: &Path) -> Vec<String> {
+/// What the recording came to, and what is missing of it. `limited`: a reel has ended before its
+/// program.
+fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
     let live = &outcome.live;
     let mut told = vec![format!("{}: {}", came_to(live), folder.display())];
-    if outcome.sockets == 0 && outcome.gaps == 0 {
+    if outcome.sockets == 0 && missing(outcome).is_empty() && !limited {
         told.push("no UDP socket was opened; TCP is not recorded".to_owned());
     }
     if live.kernel_drops > 0 {
+        let by_signal = outcome
+            .status
+            .is_some_and(|status| status.signal().is_some());
         told.push(format!(
-            "{} dropped by the kernel, because the program read too slowly",
+            "{}{} dropped by the kernel, because the program read too slowly",
+            if by_signal { "at least " } else { "" },
             text::count(live.kernel_drops, "packet")
         ));
     }
@@ -117,18 +126,16 @@ fn summary(outcome: &Outcome, folder: &Path) -> Vec<String> {
             (Some(code), _) => format!("the program ended with {code}"),
             (None, signal) => {
                 let signal = signal.unwrap_or_default();
-                format!("the program was ended by signal {signal}")
+                let ended = format!("the program was ended by signal {signal}");
+                match signal {
+                    libc::SIGSYS => ended + FORBIDDEN,
+                    _ => ended,
+                }
             }
         }),
         None => told.push("the program goes on, unrecorded".to_owned()),
     }
-    let count = |number, what| (number > 0).then(|| text::count(number, what));
-    let missing = [
-        count(outcome.gaps, "gap"),
-        count(live.dropped, "dropped event"),
-        count(outcome.failed, "unwritten reel"),
-    ];
-    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    let missing = missing(outcome);
     if !missing.is_empty() {
         told.push(format!(
             "the recording is not whole: {}; --fail-on-missing makes that exit code 1",
@@ -136,6 +143,29 @@ fn summary(outcome: &Outcome, folder: &Path) -> Vec<String> {
         ));
     }
     told
+}
+
+/// What may have ended a program by SIGSYS.
+const FORBIDDEN: &str = " (SIGSYS): a seccomp filter forbids a call that it made, or one that the \
+recorder makes in it (getsockopt, getsockname, getpeername, fstat, futex, nanosleep, socket, connect). \
+The recorder does without those that a filter forbids which the program itself sets by the C library; \
+it cannot know one that was there before the program began. Run it without that filter, or record it \
+from outside (--proxy, --live)";
+
+/// What is missing of the recording.
+fn missing(outcome: &Outcome) -> Vec<String> {
+    let left = match outcome.status {
+        Some(_) => outcome.outlived,
+        None => outcome.outlived.max(1),
+    };
+    let count = |number, what| (number > 0).then(|| text::count(number, what));
+    let missing = [
+        count(outcome.gaps, "gap"),
+        count(outcome.live.dropped, "dropped event"),
+        count(outcome.failed, "unwritten reel"),
+        (left > 0).then(|| format!("{} unrecorded from some time on", outliving(left))),
+    ];
+    missing.into_iter().flatten().collect()
 }
 
 /// The exit code that a shell would give.

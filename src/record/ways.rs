@@ -38,6 +38,12 @@ pub fn check(arguments: &Record) -> Result<(), Failure> {
             "--random-addresses",
             PROGRAM,
         ),
+        (
+            arguments.program.one_thread_at_a_time,
+            "--one-thread-at-a-time",
+            PROGRAM,
+        ),
+        (arguments.program.no_log, "--no-log", PROGRAM),
         (arguments.program.no_tripwire, "--no-tripwire", PROGRAM),
         (
             arguments.program.fail_on_missing,

@@ -1,13 +1,13 @@
 //! Where a replay is to stop: conditions, and a file that keeps them beside the session.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use netreel_protocol::session::{PacketId, SessionReel};
 use netreel_reel::{EventNumber, Record};
 
 use crate::open::{self, Story};
+use crate::whole;
 
 /// What is looked for in the events of one reel.
 pub struct Condition {
@@ -113,13 +113,6 @@ fn findings(
 /// No file of breakpoints has more bytes; it may be somebody else's.
 const BYTES_MAX: u64 = 64 << 10;
 
-fn beginning(file: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    let file = std::fs::File::open(file)?;
-    file.take(BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 /// Breakpoints, as they stand in their file: one a line.
 pub struct Breaks {
     file: PathBuf,
@@ -140,7 +133,7 @@ impl Breaks {
             false => path.parent().unwrap_or(path),
         };
         let file = folder.join("breakpoints.txt");
-        let text = beginning(&file).unwrap_or_default();
+        let text = whole::read(&file, BYTES_MAX).unwrap_or_default();
         let mut list = Vec::new();
         for line in text
             .lines()
@@ -164,7 +157,7 @@ impl Breaks {
             },
             false => {
                 let lines = self.list.iter().map(|it| format!("{}\n", it.text));
-                std::fs::write(&self.file, lines.collect::<String>())
+                whole::write(&self.file, &lines.collect::<String>())
             }
         };
         done.map_err(|error| format!("breakpoints are not kept: {}: {error}", self.file.display()))

@@ -207,7 +207,7 @@ impl<'a> Compared<'a> {
         match &left.why {
             Why::Step(divergence) => {
                 let wire = self.on.session.wire.as_deref();
-                let explained = explain(divergence, wire, &names);
+                let explained = explain(divergence, (wire, None), &names);
                 match explained.field {
                     None => format!("{} in place of {}", explained.came, explained.expected),
                     Some(field) => format!(

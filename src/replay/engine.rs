@@ -7,8 +7,10 @@ use std::sync::{Arc, PoisonError};
 use netreel_plugin::{Failed, LoadError, Plugin, PluginLayer, Sockets};
 use netreel_reel::Reel;
 use netreel_replay::together::NodeIo;
-use netreel_replay::{Driver, Report, check_replayable, check_replayable_whole};
-use netreel_transport::{InputError, Layer, Shared, Transport};
+use netreel_replay::{
+    Driver, MakeLayer, Report, Stepper, check_replayable, check_replayable_whole,
+};
+use netreel_transport::{InputError, Layer, RestoreError, Shared, Transport};
 
 use super::ENGINE;
 use super::boxes::{self, Alone, Changes};
@@ -34,6 +36,8 @@ pub struct Loaded<'a> {
 struct Watched {
     node: String,
     layer: PluginLayer,
+    /// The plugin's path, for who steps: a failure is told when it comes.
+    tells: Option<String>,
 }
 
 impl<'a> Engine<'a> {
@@ -132,6 +136,26 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Plays a reel into a plugin's layer, turn by turn. What fails there is said as it happens.
+    pub fn stepper(self, reel: &Arc<Reel>) -> Result<Stepper, Failure> {
+        if let Some(why) = self.cannot_play(reel) {
+            return Err(Failure::new(why));
+        }
+        let Engine::Plugin(Loaded { path, plugin, .. }) = self else {
+            return Err(Failure::new("no plugin was given"));
+        };
+        let (of, path) = (Arc::clone(reel), path.display().to_string());
+        let make: MakeLayer = Box::new(move |current| {
+            let node = of.header().node.clone();
+            watched::say(&format!("at {node}, while its layer was made"));
+            let layer = plugin.layer(&of, Box::new(current.clone()));
+            let layer = layer.map_err(|why| why.to_string())?;
+            let tells = Some(path.clone());
+            Ok(Box::new(Watched { node, layer, tells }))
+        });
+        Stepper::with_sockets(Arc::clone(reel), make).map_err(Failure::new)
+    }
+
     /// Fails where a layer has failed: what came after it says nothing.
     pub fn check_alive(&self) -> Result<(), Failure> {
         watched::say_safe(false);
@@ -157,7 +181,8 @@ impl Loaded<'_> {
         self.layers
             .borrow_mut()
             .push((node.clone(), layer.failed()));
-        Ok(Watched { node, layer })
+        let tells = None;
+        Ok(Watched { node, layer, tells })
     }
 }
 
@@ -166,12 +191,32 @@ impl Layer for Watched {
         let event = self.layer.turn();
         watched::say(&format!("at {}, in the tick of event {event}", self.node));
         self.layer.tick(io);
+        let Some(path) = &self.tells else { return };
+        let failed = self.layer.failed();
+        let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = failed.as_ref() {
+            let node = &self.node;
+            anstream::eprintln!(
+                "netreel: --layer {path}: at {node}, in the tick of event {event}: {why}"
+            );
+            self.tells = None;
+        }
     }
 
     fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> {
         let event = self.layer.turn();
         watched::say(&format!("at {}, in the call of event {event}", self.node));
         self.layer.input(call, io)
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        watched::say(&format!("at {}, while its state was saved", self.node));
+        self.layer.save()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
+        watched::say(&format!("at {}, while a state was restored", self.node));
+        self.layer.restore(state)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `netreel replay PATH -- CMD`: a program that was recorded as it is, started again.
 
 mod asked;
+mod files;
 mod told;
 
 use std::io::Write;
@@ -10,10 +11,11 @@ use std::time::Duration;
 
 use netreel_capture::preload::{self, RerunEnd};
 use netreel_reel::EventNumber;
-use netreel_replay::program::{Began, Ended, Happened, Judged, judge, record};
+use netreel_replay::program::{Began, Ended, Happened, Judged, PrintedNow, Which, judge, record};
 
 use super::breaks::Condition;
 use crate::arguments::Replay;
+use crate::arguments::Threads;
 use crate::events::chosen;
 use crate::open;
 use crate::outcome::{Answer, Failure};
@@ -40,19 +42,26 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     };
     let began = Began::of(reel.reel);
     let began = asked::check(reel.reel, began.as_ref(), &arguments.program.command)?;
-    let mut tape = record(reel.reel, began).map_err(Failure::new)?;
+    let which_threads = match arguments.program.threads {
+        None | Some(Threads::All) => Which::All,
+        Some(Threads::Packets) => Which::Packets,
+    };
+    let mut tape = record(reel.reel, began, which_threads).map_err(Failure::new)?;
+    if arguments.program.no_log {
+        tape.compares_no_lines();
+    }
     if let Some(until) = &arguments.sit.until {
         let condition = Condition::parse(until, &story, reel)
             .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
         tape.stop_at(first(&condition, reel, until)?);
     }
     let (mut wanted, mut doubts) = asked::rerun(reel.reel, began, &tape)?;
+    let files = files::Files::look(reel.reel);
     let patience = arguments.patience.unwrap_or(PATIENCE_S);
     wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
     let end = preload::rerun(&wanted, &mut |pid| told::stopped(pid, &arguments.sit.until));
     let end = end.map_err(Failure::new)?;
-    doubts.extend(asked::moved(began, &end.maps));
-    doubts.extend(refused(end.refused));
+    let more = [asked::moved(began, &end.maps), refused(end.refused)];
     let wire = match wire {
         Some(wire) => Some(wire),
         None => super::embedded_wire(reel.reel)?,
@@ -62,9 +71,13 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let judged = judge(
         &tape,
         &happened,
-        wire.as_deref(),
+        (wire.as_deref(), reel.reel),
         &super::names(&recorded),
-        &doubts,
+        || {
+            doubts.extend(files.changed());
+            doubts.extend(more.into_iter().flatten());
+            doubts
+        },
     );
     match arguments.read.json {
         true => writeln!(out, "{}", told::as_json(reel.name.as_str(), &judged, &tape))?,
@@ -76,7 +89,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 fn answer(judged: &Judged) -> Answer {
     match judged.ended {
         Ended::Exact => Answer::Clean,
-        Ended::Parted(_) | Ended::Early(_) => Answer::Wrong,
+        Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) => Answer::Wrong,
         Ended::Stuck(_) => Answer::Unknown,
     }
 }
@@ -109,8 +122,14 @@ fn happened(end: RerunEnd) -> Happened {
     Happened {
         next: end.next,
         sends: end.sends,
+        passed: u64::from(end.passed),
+        sleeps: (u64::from(end.sleeps.0), u64::from(end.sleeps.1)),
         came: end.came.map(|came| (came.what, came.bytes)),
         stuck: end.stuck,
+        printed: end.printed.map(|printed| PrintedNow {
+            bytes: printed.bytes,
+            differs: printed.differs,
+        }),
         ended: ended(end.status),
     }
 }

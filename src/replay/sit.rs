@@ -9,6 +9,7 @@ use netreel_replay::{MakeLayer, Stepper};
 
 use super::boxes::{self, Changes};
 use super::breaks::Condition;
+use super::engine::Engine;
 use super::sitting::{Going, Sitting};
 use crate::arguments::Replay;
 use crate::events::chosen;
@@ -19,12 +20,6 @@ use crate::outcome::{Answer, Failure};
 const LINE_BYTES_MAX: usize = 1 << 16;
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
-    if arguments.together.layer.is_some() {
-        return Err(Failure::new(
-            "--layer and --step, --until, --from do not go together yet: stepping knows the sample \
-             engine alone",
-        ));
-    }
     let source = &arguments.read.source;
     let story = open::story(source)?;
     let reels = story.session.session_reels();
@@ -36,7 +31,13 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             names.join(", ")
         )));
     };
-    let stepper = stepper(reel.reel, &arguments.tune, &arguments.set)?;
+    let stepper = match arguments.together.layer.as_deref() {
+        None => stepper(reel.reel, &arguments.tune, &arguments.set)?,
+        Some(plugin) => {
+            let (tune, set) = (&arguments.tune, &arguments.set);
+            Engine::asked(Some(plugin), Changes { tune, set })?.stepper(reel.reel)?
+        }
+    };
     let path = source.paths.first().cloned().unwrap_or_default();
     let mut sitting = Sitting::new(&story, reel, stepper, &path, arguments.read.json);
     let asked = &arguments.sit;
@@ -78,7 +79,7 @@ pub fn stepper(reel: &Arc<Reel>, tune: &[String], set: &[String]) -> Result<Step
         boxes::layer(&of, boxes::start(&of, changes)?, changes)
     };
     layer()?;
-    let make: MakeLayer = Box::new(move || match layer() {
+    let make: MakeLayer = Box::new(move |_| match layer() {
         Ok(layer) => Ok(Box::new(layer)),
         Err(failure) => Err(failure.to_string()),
     });

@@ -464,7 +464,11 @@ impl<'a> Sitting<'a> {
         let reels = self.story.session.reels.iter().flatten().cloned();
         let reels = reels.collect::<Vec<_>>();
         let names = names(&reels);
-        let explanation = explain(divergence, self.story.session.wire.as_deref(), &names);
+        let explanation = explain(
+            divergence,
+            (self.story.session.wire.as_deref(), Some(self.reel.reel)),
+            &names,
+        );
         Some(states::named(explanation, divergence, self.reel.reel))
     }
 

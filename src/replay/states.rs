@@ -61,10 +61,5 @@ fn first_difference(
         (None, None) => return None,
     };
     let (path, expected, came) = difference;
-    Some(FieldDifference {
-        path: path.clone(),
-        bits: 0..0,
-        expected,
-        came,
-    })
+    Some(FieldDifference::new(path.clone(), 0..0, expected, came))
 }

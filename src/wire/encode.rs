@@ -30,18 +30,33 @@ pub fn run(arguments: &WireEncode, out: &mut dyn Write) -> Result<Answer, Failur
         }
     };
     let json = text.map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    let packets: Result<Vec<Json>, _> = serde_json::Deserializer::from_str(&json)
-        .into_iter()
-        .collect();
-    let packets = packets.map_err(|error| {
+    let packets = read(&json).map_err(|error| {
         Failure::new(format!(
             "{name} is not one JSON value, nor one a line: {error}"
         ))
     })?;
     match packets.as_slice() {
         [] => Err(Failure::new(format!("{name} holds no packet"))),
-        [one] if one.get("from").is_none() => packet(&wire, &name, one.clone(), arguments, out),
+        [Ok(one)] if one.get("from").is_none() => packet(&wire, &name, one.clone(), arguments, out),
         lines => session(&wire, &name, lines, arguments, out),
+    }
+}
+
+/// The values one after the other. Where they are a session's lines, of which one is no JSON, each
+/// line for itself.
+fn read(json: &str) -> serde_json::Result<Vec<serde_json::Result<Json>>> {
+    let values = serde_json::Deserializer::from_str(json).into_iter();
+    let whole: serde_json::Result<Vec<Json>> = values.collect();
+    let error = match whole {
+        Ok(values) => return Ok(values.into_iter().map(Ok).collect()),
+        Err(error) => error,
+    };
+    let lines = json.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<serde_json::Result<Json>> = lines.map(serde_json::from_str).collect();
+    let is_session = lines.iter().flatten().any(|it| it.get("from").is_some());
+    match is_session {
+        true => Ok(lines),
+        false => Err(error),
     }
 }
 
@@ -77,7 +92,7 @@ fn packet(
 fn session(
     wire: &Wire,
     name: &str,
-    lines: &[Json],
+    lines: &[serde_json::Result<Json>],
     arguments: &WireEncode,
     out: &mut dyn Write,
 ) -> Result<Answer, Failure> {
@@ -85,6 +100,14 @@ fn session(
     let mut encoded = Vec::new();
     let (mut different, mut left_out) = (0, 0);
     for (number, line) in lines.iter().enumerate() {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => {
+                left_out += 1;
+                anstream::eprintln!("netreel: {name}, packet {number}, is no JSON: {error}");
+                continue;
+            }
+        };
         let packet = match connections.encode(line) {
             Ok(packet) => packet,
             Err(error) => {

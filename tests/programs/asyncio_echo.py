@@ -1,4 +1,4 @@
-# An asyncio server, and a client with plain sockets; `server` prints its port.
+# An asyncio server, and a client with plain sockets; `server COUNT [PORT]` prints its port.
 import asyncio, random, select, socket, sys, time
 
 class Echo(asyncio.DatagramProtocol):
@@ -19,7 +19,7 @@ class Echo(asyncio.DatagramProtocol):
 async def server():
     done = asyncio.Event()
     loop = asyncio.get_running_loop()
-    await loop.create_datagram_endpoint(lambda: Echo(done), local_addr=("127.0.0.1", 0))
+    await loop.create_datagram_endpoint(lambda: Echo(done), local_addr=("127.0.0.1", int(sys.argv[3]) if len(sys.argv) > 3 else 0))
     while not done.is_set():
         try:
             await asyncio.wait_for(done.wait(), 0.01)

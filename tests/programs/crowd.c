@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
   to.sin_port = htons(9);
   long fd = socket(AF_INET, SOCK_DGRAM, 0);
   pthread_barrier_init(&all, 0, threads);
-  pthread_t others[512];
+  pthread_t others[2048];
   for (int i = 0; i < threads; i++)
     if (pthread_create(&others[i], 0, run, (void *)fd)) return 1;
   for (int i = 0; i < threads; i++) pthread_join(others[i], 0);

@@ -19,6 +19,8 @@ int main(int argc, char **argv) {
   signal(SIGUSR1, heed);
   signal(SIGUSR2, heed);
   signal(SIGQUIT, heed);
+  signal(SIGXCPU, heed);
+  signal(SIGRTMIN + 3, heed);
   socket(AF_INET, SOCK_DGRAM, 0);
   (void)!write(out, "ready\n", 6);
   for (;;) pause();

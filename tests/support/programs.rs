@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use netreel_reel::{Event, EventKind, OwnedRecord, Reel};
+use netreel_reel::{Event, EventKind, OwnedRecord, Reel, ReelWriter};
 
 use super::{Ran, netreel};
 
@@ -73,6 +73,20 @@ impl Bench {
         netreel(&arguments)
     }
 
+    /// Starts the program again that was recorded.
+    pub fn again(&self, flags: &[&str], command: &[&str]) -> Ran {
+        replay(&self.out(), flags, command)
+    }
+
+    /// The same, and all that it sends is as it was.
+    #[track_caller]
+    pub fn expect_exact(&self, command: &[&str]) {
+        let sends = count(&self.reel(), EventKind::Sent);
+        let ran = self.again(&[], command).expect(0);
+        let told = format!("exact, {sends} of {sends} send");
+        assert!(ran.out.contains(&told), "{}\n{}", ran.out, ran.err);
+    }
+
     /// The reels, by name without the process id, in the order of their names.
     pub fn reels(&self) -> Vec<(String, Arc<Reel>)> {
         let session = netreel_capture::open_session(&[self.out()]).unwrap();
@@ -84,11 +98,37 @@ impl Bench {
         named.collect()
     }
 
+    /// The file of the only reel.
+    pub fn reel_file(&self) -> PathBuf {
+        let mut files = std::fs::read_dir(self.out()).unwrap().flatten();
+        let is_reel = |path: &PathBuf| path.extension() == Some("reel".as_ref());
+        let found = files.find_map(|it| Some(it.path()).filter(is_reel));
+        found.expect("a reel")
+    }
+
     pub fn reel(&self) -> Arc<Reel> {
         let mut reels = self.reels();
         assert_eq!(reels.len(), 1, "one process, one reel");
         reels.remove(0).1
     }
+}
+
+/// Starts a program again that was recorded into these reels.
+pub fn replay(reels: &Path, flags: &[&str], command: &[&str]) -> Ran {
+    let mut arguments = vec!["replay", text(reels)];
+    arguments.extend(flags);
+    arguments.push("--");
+    arguments.extend(command);
+    netreel(&arguments)
+}
+
+/// Writes a reel of these records, with another one's header.
+pub fn write(path: &Path, like: &Reel, records: &[OwnedRecord]) {
+    let mut writer = ReelWriter::create(Vec::new(), like.header()).unwrap();
+    for record in records {
+        writer.push(&record.as_record()).unwrap();
+    }
+    std::fs::write(path, writer.finish().unwrap()).unwrap();
 }
 
 pub fn text(path: &Path) -> &str {

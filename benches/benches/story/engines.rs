@@ -27,7 +27,7 @@ use netreel_reel::{Event, SocketId, Time};
 use netreel_transport::Draw;
 
 use crate::Made;
-use crate::frames::Frames;
+use crate::capture::Frames;
 use crate::reels::{self, NodeReel};
 
 /// An engine, and where its packets come from.
@@ -267,7 +267,7 @@ impl<'a> Play<'a> {
             due: due.collect(),
             clients,
             flying: BinaryHeap::new(),
-            frames: Frames::create(capture),
+            frames: Frames::create(capture, reels::START_UTC_NS),
             draw: Draw::named(2, engine.name),
             sent: 0,
             payload: Vec::new(),

@@ -19,9 +19,11 @@
 //! the second.
 
 mod boxes;
+#[path = "../measure/capture.rs"]
+mod capture;
+#[path = "../measure/child.rs"]
 mod child;
 mod engines;
-mod frames;
 mod reels;
 mod table;
 

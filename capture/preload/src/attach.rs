@@ -6,19 +6,19 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use crate::asking::{IDENTITY, ask, tell};
 use crate::bell::Bell;
 use crate::body::{self, EventKind};
 use crate::call::CallId;
-use crate::environment::recorder_path;
 use crate::hello::{
-    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED, MUTED,
-    REPLAYED, Welcome,
+    ACCEPTED, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED, MUTED, REPLAYED,
+    Welcome,
 };
 use crate::replay;
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
-use crate::sys::{self, IoVec, MsgHdr, nr};
+use crate::sys::{self, nr};
 use crate::thread::{THREAD_AT, Thread, now};
-use crate::{threads, tripwire};
+use crate::{floor, printed, threads, tripwire};
 
 /// What a forked child must not inherit: the kernel gives it zeros instead.
 #[repr(C)]
@@ -48,7 +48,6 @@ static RING_COUNT: AtomicUsize = AtomicUsize::new(0);
 static ASKING: AtomicU32 = AtomicU32::new(0);
 /// The process that attached.
 static PID: AtomicU32 = AtomicU32::new(0);
-static IDENTITY: AtomicU64 = AtomicU64::new(0);
 static DROP_WHEN_FULL: AtomicU32 = AtomicU32::new(0);
 /// When a ring that could not be had may be asked for again, in nanoseconds of the monotonic clock.
 static ASK_AGAIN: AtomicU64 = AtomicU64::new(0);
@@ -56,9 +55,6 @@ static ASK_AGAIN: AtomicU64 = AtomicU64::new(0);
 const ASK_AGAIN_NS: u64 = 1_000_000_000;
 /// The key of each thread's ring, plus 1; 0 before it was made.
 static KEY: AtomicU32 = AtomicU32::new(0);
-
-/// The longest path of a Unix socket, with its zero byte.
-const PATH_MAX: usize = 108;
 
 /// The generation that events belong to now, attaching first where this process has not yet.
 /// `None`: nothing is recorded here.
@@ -192,6 +188,12 @@ fn try_attach(forked: bool) -> Option<()> {
     ASK_AGAIN.store(0, Ordering::Relaxed);
     let kind = KIND_ATTACH;
     let (welcome, fd, bell) = ask(kind, u32::from(forked))?;
+    if welcome.one_thread != 0 {
+        floor::on();
+    }
+    if welcome.no_log == 0 && !forked && matches!(welcome.accepted, ACCEPTED | REPLAYED) {
+        printed::on();
+    }
     if matches!(welcome.accepted, REPLAYED | MUTED) {
         return replayed(&welcome, fd);
     }
@@ -239,17 +241,30 @@ fn try_attach(forked: bool) -> Option<()> {
     Some(())
 }
 
-/// Where a tape is mapped, if there is room: out of the way of what the recorded program had mapped.
+/// Where a tape is mapped, if there is room: out of the way of what the program maps.
 const TAPE_HINT: usize = 0x2000_0000_0000;
+/// The same of rings, and what belongs to them. The kernel aligns large parts of files otherwise than
+/// other memory, so that nothing else could stand for them in a replay.
+static ASIDE: AtomicUsize = AtomicUsize::new(0x2100_0000_0000);
 
-/// This process is to be answered from a tape. Takes the same room in memory as recording does, so
-/// that whatever the program maps lies where it lay.
+/// Where the next `length` bytes that are this library's may lie.
+fn aside(length: usize) -> usize {
+    const APART: usize = 4 << 20;
+    let room = length.next_multiple_of(APART) + APART;
+    ASIDE.fetch_add(room, Ordering::Relaxed)
+}
+
+/// This process is to be answered from a tape. Takes the same room in memory as recording did, so
+/// that whatever the program maps lies where it lay: that of rings where older recorders had them,
+/// amid what the program maps.
 #[cold]
 fn replayed(welcome: &Welcome, fd: i32) -> Option<()> {
     let length = RING_PAGE + welcome.rings as usize * (RING_PAGE + welcome.capacity as usize);
+    let is_amid = welcome.rings > 0;
     let reserve = |length: usize| {
         let kind = sys::MAP_PRIVATE_ANONYMOUS | sys::MAP_NORESERVE;
-        let arguments = [0, length, sys::PROT_READ_WRITE, kind, usize::MAX, 0];
+        let place = if is_amid { 0 } else { aside(length) };
+        let arguments = [place, length, sys::PROT_READ_WRITE, kind, usize::MAX, 0];
         // SAFETY: a new mapping where the kernel finds room.
         let base = unsafe { sys::syscall(nr::MMAP, arguments) };
         (base > 0).then_some(base as *mut u8)
@@ -372,6 +387,7 @@ fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
         };
         let thread = head.byte_add(THREAD_AT).cast::<Thread>();
         thread.write(Thread::new(generation, RingWriter::new(memory)));
+        threads::pushes_into(number.min(65_534));
         let (which, identity) = (body::called(CallId::THREAD, 0), threads::identity());
         let (writer, kind) = (&mut (*thread).writer, EventKind::Called as u8);
         writer.push(now(), kind, &which, &identity.to_le_bytes());
@@ -483,10 +499,33 @@ fn prepare(ring: *mut u8) {
     }
 }
 
+/// Has the kernel give a ring all its storage, which the recorder no longer does. `false`: there is
+/// nothing to give, or no room on the disk, or the kernel is older than this (5.14).
+pub fn back(writer: &RingWriter) -> bool {
+    let Some((place, length)) = writer.without_storage() else {
+        return false;
+    };
+    let advice = [place as usize, length, sys::MADV_POPULATE_WRITE, 0, 0, 0];
+    // SAFETY: inside the ring, and the advice changes no byte.
+    let given = unsafe { sys::syscall(nr::MADVISE, advice) } == 0;
+    if given {
+        writer.has_storage();
+    }
+    given
+}
+
 /// Where the part of the file is in memory, or the error code.
 fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
     let flags = sys::MAP_SHARED;
-    let arguments = [0, length, sys::PROT_READ_WRITE, flags, fd as usize, offset];
+    let place = aside(length);
+    let arguments = [
+        place,
+        length,
+        sys::PROT_READ_WRITE,
+        flags,
+        fd as usize,
+        offset,
+    ];
     // SAFETY: a new mapping where the kernel finds room.
     let base = unsafe { sys::syscall(nr::MMAP, arguments) };
     if base > 0 {
@@ -494,103 +533,4 @@ fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
     } else {
         Err(base.unsigned_abs() as u32)
     }
-}
-
-/// Sends a request to the recorder, and receives its answer, the ring file and the bell.
-fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32, Option<i32>)> {
-    let socket = connect()?;
-    let answer = send_hello(socket, kind, flags, None).and_then(|()| receive_welcome(socket));
-    sys::close(socket);
-    answer
-}
-
-/// Passes a descriptor (or that there is none) to the recorder, and waits until it has it.
-fn tell(kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
-    let socket = connect()?;
-    let told = send_hello(socket, kind, flags, fd).and_then(|()| {
-        let mut byte = [0u8; 64];
-        let arguments = [socket as usize, byte.as_mut_ptr() as usize, 64, 0, 0, 0];
-        // SAFETY: room of 64 bytes.
-        let read = unsafe { sys::syscall(nr::RECVFROM, arguments) };
-        (read > 0).then_some(())
-    });
-    sys::close(socket);
-    told
-}
-
-fn connect() -> Option<i32> {
-    let mut address = [0u8; 2 + PATH_MAX];
-    let length = recorder_path(address.get_mut(2..)?)?;
-    address[..2].copy_from_slice(&(sys::AF_UNIX as u16).to_ne_bytes());
-    let kind = (sys::SOCK_SEQPACKET | sys::SOCK_CLOEXEC) as usize;
-    // SAFETY: a socket of our own.
-    let socket = unsafe { sys::syscall(nr::SOCKET, [sys::AF_UNIX as usize, kind, 0, 0, 0, 0]) };
-    if socket < 0 {
-        return None;
-    }
-    let pointer = address.as_ptr() as usize;
-    let arguments = [socket as usize, pointer, 2 + length + 1, 0, 0, 0];
-    // SAFETY: the address lives through the call.
-    if unsafe { sys::syscall(nr::CONNECT, arguments) } < 0 {
-        sys::close(socket as i32);
-        return None;
-    }
-    Some(socket as i32)
-}
-
-fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
-    let hello = Hello {
-        magic: HELLO_MAGIC,
-        kind,
-        pid: sys::process(),
-        flags,
-        identity: IDENTITY.load(Ordering::Relaxed),
-    };
-    let iov = IoVec::new((&raw const hello).cast(), size_of::<Hello>());
-    // cmsghdr: length, level, type, and the descriptor.
-    let mut control = [0usize; 3];
-    control[0] = 20;
-    control[1] = (sys::SOL_SOCKET as u32 as usize) | ((sys::SCM_RIGHTS as usize) << 32);
-    control[2] = fd.unwrap_or(0) as u32 as usize;
-    let mut message = MsgHdr::new(&raw const iov, 1);
-    if fd.is_some() {
-        (message.control, message.control_length) = (control.as_mut_ptr().cast(), 24);
-    }
-    let pointer = (&raw const message) as usize;
-    let flags = sys::MSG_NOSIGNAL as usize;
-    // SAFETY: all that the message points to lives through the call.
-    let sent = unsafe { sys::syscall(nr::SENDMSG, [socket as usize, pointer, flags, 0, 0, 0]) };
-    (sent > 0).then_some(())
-}
-
-fn receive_welcome(socket: i32) -> Option<(Welcome, i32, Option<i32>)> {
-    let mut welcome = Welcome::default();
-    let iov = IoVec::new((&raw mut welcome).cast(), size_of::<Welcome>());
-    let mut control = [0usize; 3];
-    let mut message = MsgHdr {
-        control: control.as_mut_ptr().cast(),
-        control_length: 24,
-        ..MsgHdr::new(&raw const iov, 1)
-    };
-    let pointer = (&raw mut message) as usize;
-    let flags = sys::MSG_CMSG_CLOEXEC as usize;
-    // A signal may interrupt the wait.
-    let received = loop {
-        // SAFETY: all that the message points to lives through the call.
-        let got = unsafe { sys::syscall(nr::RECVMSG, [socket as usize, pointer, flags, 0, 0, 0]) };
-        if got != -4 {
-            break got;
-        }
-    };
-    let whole = received == size_of::<Welcome>() as isize && welcome.magic == HELLO_MAGIC;
-    let with_fd = message.control_length >= 20 && control[0] >= 20;
-    if whole && welcome.accepted == MUTED {
-        return Some((welcome, -1, None));
-    }
-    if !whole || !with_fd || welcome.accepted == 0 {
-        return None;
-    }
-    // cmsghdr: two descriptors make it 24 bytes long.
-    let bell = (control[0] >= 24).then_some((control[2] >> 32) as i32);
-    Some((welcome, control[2] as u32 as i32, bell))
 }

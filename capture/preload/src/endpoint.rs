@@ -46,6 +46,30 @@ impl Endpoint {
         }
     }
 
+    /// From what [`Endpoint::bytes`] gave.
+    pub fn from_bytes(given: &[u8]) -> Option<Endpoint> {
+        let mut endpoint = Endpoint::NONE;
+        endpoint.length = given.len() as u8;
+        endpoint.bytes = [0; LENGTH_MAX];
+        endpoint
+            .bytes
+            .get_mut(..given.len())?
+            .copy_from_slice(given);
+        (!given.is_empty()).then_some(endpoint)
+    }
+
+    /// Family, port and address: without what IPv6 has besides.
+    pub fn place(&self) -> &[u8] {
+        self.bytes
+            .get(..usize::from(self.length).min(19))
+            .unwrap_or(&[])
+    }
+
+    /// Whether the kernel puts another address in its place: this one is all zeros.
+    pub fn is_unspecified(&self) -> bool {
+        self.place().iter().skip(3).all(|byte| *byte == 0)
+    }
+
     /// From where a C program keeps an address of `length` bytes.
     ///
     /// # Safety

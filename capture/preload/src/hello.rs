@@ -63,4 +63,8 @@ pub struct Welcome {
     pub drop_when_full: u32,
     /// 1: watch for system calls that the hooks do not see.
     pub tripwire: u32,
+    /// 1: one of the process's threads runs at a time.
+    pub one_thread: u32,
+    /// 1: what the process prints is none of the recorder's.
+    pub no_log: u32,
 }

@@ -99,7 +99,7 @@ macro_rules! hook {
         $(
             $(#[$attribute])*
             #[unsafe(no_mangle)]
-            #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs)]
+            #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs, unused_unsafe)]
             pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
                 static REAL: $crate::hook::Real =
                     $crate::hook::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));
@@ -108,10 +108,17 @@ macro_rules! hook {
                     $crate::sys::set_errno(38);
                     return -1isize as $result;
                 }
-                #[allow(unused_variables)]
-                let $real: unsafe extern "C" fn($($type),*) -> $result =
+                let function: unsafe extern "C" fn($($type),*) -> $result =
                     // SAFETY: the function of this name in the C library has this signature.
                     unsafe { core::mem::transmute(found) };
+                #[allow(unused_variables)]
+                let $real = |$($argument: $type),*| -> $result {
+                    let left = $crate::floor::leaves();
+                    // SAFETY: as the program vouches for its own call.
+                    let result = unsafe { function($($argument),*) };
+                    $crate::floor::back(left);
+                    result
+                };
                 $body
             }
         )*

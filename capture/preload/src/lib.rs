@@ -27,6 +27,7 @@ mod ring;
 #[path = "../../reel/src/tape.rs"]
 mod tape;
 
+mod asking;
 mod attach;
 mod by_number;
 mod clocks;
@@ -34,13 +35,17 @@ mod descriptors;
 mod endpoint;
 mod environment;
 mod exec_list;
+mod files;
+mod floor;
 mod hello;
 mod hook;
 mod joined;
+mod locks;
 mod lookups;
 mod names;
 mod objects;
 mod others;
+mod printed;
 mod processes;
 mod push;
 mod randomness;

@@ -12,8 +12,8 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, clocks, descriptors, exec_list, names, others, processes, randomness, receive,
-    sandbox, send, signals, streams, threads, twins, uring, waits,
+    by_number, clocks, descriptors, exec_list, locks, names, others, printed, processes,
+    randomness, receive, sandbox, send, signals, streams, threads, twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
@@ -39,6 +39,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         twins::HOOKED,
         descriptors::HOOKED,
         others::HOOKED,
+        printed::HOOKED,
         uring::HOOKED,
         waits::HOOKED,
         clocks::HOOKED,
@@ -49,6 +50,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         signals::HOOKED,
         streams::HOOKED,
         threads::HOOKED,
+        locks::HOOKED,
         HOOKED,
     ];
     let mut all = lists.into_iter().flatten();

@@ -5,6 +5,7 @@ use core::ffi::{c_char, c_void};
 
 use crate::call::CallId;
 use crate::endpoint::Endpoint;
+use crate::floor;
 use crate::hook::hook;
 use crate::push::pushing;
 use crate::replay::{self, Did};
@@ -235,7 +236,9 @@ unsafe fn host(name: *const c_char, real: impl Fn(*const c_char) -> *mut Host) -
         let first = found.first_chunk::<FOUND>();
         if let Some([_, _, endpoint @ ..]) = first.filter(|_| result == 0) {
             in_words(endpoint, &mut words);
-            return real(words.as_ptr().cast());
+            let host = real(words.as_ptr().cast());
+            floor::pushes();
+            return host;
         }
         // SAFETY: C gives each thread its own.
         unsafe { *__h_errno_location() = -result };
@@ -300,7 +303,7 @@ hook! {
             if replay::on() {
                 let Some((result, details)) = replay::told(did) else { replay::stray(did) };
                 let own = details.get(10..).unwrap_or(&[]);
-                if result == 0 && let Some(length) = length.as_mut() {
+                if result == 0 && !value.is_null() && let Some(length) = length.as_mut() {
                     let room = own.len().min(*length as usize);
                     core::ptr::copy_nonoverlapping(own.as_ptr(), value, room);
                     *length = room as u32;
@@ -332,7 +335,9 @@ hook! {
                     return result;
                 }
                 let nowhere = core::ptr::null();
-                return given(found, into.cast(), |words, hints, into| real(words, nowhere, hints.cast(), into.cast()));
+                let result = given(found, into.cast(), |words, hints, into| real(words, nowhere, hints.cast(), into.cast()));
+                floor::pushes();
+                return result;
             }
             begins();
             let result = real(node, service, hints, into);
@@ -351,7 +356,7 @@ hook! {
 
     fn gethostbyname[real](name: *const c_char) -> *mut Host {
         // SAFETY: as the program vouches for its own call.
-        unsafe { host(name, |name| real(name)) }
+        unsafe { host(name, real) }
     }
 
     fn gethostbyname2[real](name: *const c_char, family: i32) -> *mut Host {

@@ -53,6 +53,7 @@ unsafe extern "C" {
 }
 
 const PT_DYNAMIC: u32 = 2;
+const PT_GNU_RELRO: u32 = 0x6474_e552;
 const DT_HASH: usize = 4;
 const DT_STRTAB: usize = 5;
 const DT_SYMTAB: usize = 6;
@@ -125,6 +126,59 @@ fn behind_this(name: &CStr, of_c: bool) -> *mut c_void {
         }
     }
     core::ptr::null_mut()
+}
+
+/// Where the object whose file's name begins so lies: its first address, and the one behind its
+/// last. Looks without a lock, as [`behind_this`]. `None`: none is loaded.
+pub fn range_of(file: &[u8]) -> Option<(usize, usize)> {
+    // SAFETY: the loader keeps the list and what it leads to; an object begins with its header,
+    // which says where the list of its parts is.
+    unsafe {
+        let mut at = _r_debug.first;
+        while let Some(object) = at.as_ref() {
+            let path = CStr::from_ptr(object.name).to_bytes();
+            let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(&[]);
+            if name.starts_with(file) {
+                let header = object.base as *const u8;
+                let parts = header.add(32).cast::<usize>().read();
+                let count = usize::from(header.add(56).cast::<u16>().read());
+                let parts = header.add(parts).cast::<ProgramHeader>();
+                let parts = core::slice::from_raw_parts(parts, count);
+                let ends = parts.iter().filter(|part| part.kind == PT_LOAD);
+                let end = ends.map(|part| part.address + part.memory_size).max()?;
+                return Some((object.base, object.base + end));
+            }
+            at = object.next;
+        }
+    }
+    None
+}
+
+/// Whether this is a place of the C library's that the loader takes the right to write to away from
+/// before the program begins. Looks without a lock, as [`behind_this`].
+pub fn is_read_only(address: usize) -> bool {
+    // SAFETY: the loader keeps the list and what it leads to; an object begins with its header,
+    // which says where the list of its parts is.
+    unsafe {
+        let mut at = _r_debug.first;
+        while let Some(object) = at.as_ref() {
+            if is_c(CStr::from_ptr(object.name)) && object.base <= address {
+                let header = object.base as *const u8;
+                let parts = header.add(32).cast::<usize>().read();
+                let count = usize::from(header.add(56).cast::<u16>().read());
+                let parts = header.add(parts).cast::<ProgramHeader>();
+                let within = |part: &ProgramHeader| {
+                    let start = object.base.wrapping_add(part.address);
+                    part.kind == PT_GNU_RELRO && address.wrapping_sub(start) < part.memory_size
+                };
+                if core::slice::from_raw_parts(parts, count).iter().any(within) {
+                    return true;
+                }
+            }
+            at = object.next;
+        }
+    }
+    false
 }
 
 /// Where an object has the function of this name, in the version that is given without asking.

@@ -5,6 +5,7 @@ use core::ffi::{CStr, c_char, c_void};
 use crate::attach;
 use crate::call::CallId;
 use crate::hook::hook;
+use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::sys::{self, environ, errno, nr, set_errno};
@@ -61,7 +62,7 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
 }
 
 /// The folder that the process is in.
-fn here(place: &mut [u8]) -> &[u8] {
+pub fn here(place: &mut [u8]) -> &[u8] {
     let arguments = [place.as_mut_ptr() as usize, place.len(), 0, 0, 0, 0];
     // SAFETY: a place of that length.
     let length = unsafe { sys::syscall(nr::GETCWD, arguments) };
@@ -117,6 +118,7 @@ const AT_SYSINFO_EHDR: u64 = 33;
 
 /// Pushes that the program ends by itself, after its `main`.
 pub fn ends() {
+    printed::ends();
     if replay::on() {
         replay::ends();
     } else if attach::generation().is_some()

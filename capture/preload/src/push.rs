@@ -6,6 +6,8 @@ use crate::attach;
 use crate::body::{self, EventKind};
 use crate::call::{CallId, ClockId};
 use crate::endpoint::Endpoint;
+use crate::floor;
+use crate::printed;
 use crate::ring::RingWriter;
 use crate::sys::{self, TimeSpec, nr};
 use crate::thread::{Thread, now};
@@ -30,9 +32,17 @@ impl Drop for Pushing {
     }
 }
 
-/// Starts pushing; `None` where nothing is recorded now.
+/// Starts pushing; `None` where nothing is recorded now. Lines that the program said before are
+/// pushed first.
 #[inline]
 pub fn pushing() -> Option<Pushing> {
+    let mut pushing = lend(true)?;
+    printed::push_waiting(&mut pushing);
+    Some(pushing)
+}
+
+/// The same without those lines.
+pub fn pushing_alone() -> Option<Pushing> {
     lend(true)
 }
 
@@ -133,6 +143,9 @@ impl Pushing {
     /// Pushes an event whose body is laid out already.
     #[inline]
     pub fn push_body<const N: usize>(&mut self, time: u64, kind: EventKind, body: [u8; N]) {
+        if kind != EventKind::SendResult {
+            floor::pushes();
+        }
         self.push(time, kind, N, |at| {
             // SAFETY: so much room was asked for.
             unsafe { put(at, &body) };
@@ -153,6 +166,7 @@ impl Pushing {
         vectors: &mut Vectors<'_>,
         length: usize,
     ) -> Option<u64> {
+        floor::pushes();
         let mut head = 0;
         body::packet(|field| head += field.len(), socket, endpoint.bytes());
         self.push(time, kind, head + length, |mut at| {
@@ -186,6 +200,9 @@ impl Pushing {
     /// The same with the time of the call.
     #[inline]
     pub fn called_at(&mut self, time: u64, call: CallId, result: i32, details: &[&[u8]]) {
+        if floor::is_on() && floor::is_answered(call) {
+            floor::count_anew();
+        }
         let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
         let head = body::called(call, result);
         let parts = [&head[..], part(0), part(1), part(2), part(3)];
@@ -204,6 +221,7 @@ impl Pushing {
         vectors: &mut Vectors<'_>,
         length: usize,
     ) {
+        floor::pushes();
         let head = body::called(call, result);
         let room = head.len() + 1 + length;
         self.push(now(), EventKind::Called, room, |at| {
@@ -213,6 +231,13 @@ impl Pushing {
                 vectors.take(at, length);
             }
         });
+    }
+
+    /// Pushes a line that the program prints on this descriptor, or a part of one.
+    pub fn printed(&mut self, descriptor: &[u8; 1], line: &[u8]) {
+        let head = body::called(CallId::PRINTED, line.len() as i32);
+        let time = now();
+        self.push_parts(time, EventKind::Called, &[&head[..], descriptor, line]);
     }
 
     /// Pushes that one call passes the next `count` packets of this socket, of `size` bytes each.
@@ -284,6 +309,9 @@ fn wait(writer: &mut RingWriter, gave_up_at: &mut u64, needed: usize) -> bool {
         let progress = gate.progress.load(Ordering::Relaxed);
         if attach::bell().is_orphaned() {
             // The recorder is dead, and nobody makes room any more.
+            if attach::back(writer) && writer.has_room(needed) {
+                return true;
+            }
             *gave_up_at = progress;
             return false;
         }

@@ -3,12 +3,13 @@
 use core::ffi::{CStr, c_char, c_void};
 
 use crate::call::CallId;
+use crate::files::AT_FDCWD;
 use crate::hook::{Real, hook};
 use crate::push::pushing;
 use crate::replay::{self, Did};
-use crate::sockets;
 use crate::sys::{IoVec, errno, set_errno};
 use crate::vectors::Vectors;
+use crate::{files, sockets};
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;
@@ -113,15 +114,20 @@ pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: i
 
 /// # Safety
 /// `path` is null or a zero-ended string.
-unsafe fn opened(path: *const c_char, fd: i32) -> i32 {
+unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
     if fd >= 0 && !path.is_null() {
         // SAFETY: the caller vouches for it.
-        let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-        if path == b"/dev/urandom" || path == b"/dev/random" {
+        let name = unsafe { CStr::from_ptr(path) }.to_bytes();
+        if name == b"/dev/urandom" || name == b"/dev/random" {
             sockets::set_random_source(fd);
         } else {
             sockets::opened(fd);
+            // SAFETY: the caller vouches for it.
+            unsafe { files::opened(folder, path, fd, files::writes(flags)) };
         }
+    } else {
+        // SAFETY: the caller vouches for it.
+        unsafe { files::opened(folder, path, fd, files::writes(flags)) };
     }
     fd
 }
@@ -197,32 +203,32 @@ hook! {
 
     fn open[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(path, real(path, flags, mode)) }
+        unsafe { opened(AT_FDCWD, path, flags, real(path, flags, mode)) }
     }
 
     fn open64[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(path, real(path, flags, mode)) }
+        unsafe { opened(AT_FDCWD, path, flags, real(path, flags, mode)) }
     }
 
     fn openat[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(path, real(folder, path, flags, mode)) }
+        unsafe { opened(folder, path, flags, real(folder, path, flags, mode)) }
     }
 
     fn openat64[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(path, real(folder, path, flags, mode)) }
+        unsafe { opened(folder, path, flags, real(folder, path, flags, mode)) }
     }
 
     fn __open_2[real](path: *const c_char, flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(path, real(path, flags)) }
+        unsafe { opened(AT_FDCWD, path, flags, real(path, flags)) }
     }
 
     fn __open64_2[real](path: *const c_char, flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(path, real(path, flags)) }
+        unsafe { opened(AT_FDCWD, path, flags, real(path, flags)) }
     }
 }
 

@@ -3,6 +3,7 @@
 use core::ffi::c_void;
 
 use crate::call::CallId;
+use crate::floor;
 use crate::hook::{Real, hook};
 use crate::joined::{self, NOWHERE};
 use crate::push::pushing;
@@ -105,7 +106,9 @@ impl Source {
         if source.socket.is_none_or(one_peer) || found.is_null() {
             return (plain(), source);
         }
+        let left = floor::leaves();
         let result = ask(found, &mut source);
+        floor::back(left);
         if result < 0 {
             source.length = 0;
             if errno() == sys::ENOTSOCK {

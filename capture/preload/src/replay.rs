@@ -5,7 +5,11 @@
 //! the other, in the recorded order. Nothing is sent. Where the program does something else than
 //! it did, that is written beside the tape, and the process ends.
 
+mod floor;
+mod locks;
 mod network;
+mod places;
+mod printed;
 mod waits;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -13,18 +17,22 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::attach;
 use crate::body::EventKind;
 use crate::call::{CallId, ClockId};
-use crate::sys::{self, IoVec, nr};
+use crate::push::pause;
+use crate::sys::{self, IoVec, TimeSpec, nr};
 use crate::tape::{
-    CAME_AT, CAME_MAX, Came, Entry, THREADS_AT, THREADS_MAX, TapeControl, state, why,
+    CAME_AT, CAME_MAX, Came, Entry, ONE_AT_A_TIME, THREADS_AT, THREADS_MAX, TapeControl, state, why,
 };
 use crate::vectors::Vectors;
 use crate::{signals, threads};
 
+pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};
+pub use locks::{posts, semaphore, takes, waits};
 pub use network::{
     Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
     receives_many, refuses, sends, sends_cut, sends_many,
 };
-pub use waits::{epoll, polls, selects, slept};
+pub use printed::{is_terminal, says};
+pub use waits::{epoll, polls, selects};
 
 const OFF: u32 = 0;
 const TAPE_ON: u32 = 1;
@@ -153,6 +161,20 @@ fn own_number(tape: &TapeControl) -> Option<u16> {
     number.checked_sub(FIRST).map(|index| index as u16)
 }
 
+/// A thread ends, which is known by this number and identity.
+pub fn thread_ends(known: u32, identity: u64) {
+    let Some(tape) = tape().filter(|tape| tape.ordered != 0) else {
+        return;
+    };
+    let index = match known {
+        0 => find(tape, identity),
+        known => known.checked_sub(FIRST),
+    };
+    if let Some(index) = index {
+        places::ends(tape, index as u16);
+    }
+}
+
 #[cold]
 fn find(tape: &TapeControl, identity: u64) -> Option<u32> {
     let count = (tape.threads as usize).min(THREADS_MAX);
@@ -168,37 +190,131 @@ fn find(tape: &TapeControl, identity: u64) -> Option<u32> {
 pub fn turn() -> Option<Turn> {
     let tape = tape()?;
     let own = own_number(tape)?;
+    if tape.one_thread() {
+        floor::before_entry(tape, own);
+    }
+    crate::printed::compare_waiting();
+    if places::is_free(tape, own) {
+        if tape.one_thread() || next_entry(tape).is_none() {
+            places::waits_for_the_end(tape, own);
+        }
+        return None;
+    }
+    let queue = QUEUES.get(usize::from(own))?;
     loop {
-        let turns = tape.turns.load(Ordering::SeqCst);
-        let next = tape.next.load(Ordering::Acquire);
-        if next >= tape.end {
-            over(tape);
-        }
-        // SAFETY: entries fill the tape up to its end, each at a multiple of 8.
-        let entry = unsafe { &*(&raw const *tape).byte_add(next as usize).cast::<Entry>() };
+        let turns = queue.turns.load(Ordering::SeqCst);
+        let Some(entry) = next_entry(tape) else {
+            over(tape)
+        };
         if entry.thread == own {
-            if entry.number >= tape.stop_at && tape.stopped.swap(1, Ordering::Relaxed) == 0 {
-                stop();
+            let turn = Turn::of(tape, entry);
+            match entry.called() {
+                Some(CallId::SIGNAL) => signals::comes(turn.done()),
+                // It slept once less, where it looks whether another thread has come somewhere.
+                Some(CallId::SLEEP) if tape.sleeps_as_often_as_it_has_to() => {
+                    tape.sleeps_less.fetch_add(1, Ordering::Relaxed);
+                    turn.done();
+                }
+                _ => return Some(turn),
             }
-            let turn = Turn { tape, entry };
-            if entry.id == CallId::SIGNAL.0 && entry.kind == EventKind::Called as u8 {
-                signals::comes(turn.done());
-                continue;
-            }
-            return Some(turn);
+            continue;
         }
-        wait(tape, turns);
+        queue.wait(turns, None);
     }
 }
 
-#[cold]
-fn wait(tape: &TapeControl, turns: u32) {
-    tape.waiting.fetch_add(1, Ordering::SeqCst);
-    let word = (&raw const tape.turns) as usize;
-    let arguments = [word, sys::FUTEX_WAIT_PRIVATE, turns as usize, 0, 0, 0];
-    // SAFETY: a word that stays mapped.
-    unsafe { sys::syscall(nr::FUTEX, arguments) };
-    tape.waiting.fetch_sub(1, Ordering::SeqCst);
+/// So long a thread that sleeps waits for its turn while no other thread comes further.
+const NAP_NS: i64 = 10_000_000;
+
+/// A thread sleeps: what that returned. How often one of several sleeps does not matter: threads
+/// that look again and again whether another one has come somewhere do so as often as they have to.
+/// It is counted.
+pub fn slept() -> Option<i32> {
+    let tape = tape()?;
+    let own = own_number(tape)?;
+    if !tape.sleeps_as_often_as_it_has_to() {
+        return call(Did::called(CallId::SLEEP, -1));
+    }
+    if places::is_free(tape, own) {
+        return None;
+    }
+    let queue = QUEUES.get(usize::from(own))?;
+    loop {
+        let turns = queue.turns.load(Ordering::SeqCst);
+        let Some(entry) = next_entry(tape) else {
+            over(tape)
+        };
+        if entry.thread == own {
+            let turn = Turn::of(tape, entry);
+            match entry.called() {
+                Some(CallId::SIGNAL) => signals::comes(turn.done()),
+                Some(CallId::SLEEP) => return Some(turn.done()),
+                _ => {
+                    pause();
+                    break;
+                }
+            }
+            continue;
+        }
+        let before = tape.next.load(Ordering::SeqCst);
+        queue.wait(turns, Some(NAP_NS));
+        if tape.next.load(Ordering::SeqCst) == before {
+            break;
+        }
+    }
+    tape.sleeps_more.fetch_add(1, Ordering::Relaxed);
+    Some(0)
+}
+
+/// Where a thread waits for its turn.
+struct Queue {
+    /// Changes whenever it may be its turn.
+    turns: AtomicU32,
+    /// 1 while it sleeps.
+    sleeps: AtomicU32,
+}
+
+static QUEUES: [Queue; THREADS_MAX] = [const {
+    Queue {
+        turns: AtomicU32::new(0),
+        sleeps: AtomicU32::new(0),
+    }
+}; THREADS_MAX];
+
+/// The entry that comes next; `None` behind the last one.
+#[inline]
+fn next_entry(tape: &TapeControl) -> Option<&'static Entry> {
+    let next = tape.next.load(Ordering::SeqCst);
+    if next >= tape.end {
+        return None;
+    }
+    // SAFETY: entries fill the tape up to its end, each at a multiple of 8.
+    Some(unsafe { &*(&raw const *tape).byte_add(next as usize).cast::<Entry>() })
+}
+
+impl Queue {
+    #[cold]
+    fn wait(&self, turns: u32, nanos: Option<i64>) {
+        self.sleeps.store(1, Ordering::SeqCst);
+        let time = nanos.map(|nanos| TimeSpec { seconds: 0, nanos });
+        let time = time.as_ref().map_or(0, |time| &raw const *time as usize);
+        self.futex(sys::FUTEX_WAIT_PRIVATE, turns as usize, time);
+        self.sleeps.store(0, Ordering::SeqCst);
+    }
+
+    fn wake(&self) {
+        self.turns.fetch_add(1, Ordering::SeqCst);
+        if self.sleeps.load(Ordering::SeqCst) != 0 {
+            self.futex(sys::FUTEX_WAKE_PRIVATE, i32::MAX as usize, 0);
+        }
+    }
+
+    fn futex(&self, operation: usize, value: usize, time: usize) {
+        let word = (&raw const self.turns) as usize;
+
+        // SAFETY: a word that lives as long as the library.
+        unsafe { sys::syscall(nr::FUTEX, [word, operation, value, time, 0, 0]) };
+    }
 }
 
 /// The recording is over, and so is this process.
@@ -269,15 +385,60 @@ pub fn part(did: Did<'_>) -> ! {
     leave()
 }
 
-/// A thread that had nothing to do with packets in the recording does this.
+/// A thread that had nothing to do with packets in the recording does this, or one that has done all
+/// that it did then.
 pub fn stray(did: Did<'_>) -> ! {
+    if let Some(tape) = tape()
+        && let Some(own) = own_number(tape)
+        && places::is_free(tape, own)
+    {
+        places::waits_for_the_end(tape, own);
+    }
     part(Did {
         why: why::OTHER_THREAD,
         ..did
     })
 }
 
+impl TapeControl {
+    /// Whether the recorded threads ran one at a time.
+    #[inline]
+    fn one_thread(&self) -> bool {
+        self.ordered == ONE_AT_A_TIME
+    }
+
+    /// Whether it does not matter how often a thread sleeps: where several ran at the same time,
+    /// each in its order.
+    #[inline]
+    fn sleeps_as_often_as_it_has_to(&self) -> bool {
+        self.ordered != 0 && !self.one_thread() && self.threads > 1
+    }
+}
+
+impl Entry {
+    /// How far it is to the next one.
+    #[inline]
+    fn size(&self) -> u64 {
+        (size_of::<Entry>() + self.length as usize).next_multiple_of(8) as u64
+    }
+
+    /// Which call it is of, if it is one.
+    #[inline]
+    fn called(&self) -> Option<CallId> {
+        (self.kind == EventKind::Called as u8).then_some(CallId(self.id))
+    }
+}
+
 impl Turn {
+    /// That of an entry which comes next. Stops before it where that is wanted.
+    #[inline]
+    fn of(tape: &'static TapeControl, entry: &'static Entry) -> Turn {
+        if entry.number >= tape.stop_at && tape.stopped.swap(1, Ordering::Relaxed) == 0 {
+            stop();
+        }
+        Turn { tape, entry }
+    }
+
     /// Parts from the recording unless this is the next call in it.
     #[inline]
     fn expect(&self, did: Did<'_>) {
@@ -312,9 +473,11 @@ impl Turn {
     #[inline]
     fn done(self) -> i32 {
         let entry = self.entry;
-        let size = (size_of::<Entry>() + entry.length as usize).next_multiple_of(8);
-        let next = self.tape.next.load(Ordering::Relaxed) + size as u64;
-        self.tape.next.store(next, Ordering::Release);
+        let next = self.tape.next.load(Ordering::Relaxed) + entry.size();
+        if self.tape.ordered != 0 && entry.called() != Some(CallId::TURN) {
+            places::done(entry.thread);
+        }
+        self.tape.next.store(next, Ordering::SeqCst);
         if self.tape.threads > 1 {
             self.pass_on();
         }
@@ -322,12 +485,9 @@ impl Turn {
     }
 
     fn pass_on(&self) {
-        self.tape.turns.fetch_add(1, Ordering::SeqCst);
-        if self.tape.waiting.load(Ordering::SeqCst) > 0 {
-            let word = (&raw const self.tape.turns) as usize;
-            let arguments = [word, sys::FUTEX_WAKE_PRIVATE, i32::MAX as usize, 0, 0, 0];
-            // SAFETY: a word that stays mapped.
-            unsafe { sys::syscall(nr::FUTEX, arguments) };
+        places::pass_over(self.tape);
+        if next_entry(self.tape).is_none_or(|entry| entry.thread != self.entry.thread) {
+            places::wake_next(self.tape);
         }
     }
 }
@@ -371,6 +531,13 @@ pub unsafe fn fill(did: Did<'_>, list: *const IoVec, count: usize, skip: usize) 
     let turn = turn()?;
     turn.expect(did);
     let bytes = turn.bytes().get(skip..).unwrap_or(&[]);
+    // A reel may say anything: no more than what is given.
+    if i64::from(turn.entry.result) > bytes.len() as i64 {
+        part(Did {
+            why: why::NOT_RECORDED,
+            ..did
+        });
+    }
     // SAFETY: the caller vouches for it.
     if !unsafe { scatter(bytes, list, count) } {
         part(Did {

@@ -3,6 +3,7 @@
 use crate::body::{self, EventKind, SendOutcome};
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
+use crate::printed;
 use crate::push::{Pushing, pushing};
 use crate::replay;
 use crate::sockets;
@@ -279,7 +280,11 @@ hook! {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
                 return real(fd, buffer, length);
             }
-            send_by(fd, &Outgoing::bytes(&iov), || real(fd, buffer, length))
+            let result = send_by(fd, &Outgoing::bytes(&iov), || real(fd, buffer, length));
+            if printed::is_printed(fd) && sockets::udp(fd).is_none() {
+                printed::wrote(fd, buffer, result);
+            }
+            result
         }
     }
 
@@ -289,7 +294,11 @@ hook! {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
                 return real(fd, iov, count);
             }
-            send_by(fd, &Outgoing::vectors(iov, count), || real(fd, iov, count))
+            let result = send_by(fd, &Outgoing::vectors(iov, count), || real(fd, iov, count));
+            if printed::is_printed(fd) && sockets::udp(fd).is_none() {
+                printed::wrote_all(fd, iov, count.max(0) as usize, result);
+            }
+            result
         }
     }
 
@@ -359,7 +368,10 @@ unsafe fn write_at(
     write: impl FnOnce() -> isize,
 ) -> isize {
     if offset != -1 || sockets::udp(fd).is_none() || !sockets::is_still_udp(fd) {
-        return write();
+        let result = write();
+        // SAFETY: the caller vouches for it.
+        unsafe { printed::wrote_all(fd, iov, count.max(0) as usize, result) };
+        return result;
     }
     // SAFETY: the caller vouches for it.
     unsafe { send_by(fd, &Outgoing::vectors(iov, count), write) }

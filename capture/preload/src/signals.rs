@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::attach;
 use crate::call::CallId;
+use crate::floor;
 use crate::hook::hook;
 use crate::push::pushing_unless_busy;
 use crate::replay;
@@ -60,12 +61,14 @@ unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_voi
         return;
     }
     let code = errno();
+    let lent = floor::lends();
     if let Some(mut pushing) = pushing_unless_busy() {
         pushing.called(CallId::SIGNAL, signal, &[]);
     }
     set_errno(code);
     // SAFETY: as the kernel has called this.
     unsafe { call(signal, info, context) };
+    floor::hands_back(lent);
 }
 
 /// # Safety

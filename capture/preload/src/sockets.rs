@@ -6,6 +6,7 @@ use crate::attach;
 use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
 use crate::endpoint::Endpoint;
+use crate::printed;
 use crate::push::{Pushing, pushing};
 use crate::replay;
 use crate::sandbox;
@@ -420,9 +421,7 @@ pub fn has_peer(fd: i32, socket: u16) -> bool {
 /// The peer of a connected socket, asked for once.
 #[inline]
 pub fn peer(fd: i32, socket: u16) -> Endpoint {
-    let words = &PEERS[usize::from(socket)];
-    let known = core::array::from_fn(|index| words[index].load(Ordering::Relaxed));
-    Endpoint::from_words(known).unwrap_or_else(|| ask_peer(fd, socket))
+    known_peer(socket).unwrap_or_else(|| ask_peer(fd, socket))
 }
 
 #[cold]
@@ -430,11 +429,24 @@ fn ask_peer(fd: i32, socket: u16) -> Endpoint {
     let (Some(endpoint), _) = address(nr::GETPEERNAME, fd, socket) else {
         return Endpoint::NONE;
     };
+    keep_peer(socket, endpoint);
+    endpoint
+}
+
+/// The socket's peer, as far as it is known here.
+pub fn known_peer(socket: u16) -> Option<Endpoint> {
+    let words = &PEERS[usize::from(socket)];
+    Endpoint::from_words(core::array::from_fn(|index| {
+        words[index].load(Ordering::Relaxed)
+    }))
+}
+
+/// Remembers the socket's peer.
+pub fn keep_peer(socket: u16, endpoint: Endpoint) {
     let words = endpoint.to_words().into_iter();
     for (word, value) in PEERS[usize::from(socket)].iter().zip(words) {
         word.store(value, Ordering::Relaxed);
     }
-    endpoint
 }
 
 /// The socket has no peer any more, and with it no address of its own perhaps.
@@ -456,6 +468,7 @@ pub fn duplicated(from: i32, to: i32) {
     if attach::is_borrowed() {
         return;
     }
+    printed::is_made(to);
     let Some(socket) = udp(from) else {
         set(to, UNKNOWN);
         return;
@@ -485,6 +498,11 @@ pub fn closed(fd: i32) {
 
 /// The descriptor is about to be closed; [`closed`] is to be called behind that.
 pub fn closing(fd: i32) {
+    if let 1 | 2 = fd
+        && !attach::is_borrowed()
+    {
+        printed::closes(fd);
+    }
     let Some(class) = class(fd).filter(|class| *class != UNKNOWN) else {
         return;
     };

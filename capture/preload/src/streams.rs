@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use crate::attach;
 use crate::hook::{Real, hook};
-use crate::{descriptors, randomness, receive};
+use crate::{descriptors, files, randomness, receive};
 
 /// As glibc has it.
 #[repr(C)]
@@ -106,15 +106,37 @@ fn descriptor(stream: *mut c_void) -> Option<i32> {
     Some(found.1.load(Ordering::Relaxed)).filter(|fd| *fd >= 0)
 }
 
+static FILENO: Real = Real::new(c"fileno");
+
+/// The program has opened a stream of another file, or could not.
+///
+/// # Safety
+/// Both strings are null or end in a zero byte; the stream is null or the C library's.
+unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
+    let found = FILENO.get();
+    // SAFETY: the C library's function has this signature; the caller vouches for the rest.
+    unsafe {
+        let fd = match stream.is_null() || found.is_null() {
+            true => -1,
+            false => {
+                let fileno: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
+                fileno(stream)
+            }
+        };
+        files::opened(files::AT_FDCWD, path, fd, files::mode_writes(mode));
+    }
+    stream
+}
+
 hook! {
     fn fopen[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
         // SAFETY: as the program vouches for its own call.
-        unsafe { random(path, mode).unwrap_or_else(|| real(path, mode)) }
+        unsafe { random(path, mode).unwrap_or_else(|| opened(path, mode, real(path, mode))) }
     }
 
     fn fopen64[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
         // SAFETY: as the program vouches for its own call.
-        unsafe { random(path, mode).unwrap_or_else(|| real(path, mode)) }
+        unsafe { random(path, mode).unwrap_or_else(|| opened(path, mode, real(path, mode))) }
     }
 
     fn fileno[real](stream: *mut c_void) -> i32 {

@@ -5,9 +5,14 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::attach;
+use crate::call::PastId;
+use crate::floor::{self, Own};
 use crate::hook::hook;
+use crate::locks;
+use crate::push::pushing_unless_busy;
 use crate::sys::{self, nr};
 use crate::tape::{MAIN_THREAD, THREADS_MAX, thread_identity};
+use crate::{replay, sockets};
 
 /// What is remembered of a thread while it lives.
 struct Slot {
@@ -19,6 +24,13 @@ struct Slot {
     argument: AtomicPtr<c_void>,
     /// See [`replayed_as`].
     tape: AtomicU32,
+    /// The number of the ring that it pushes into, plus 1; 0 while it has none.
+    ring: AtomicU32,
+    /// How many locks it has asked for.
+    steps: AtomicU64,
+    /// In a replay: its next step that waits for its turn; 0 where none does.
+    ordered: AtomicU64,
+    floor: Own,
 }
 
 impl Slot {
@@ -29,6 +41,10 @@ impl Slot {
             run: AtomicPtr::new(core::ptr::null_mut()),
             argument: AtomicPtr::new(core::ptr::null_mut()),
             tape: AtomicU32::new(0),
+            ring: AtomicU32::new(0),
+            steps: AtomicU64::new(0),
+            ordered: AtomicU64::new(0),
+            floor: Own::new(),
         }
     }
 }
@@ -37,6 +53,15 @@ static MAIN: Slot = Slot::of(MAIN_THREAD);
 static SLOTS: [Slot; THREADS_MAX] = [const { Slot::of(0) }; THREADS_MAX];
 /// The key of each thread's slot, plus 1; 0 before it was made.
 static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the program has ever made a thread.
+static SEVERAL: AtomicU32 = AtomicU32::new(0);
+
+/// Whether there may be several threads, so that the order of locks matters.
+#[inline(always)]
+pub fn several() -> bool {
+    SEVERAL.load(Ordering::Relaxed) != 0
+}
 
 /// Makes the key. `None` where there are no more.
 pub fn prepare() -> Option<()> {
@@ -80,27 +105,119 @@ pub fn replayed_as() -> Option<&'static AtomicU32> {
     own().map(|slot| &slot.tape)
 }
 
+/// One of this thread's steps.
+#[derive(Clone, Copy)]
+pub struct Step {
+    /// From 1.
+    pub count: u64,
+    ring: u64,
+}
+
+impl Step {
+    /// The thread, as its ring is numbered, plus 1, in the upper 16 bits, and the step below.
+    #[inline]
+    pub fn word(&self) -> u64 {
+        self.ring << 48 | self.count
+    }
+
+    /// Whether such a number is one of the same thread's.
+    #[inline]
+    pub fn is_of_thread(&self, word: u64) -> bool {
+        word >> 48 == self.ring
+    }
+}
+
+/// This thread makes a step. `None` where it is not recorded, or has no identity.
+#[inline]
+pub fn next_step() -> Option<Step> {
+    let slot = own()?;
+    let mut ring = slot.ring.load(Ordering::Relaxed);
+    if ring == 0 {
+        ring = first_ring(slot)?;
+    }
+    let count = slot.steps.load(Ordering::Relaxed) + 1;
+    slot.steps.store(count, Ordering::Relaxed);
+    let ring = u64::from(ring);
+    Some(Step { count, ring })
+}
+
+#[cold]
+fn first_ring(slot: &Slot) -> Option<u32> {
+    drop(pushing_unless_busy()?);
+    Some(slot.ring.load(Ordering::Relaxed)).filter(|ring| *ring != 0)
+}
+
+/// This thread pushes into the ring of this number.
+pub fn pushes_into(number: u32) {
+    if let Some(slot) = own() {
+        slot.ring.store(number + 1, Ordering::Relaxed);
+    }
+}
+
+/// What this thread remembers of the floor.
+#[inline]
+pub fn floor() -> Option<&'static Own> {
+    own().map(|slot| &slot.floor)
+}
+
+/// What a replay keeps for this thread's steps: how many there were, and the next that waits.
+#[inline]
+pub fn steps() -> Option<(&'static AtomicU64, &'static AtomicU64)> {
+    own().map(|slot| (&slot.steps, &slot.ordered))
+}
+
 unsafe extern "C" fn thread_ends(slot: *mut c_void) {
     // SAFETY: a slot, as `own` and `begin` set it.
     let slot = unsafe { &*slot.cast::<Slot>() };
+    floor::ends(&slot.floor);
+    if replay::on() && !core::ptr::eq(slot, &raw const MAIN) {
+        let identity = slot.identity.load(Ordering::Relaxed);
+        replay::thread_ends(slot.tape.load(Ordering::Relaxed), identity);
+    }
     if !core::ptr::eq(slot, &raw const MAIN) {
         slot.tape.store(0, Ordering::Relaxed);
+        slot.ring.store(0, Ordering::Relaxed);
         slot.identity.store(0, Ordering::Release);
     }
 }
 
 type Run = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+/// The same of C11.
+type RunOfC = unsafe extern "C" fn(*mut c_void) -> i32;
 
-/// What a thread of the program does first.
+/// What a thread of the program does first: the program's function, and its argument.
+///
+/// # Safety
+/// `slot` is this thread's, with both in it.
+unsafe fn begins(slot: *mut c_void) -> (*mut c_void, *mut c_void) {
+    // SAFETY: the caller vouches for it.
+    let slot = unsafe {
+        let key = KEY.load(Ordering::Relaxed).wrapping_sub(1);
+        sys::pthread_setspecific(key, slot);
+        &*slot.cast::<Slot>()
+    };
+    // Its birth is in the recording, whatever else it does.
+    drop(pushing_unless_busy());
+    floor::joins();
+    let run = slot.run.load(Ordering::Acquire);
+    (run, slot.argument.load(Ordering::Relaxed))
+}
+
 unsafe extern "C" fn begin(slot: *mut c_void) -> *mut c_void {
     // SAFETY: `pthread_create` below has put the program's function and its argument there.
     unsafe {
-        let key = KEY.load(Ordering::Relaxed).wrapping_sub(1);
-        sys::pthread_setspecific(key, slot);
-        let slot = &*slot.cast::<Slot>();
-        let (run, argument) = (&slot.run, &slot.argument);
-        let run: Run = core::mem::transmute(run.load(Ordering::Acquire));
-        run(argument.load(Ordering::Relaxed))
+        let (run, argument) = begins(slot);
+        let run: Run = core::mem::transmute(run);
+        run(argument)
+    }
+}
+
+unsafe extern "C" fn begin_of_c(slot: *mut c_void) -> i32 {
+    // SAFETY: `thrd_create` below has put the program's function and its argument there.
+    unsafe {
+        let (run, argument) = begins(slot);
+        let run: RunOfC = core::mem::transmute(run);
+        run(argument)
     }
 }
 
@@ -116,29 +233,73 @@ fn slot_for_child() -> Option<&'static Slot> {
             .compare_exchange(0, identity, order.0, order.1);
         taken.is_ok()
     };
-    let slot = SLOTS.iter().find(free)?;
+    let Some(slot) = SLOTS.iter().find(free) else {
+        sockets::past(PastId::THREADS);
+        return None;
+    };
     slot.children.store(0, Ordering::Relaxed);
+    slot.steps.store(0, Ordering::Relaxed);
+    slot.ordered.store(0, Ordering::Relaxed);
+    slot.floor.clear();
     Some(slot)
+}
+
+/// Makes a thread by `make`, which is given what it runs and what that is given: `begin`, which
+/// goes on to the program's function, or that itself where there is no slot for it.
+fn made(
+    begin: *mut c_void,
+    (run, argument): (*mut c_void, *mut c_void),
+    make: impl FnOnce(*mut c_void, *mut c_void) -> i32,
+) -> i32 {
+    let slot = attach::generation().and_then(|_| slot_for_child());
+    let Some(slot) = slot else {
+        return make(run, argument);
+    };
+    locks::find_unwinder();
+    floor::begins();
+    SEVERAL.store(1, Ordering::Relaxed);
+    slot.argument.store(argument, Ordering::Relaxed);
+    slot.run.store(run, Ordering::Release);
+    let result = make(begin, (&raw const *slot).cast_mut().cast());
+    if result != 0 {
+        slot.identity.store(0, Ordering::Release);
+    }
+    result
 }
 
 hook! {
     fn pthread_create[real](thread: *mut c_void, attributes: *const c_void, run: *mut c_void, argument: *mut c_void) -> i32 {
-        let slot = match attach::generation() {
-            Some(_) => slot_for_child(),
-            None => None,
-        };
-        let Some(slot) = slot else {
-            // SAFETY: as the program vouches for its own call.
-            return unsafe { real(thread, attributes, run, argument) };
-        };
-        slot.argument.store(argument, Ordering::Relaxed);
-        slot.run.store(run, Ordering::Release);
-        let place = (&raw const *slot).cast_mut().cast();
-        // SAFETY: as above; `begin` goes on to the program's function.
-        let result = unsafe { real(thread, attributes, begin as *mut c_void, place) };
-        if result != 0 {
-            slot.identity.store(0, Ordering::Release);
-        }
-        result
+        // SAFETY: as the program vouches for its own call; `begin` goes on to its function.
+        made(begin as *mut c_void, (run, argument), |run, argument| unsafe {
+            real(thread, attributes, run, argument)
+        })
+    }
+
+    fn thrd_create[real](thread: *mut c_void, run: *mut c_void, argument: *mut c_void) -> i32 {
+        // SAFETY: as above.
+        made(begin_of_c as *mut c_void, (run, argument), |run, argument| unsafe {
+            real(thread, run, argument)
+        })
+    }
+
+    fn thrd_join[real](thread: usize, result: *mut i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(thread, result) }
+    }
+
+    /// Answers nothing: the caller does not look.
+    fn thrd_yield[real]() -> i32 {
+        // SAFETY: lets others run.
+        unsafe { real() }
+    }
+
+    fn pthread_join[real](thread: usize, value: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(thread, value) }
+    }
+
+    fn sched_yield[real]() -> i32 {
+        // SAFETY: lets others run.
+        unsafe { real() }
     }
 }

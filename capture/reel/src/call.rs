@@ -87,6 +87,13 @@ calls! {
     35 END "end" "Ended by itself.";
     36 SIGNAL "signal" "A handler of the program's begins.";
     37 BATCH "batch" "One call was given the packets that follow in this thread.";
+    38 LOCK "lock" "Took a lock that another thread had last, or was not given one.";
+    39 CONDITION "condition" "Waited for a condition.";
+    40 SEMAPHORE "semaphore" "Waited for a semaphore.";
+    41 POST "post" "Raised a semaphore.";
+    42 FILE "file" "Opened a file, or was told that there is none.";
+    43 TURN "turn" "Goes on after another thread, of which one runs at a time.";
+    44 PRINTED "prints" "Printed a line, or a part of one.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.
@@ -110,6 +117,8 @@ impl StartId {
     pub const DESCRIPTOR: StartId = StartId(6);
     /// The path by which the program was started.
     pub const PROGRAM: StartId = StartId(7);
+    /// u64 the signals that were ignored, u64 those that were blocked: signal n is bit n - 1.
+    pub const SIGNALS: StartId = StartId(8);
 }
 
 /// What a program does that no hook sees.
@@ -138,6 +147,12 @@ impl PastId {
     /// Has a seccomp filter that forbids calls of the recorder's. Behind it stand their numbers, as
     /// u16.
     pub const SANDBOX: PastId = PastId(9);
+    /// Has more locks than there are places for.
+    pub const LOCKS: PastId = PastId(10);
+    /// Runs one thread at a time, and one went on without its turn.
+    pub const TURN: PastId = PastId(11);
+    /// Has more threads at a time than there are places for.
+    pub const THREADS: PastId = PastId(13);
 
     /// The end of a sentence that begins with the program's name.
     pub const fn sentence(self) -> &'static str {
@@ -168,6 +183,15 @@ impl PastId {
             }
             PastId::SANDBOX => {
                 "its own seccomp filter forbids calls that the recorder makes in it; the recorder does without"
+            }
+            PastId::LOCKS => {
+                "it has had more than some 65000 locks; the order in which threads take the others is not recorded"
+            }
+            PastId::TURN => {
+                "one of its threads neither ended its turn nor let others run for a second; from there on two threads ran at a time, in an order that is not recorded"
+            }
+            PastId::THREADS => {
+                "it has more than 1024 threads at a time; which the others are, and the order in which they take locks, is not recorded"
             }
             _ => "it does something that is not recorded",
         }

@@ -101,6 +101,12 @@ pub struct RingHead {
     pub dropped: Line<AtomicU64>,
     /// 1 while somebody has the right to push. At byte 256.
     pub lease: Line<AtomicU32>,
+    /// In a ring that has storage for its first bytes alone, how many; the reader stores it. 0: it
+    /// has storage for all. At byte 320.
+    pub backed: Line<AtomicU64>,
+    /// How far a push that found no room would have reached, in bytes ever published; the writer
+    /// stores it. At byte 384.
+    pub wanted: Line<AtomicU64>,
 }
 
 impl RingHead {
@@ -162,17 +168,14 @@ pub const fn body_max(capacity: usize) -> usize {
     if half < (16 << 20) { half } else { 16 << 20 }
 }
 
-/// A ring that holds so many bytes wakes its reader.
-const fn fills_by(capacity: usize) -> u64 {
-    capacity as u64 / 8
-}
-
 /// The writing end of a ring.
 #[derive(Debug)]
 pub struct RingWriter {
     memory: RingMemory,
     tail: u64,
     head_seen: u64,
+    /// How far it may push, as last seen.
+    limit: u64,
     /// From here on it is to be asked whether the reader should be woken.
     fills_at: u64,
 }
@@ -192,14 +195,34 @@ impl RingWriter {
     pub unsafe fn new(memory: RingMemory) -> RingWriter {
         // SAFETY: the caller vouches for the pointer.
         let head = unsafe { &*memory.head };
-        let tail = head.tail.0.load(Ordering::Relaxed);
-        let head_seen = head.head.0.load(Ordering::Acquire);
-        RingWriter {
+        let mut writer = RingWriter {
             memory,
-            tail,
-            head_seen,
-            fills_at: head_seen + fills_by(memory.capacity),
-        }
+            tail: head.tail.0.load(Ordering::Relaxed),
+            head_seen: 0,
+            limit: 0,
+            fills_at: 0,
+        };
+        writer.look();
+        writer.fills_at = writer.head_seen + writer.fills_by();
+        writer
+    }
+
+    /// Sees how much room there is.
+    fn look(&mut self) {
+        let head = self.head();
+        let given_back = head.head.0.load(Ordering::Acquire);
+        let backed = head.backed.0.load(Ordering::Acquire);
+        let whole = given_back + self.memory.capacity as u64;
+        self.head_seen = given_back;
+        self.limit = match backed {
+            0 => whole,
+            backed => whole.min(backed),
+        };
+    }
+
+    /// A ring that holds so many bytes wakes its reader: an eighth of its room.
+    fn fills_by(&self) -> u64 {
+        self.limit.saturating_sub(self.head_seen) / 8
     }
 
     /// The control page, which all rings share.
@@ -216,6 +239,18 @@ impl RingWriter {
         unsafe { &*self.memory.head }
     }
 
+    /// Where the data begins that has no storage yet, and how long it is; `None`: all has.
+    pub fn without_storage(&self) -> Option<(*mut u8, usize)> {
+        let backed = self.head().backed.0.load(Ordering::Acquire) as usize;
+        let left = self.memory.capacity.checked_sub(backed)?;
+        (backed > 0).then(|| (self.memory.data.wrapping_add(backed), left))
+    }
+
+    /// From now on all of it has storage.
+    pub fn has_storage(&self) {
+        self.head().backed.0.store(0, Ordering::Release);
+    }
+
     /// The largest body that can ever be pushed.
     pub fn body_max(&self) -> usize {
         body_max(self.memory.capacity)
@@ -228,8 +263,13 @@ impl RingWriter {
         if self.free() >= needed {
             return true;
         }
-        self.head_seen = self.head().head.0.load(Ordering::Acquire);
-        self.free() >= needed
+        self.look();
+        let there = self.free() >= needed;
+        if !there {
+            let wanted = &self.head().wanted.0;
+            wanted.store(self.tail + needed, Ordering::Relaxed);
+        }
+        there
     }
 
     /// Whether the reader should be woken, because the ring has filled by an eighth since it gave
@@ -242,8 +282,8 @@ impl RingWriter {
 
     #[cold]
     fn has_filled(&mut self) -> bool {
-        self.head_seen = self.head().head.0.load(Ordering::Acquire);
-        let by = fills_by(self.memory.capacity);
+        self.look();
+        let by = self.fills_by();
         let filled = self.tail.wrapping_sub(self.head_seen) >= by;
         self.fills_at = match filled {
             true => self.tail + by / 2,
@@ -254,7 +294,7 @@ impl RingWriter {
 
     #[inline]
     fn free(&self) -> u64 {
-        (self.memory.capacity as u64).saturating_sub(self.tail.wrapping_sub(self.head_seen))
+        self.limit.saturating_sub(self.tail)
     }
 
     /// Room for the record, and for what is skipped so that it stands in one piece.

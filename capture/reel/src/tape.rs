@@ -3,7 +3,7 @@
 //!
 //! A page of control comes first, then the identities of the recorded threads, then room for what
 //! the program did instead where it parts from the recording, then the entries, one behind the
-//! other. Nothing of it is ever a file.
+//! other, and at last what it printed. Nothing of it is ever a file.
 //!
 //! This file depends on `core` alone, so that the library which is loaded into foreign programs
 //! can include it as it stands.
@@ -11,17 +11,26 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first bytes of a tape. Changes with its layout.
-pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape1");
+pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape5");
 /// Where the threads' identities lie: [`THREADS_MAX`] numbers of 64 bits.
 pub const THREADS_AT: usize = 4096;
 /// So many threads of a program can be replayed.
 pub const THREADS_MAX: usize = 1024;
+/// Where each thread's first step among locks lies that waits for its turn: as many numbers.
+pub const STEPS_AT: usize = THREADS_AT + THREADS_MAX * 8;
+/// Where for each thread lies when it first gives the floor up: as many [`NextFloor`].
+pub const FLOORS_AT: usize = STEPS_AT + THREADS_MAX * 8;
 /// Where the library puts the bytes of what came instead.
-pub const CAME_AT: usize = THREADS_AT + THREADS_MAX * 8;
+pub const CAME_AT: usize = FLOORS_AT + THREADS_MAX * size_of::<NextFloor>();
 /// How many of them there is room for.
 pub const CAME_MAX: usize = 64 << 10;
+/// Where the library puts what the program printed instead, from where it differs to the line's
+/// end: so many bytes for the standard output, and as many for the standard error.
+pub const PRINTED_AT: usize = CAME_AT + CAME_MAX;
+/// See [`PRINTED_AT`].
+pub const PRINTED_MAX: usize = 1 << 10;
 /// Where the first entry lies.
-pub const ENTRIES_AT: usize = CAME_AT + CAME_MAX;
+pub const ENTRIES_AT: usize = PRINTED_AT + 2 * PRINTED_MAX;
 /// The identity of the program's first thread.
 pub const MAIN_THREAD: u64 = 1;
 
@@ -61,6 +70,8 @@ pub mod why {
     pub const OTHER_THREAD: u32 = 5;
     /// The recording does not hold what it is to be answered.
     pub const NOT_RECORDED: u32 = 6;
+    /// It has asked for more or fewer locks than in the recording.
+    pub const STEP: u32 = 7;
 }
 
 /// The first page.
@@ -77,32 +88,65 @@ pub struct TapeControl {
     pub process: u32,
     /// See `process`.
     pub parent: u32,
-    /// How many rings were mapped at the start of the recording.
+    /// How many rings were mapped at the start of the recording amid what the program maps; 0: they
+    /// lay out of the way.
     pub rings: u32,
     /// The length of each ring's data.
     pub capacity: u32,
-    /// Unused.
-    pub spare: u32,
+    /// 1 where the order of locks is in the recording; [`ONE_AT_A_TIME`] where one thread at a time
+    /// ran besides.
+    pub ordered: u32,
     /// The program stops itself before the event of this number; `u64::MAX`: nowhere.
     pub stop_at: u64,
     /// One of [`state`].
     pub state: AtomicU32,
-    /// Changes whenever it may be another thread's turn.
-    pub turns: AtomicU32,
     /// Where the next entry lies.
     pub next: AtomicU64,
     /// Sends that were equal, and their bytes.
     pub sends: AtomicU64,
     /// See `sends`.
     pub bytes: AtomicU64,
-    /// How many threads wait for their turn.
-    pub waiting: AtomicU32,
     /// 1 when the program has stopped itself at `stop_at`.
     pub stopped: AtomicU32,
+    /// Entries that were passed over, of threads that ended earlier than they did.
+    pub passed: AtomicU32,
+    /// How often threads slept that did not then; see `sleeps_less`.
+    pub sleeps_more: AtomicU32,
+    /// How often threads did not sleep that slept then, where several ran at the same time: it does
+    /// not matter there.
+    pub sleeps_less: AtomicU32,
     /// Ways out that the program was refused: TCP connections.
     pub refused: AtomicU32,
+    /// 1 where what the program prints is compared.
+    pub prints: u32,
+    /// Which of the first three descriptors was a terminal: bit n of descriptor n;
+    /// [`TERMINALS_KNOWN`] besides.
+    pub terminals: u32,
+    /// What it printed: on its standard output, and on its standard error.
+    pub printed: [Printed; 2],
     /// What came instead; whole once `state` is [`state::PARTED`].
     pub came: Came,
+}
+
+/// [`TapeControl::terminals`]: the recording tells them.
+pub const TERMINALS_KNOWN: u32 = 8;
+
+/// What the program printed on one descriptor, and how the replay agrees with it.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Printed {
+    /// Where it lies on the tape.
+    pub at: u64,
+    /// How many bytes that are.
+    pub length: u64,
+    /// How many bytes the program has printed now.
+    pub now: AtomicU64,
+    /// The first that is another one than recorded, plus 1; 0: there is none.
+    pub differs: AtomicU64,
+    /// How many bytes of the line that differs lie at [`PRINTED_AT`].
+    pub came: AtomicU32,
+    /// 1 when the line is whole.
+    pub whole: AtomicU32,
 }
 
 /// What the program did instead of the recorded thing.
@@ -134,7 +178,7 @@ pub struct Came {
 pub struct Entry {
     /// The event's number in the reel.
     pub number: u64,
-    /// What a clock said.
+    /// What a clock said; of a step among locks, its number in its thread.
     pub value: u64,
     /// How many bytes follow.
     pub length: u32,
@@ -157,3 +201,34 @@ pub struct Entry {
 
 /// [`Entry::flags`]: what came of it is not known.
 pub const UNKNOWN_RESULT: u8 = 1;
+
+/// What stands behind the entry of a step among locks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    /// The thread that had the lock before, as an index into the identities; [`NO_THREAD`]: none.
+    pub before: u64,
+    /// The step with which it got it.
+    pub step: u64,
+    /// This thread's next step that waits for its turn; 0: there is none.
+    pub next: u64,
+}
+
+/// [`Order::before`]: nobody.
+pub const NO_THREAD: u64 = u64::MAX;
+
+/// [`TapeControl::ordered`]: one thread had the floor at a time.
+pub const ONE_AT_A_TIME: u32 = 2;
+
+/// When a thread gives the floor up to others before it goes on; behind the entry with which it got
+/// it, too.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NextFloor {
+    /// Behind so many of its entries, plus 1; 0: it keeps it.
+    pub entries: u64,
+    /// And so many calls that have no entry.
+    pub points: u64,
+    /// All its entries; at the tape's begin alone.
+    pub all: u64,
+}

@@ -290,6 +290,40 @@ fn a_ring_wraps_and_gives_back_every_event_once() {
     );
 }
 
+/// How many events find room; the last bytes of the ring after them.
+fn fill(writer: &mut RingWriter) -> (usize, u64) {
+    let text = [7; 100];
+    let pushed = std::iter::from_fn(|| push(writer, 1, Event::Note { text: &text })).count();
+    (pushed, writer.head().tail.0.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_push_goes_no_further_than_the_ring_has_storage() {
+    let mut live = Live::new(1);
+    let begins = CAPACITY as u64 / 4;
+    live.writer(0, 0)
+        .head()
+        .backed
+        .0
+        .store(begins, Ordering::Relaxed);
+    let mut writer = live.writer(0, 0);
+    let (first, tail) = fill(&mut writer);
+    assert!(first > 0 && tail <= begins, "{tail}");
+    let wanted = writer.head().wanted.0.load(Ordering::Relaxed);
+    assert!(wanted > begins, "it asks for more: {wanted}");
+    let (place, length) = writer.without_storage().expect("a part without storage");
+    assert_eq!(
+        // SAFETY: both point into the memory of the one ring.
+        unsafe { place.offset_from(live.memory(0).data) },
+        begins as isize
+    );
+    assert_eq!(length, CAPACITY - begins as usize);
+    writer.has_storage();
+    let (then, tail) = fill(&mut writer);
+    assert!(then > first && tail > begins && tail <= CAPACITY as u64);
+    assert_eq!(writer.without_storage(), None);
+}
+
 fn check_rings_refused(rings: &[u8], error: RingError) {
     let reel = open(&cut_reel(2), rings);
     assert_eq!(reel.len(), 2, "the reel itself is read");

@@ -49,6 +49,7 @@ impl Drainer {
         };
         let (error, seconds) = (full.error.to_string(), full.since.elapsed().as_secs_f64());
         self.seal()?;
+        self.back()?;
         self.full = None;
         self.shared.no_room.store(0, Ordering::Release);
         self.gate.0.set_full(false);

@@ -17,6 +17,10 @@ pub(super) struct Numbers {
     pub(super) rings: u32,
     pub(super) capacity: u32,
     pub(super) forked: bool,
+    /// Whether one thread at a time runs.
+    pub(super) one_thread: bool,
+    /// Whether what it prints is recorded.
+    pub(super) log: bool,
 }
 
 /// Names of variables whose values are nobody's business: of each a checksum is kept.
@@ -40,7 +44,14 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             .for_each(|part| details.extend_from_slice(part));
         put(&details);
     };
-    let flags = u8::from(random_addresses(pid)) | u8::from(numbers.forked) << 1;
+    // The order of locks is recorded as well.
+    let flags = u8::from(random_addresses(pid))
+        | u8::from(numbers.forked) << 1
+        | 4
+        | u8::from(numbers.one_thread) << 3
+        | u8::from(numbers.log) << 4
+        // Rings lie out of the way.
+        | 32;
     told(
         StartId::NUMBERS,
         &[
@@ -51,6 +62,13 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             &[flags],
         ],
     );
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    if let (Some(ignored), Some(blocked)) = (set(&status, "SigIgn:"), set(&status, "SigBlk:")) {
+        told(
+            StartId::SIGNALS,
+            &[&ignored.to_le_bytes(), &blocked.to_le_bytes()],
+        );
+    }
     if let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) {
         told(StartId::FOLDER, &[folder.as_os_str().as_bytes()]);
     }
@@ -105,6 +123,12 @@ fn parent(pid: u32) -> u32 {
     let line = text.lines().find_map(|line| line.strip_prefix("PPid:"));
     line.and_then(|number| number.trim().parse().ok())
         .unwrap_or(0)
+}
+
+/// A set of signals, as a line of a process's status has it.
+fn set(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
 }
 
 /// The path that the kernel was given to start it.

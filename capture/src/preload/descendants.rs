@@ -11,8 +11,11 @@ use rustix::process::{Pid, WaitOptions, set_child_subreaper, waitpid};
 use super::escape::check_program;
 use super::{ADDRESS_SANITIZER, Escape, look};
 
-/// A process that has run for so long without the library does not load it any more.
+/// A process that has run for so long without the library, and seems to have no reason to load it, does
+/// not load it any more.
 const LOADING: Duration = Duration::from_secs(1);
+/// A program that does not load the library within this time never will.
+pub(super) const LOAD_MAX: Duration = Duration::from_secs(5);
 /// So long a forked child that lives may take to reach the recorder.
 const REACHING: Duration = Duration::from_secs(5);
 /// So long it is remembered that a process has come, for its parent to name it.
@@ -135,7 +138,8 @@ impl Descendants {
                 continue;
             }
             let since = *self.unloaded.entry(*pid).or_insert_with(Instant::now);
-            if since.elapsed() >= LOADING {
+            let patience = if may_load(*pid) { LOAD_MAX } else { LOADING };
+            if since.elapsed() >= patience {
                 let name = statuses.get(pid).map_or("", |status| status.name.as_str());
                 let why = why(*pid);
                 let sentence = format!("process {pid} ({name}) is not recorded: {why}");
@@ -232,16 +236,28 @@ pub(super) fn why_not_loaded(program: &Path) -> String {
     }
 }
 
-fn why(pid: u32) -> String {
+/// Whether a process is to load the library, as far as can be seen: on a machine with much to do it may
+/// not have come to that yet.
+pub(super) fn may_load(pid: u32) -> bool {
+    let program = PathBuf::from(format!("/proc/{pid}/exe"));
+    check_program(&program).is_ok() && is_told(pid)
+}
+
+/// Whether its environment names the library and the recorder.
+fn is_told(pid: u32) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let named = |start: &[u8]| {
         environment
             .split(|byte| *byte == 0)
             .any(|entry| entry.starts_with(start))
     };
+    environment.is_empty() || named(b"LD_PRELOAD=") && named(b"NETREEL_RECORD=")
+}
+
+fn why(pid: u32) -> String {
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     let loads = matches!(check_program(&program), Ok(()) | Err(Escape::Io(_)));
-    if loads && !environment.is_empty() && !(named(b"LD_PRELOAD=") && named(b"NETREEL_RECORD=")) {
+    if loads && !is_told(pid) {
         return "its environment was cleaned of the recorder".to_owned();
     }
     why_not_loaded(&program)

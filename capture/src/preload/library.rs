@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::file::{lock, within_limit};
+use crate::presence::{OWN, TEMPORARY};
 
 /// Built by `build.rs` from `capture/preload`; empty where unmodified programs cannot be recorded.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libnetreel_preload.so"));
@@ -36,7 +37,7 @@ impl Unpacked {
     /// (too long), or where a program that drops root's rights could not reach it.
     pub(super) fn new(folder: &Path) -> io::Result<Unpacked> {
         let folder = fs::canonicalize(folder)?;
-        let stem = format!(".netreel-{}", std::process::id());
+        let stem = format!("{OWN}{}", std::process::id());
         let socket = folder.join(format!("{stem}.socket"));
         let bytes = socket.as_os_str().as_bytes();
         let named = bytes.len() <= SOCKET_PATH_MAX
@@ -48,7 +49,7 @@ impl Unpacked {
         let folder = if named && reached {
             folder
         } else {
-            let made = std::env::temp_dir().join(format!("netreel-{}", std::process::id()));
+            let made = std::env::temp_dir().join(format!("{TEMPORARY}{}", std::process::id()));
             let _ = fs::remove_dir_all(&made);
             fs::create_dir(&made)?;
             fs::set_permissions(&made, Permissions::from_mode(0o711))?;

@@ -16,7 +16,11 @@ pub(super) fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
     let mut control = net::RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(&mut bytes)];
     let flags = RecvFlags::CMSG_CLOEXEC;
-    let received = net::recvmsg(socket, &mut parts, &mut control, flags).ok()?;
+    // A receive with a time-out is not begun again by itself where a signal comes: that a child has
+    // ended.
+    let received =
+        rustix::io::retry_on_intr(|| net::recvmsg(socket, &mut parts, &mut control, flags));
+    let received = received.ok()?;
     let mut passed = None;
     for message in control.drain() {
         if let net::RecvAncillaryMessage::ScmRights(fds) = message {
@@ -53,6 +57,8 @@ pub(super) fn write_welcome(
     bytes.extend_from_slice(&welcome.identity.to_ne_bytes());
     bytes.extend_from_slice(&welcome.drop_when_full.to_ne_bytes());
     bytes.extend_from_slice(&welcome.tripwire.to_ne_bytes());
+    bytes.extend_from_slice(&welcome.one_thread.to_ne_bytes());
+    bytes.extend_from_slice(&welcome.no_log.to_ne_bytes());
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = net::SendAncillaryBuffer::new(&mut space);
     let fds = files
@@ -64,5 +70,7 @@ pub(super) fn write_welcome(
     }
     let parts = [IoSlice::new(&bytes)];
     // Whoever asked may be gone.
-    let _ = net::sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL);
+    let _ = rustix::io::retry_on_intr(|| {
+        net::sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL)
+    });
 }

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 pub use escape::{Escape, check_program, find_program};
-pub use rerun::{Came, Input, Rerun, RerunEnd, rerun};
+pub use rerun::{Came, Input, Printed, Rerun, RerunEnd, rerun};
 
 use crate::options::{Options, Reached};
 use crate::progress::Progress;
@@ -48,6 +48,11 @@ pub struct Wanted {
     pub options: Options,
     /// Whether addresses stay random, as the system has it. Without, a replay meets the same ones.
     pub random_addresses: bool,
+    /// Whether one thread of each process runs at a time, so that a replay can let them run in the
+    /// same order whatever they share.
+    pub one_thread: bool,
+    /// Whether what it prints is recorded, a line an event.
+    pub log: bool,
     /// Whether to watch for system calls that go past the hooks. It costs the program the right to
     /// gain privileges by starting setuid programs.
     pub tripwire: bool,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
 
 use netreel_reel::{CallId, Event, Header, PastId, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
@@ -25,7 +26,7 @@ use crate::writer::Writer;
 /// What every reel of an unmodified program says of itself.
 const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \
 Not covered, so that a replay may part where they steer the network loop: \
-waits with a time-out on locks and conditions, \
+locks that are not the C library's (futex), barriers, \
 processor instructions for time and randomness (RDTSC, RDRAND), \
 reads of files, pipes and TCP sockets, the standard input through stdio, the time left over that select writes back, \
 what stands beside a packet (control data), timerfd, eventfd and signalfd, \
@@ -64,8 +65,8 @@ pub(super) struct Process {
     pub(super) started: Option<(ThreadId, u32)>,
     /// Whether it calls processes by the numbers that they have here.
     pub(super) same_numbers: bool,
-    /// Whether it was another program than that at the latest look.
-    pub(super) other: bool,
+    /// Since when looks have found it to be another program than that.
+    pub(super) other: Option<Instant>,
     /// Whether its reel tells of a gap.
     pub(super) marked: bool,
     ending: bool,
@@ -81,6 +82,10 @@ pub(super) struct Seen {
     pub(super) pid: u32,
     /// Whether it is a forked child, so that its start was its parent's.
     pub(super) forked: bool,
+    /// Whether one of its threads runs at a time.
+    pub(super) one_thread: bool,
+    /// Whether what it prints is recorded.
+    pub(super) log: bool,
 }
 
 /// What a recorded process does that may leave a gap.
@@ -219,7 +224,7 @@ impl Process {
             becomes: None,
             started: None,
             same_numbers: true,
-            other: false,
+            other: None,
             marked: false,
             ending: false,
             tally: recorder.tally(),
@@ -233,6 +238,8 @@ impl Process {
                 rings: rings as u32,
                 capacity: capacity as u32,
                 forked: seen.forked,
+                one_thread: seen.one_thread,
+                log: seen.log,
             };
             let notes = &mut process.notes;
             tell_start(pid, &numbers, &mut |details| {
@@ -269,7 +276,8 @@ impl Process {
         if let Some(past) = self.past_the_hooks() {
             self.note(&format!("system calls past the recorder: {past}"));
         }
-        if self.counts().sockets == 0 {
+        let whole = !self.marked && !self.ringless && !self.limited && self.counts().dropped == 0;
+        if self.counts().sockets == 0 && whole {
             self.note("no UDP socket was opened; TCP is not recorded");
         }
         if drops > 0 {
@@ -320,11 +328,15 @@ impl Process {
 pub(super) struct Drops(BTreeMap<u64, u64>);
 
 impl Drops {
-    pub(super) fn see(&mut self, inode: u64, drops: u64) {
-        if drops > 0 {
-            let most = self.0.entry(inode).or_default();
-            *most = drops.max(*most);
+    /// Whether they are more than anybody saw before.
+    pub(super) fn see(&mut self, inode: u64, drops: u64) -> bool {
+        if drops == 0 {
+            return false;
         }
+        let most = self.0.entry(inode).or_default();
+        let more = drops > *most;
+        *most = drops.max(*most);
+        more
     }
 
     /// Sees what `others` have seen; how many more they are now.

@@ -12,7 +12,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use memmap2::MmapMut;
-use netreel_reel::tape::{CAME_AT, CAME_MAX, TapeControl, state};
+use netreel_reel::tape::{
+    CAME_AT, CAME_MAX, ENTRIES_AT, PRINTED_AT, PRINTED_MAX, TapeControl, state,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
 use rustix::net::{self, SocketFlags};
@@ -52,6 +54,11 @@ pub struct Rerun {
     pub descriptors: Vec<i32>,
     /// Whether addresses were random.
     pub random_addresses: bool,
+    /// Whether one of its threads ran at a time.
+    pub one_thread: bool,
+    /// The signals that it is started with ignored, and those with which it is started blocked, a bit
+    /// each, that of signal n bit n - 1. `None`: those that ask a program to stop are not ignored.
+    pub signals: Option<(u64, u64)>,
     /// A whole tape, as [`netreel_reel::tape`] lays it out.
     pub tape: Vec<u8>,
     /// After so long without an event a program that does nothing is ended; `None`: never.
@@ -67,6 +74,15 @@ pub struct Came {
     pub bytes: Vec<u8>,
 }
 
+/// What it printed on one descriptor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// How many bytes.
+    pub bytes: u64,
+    /// The first that differs from what was recorded, and the rest of its line from there on.
+    pub differs: Option<(u64, Vec<u8>)>,
+}
+
 /// How it ended.
 #[derive(Clone, Debug)]
 pub struct RerunEnd {
@@ -78,10 +94,16 @@ pub struct RerunEnd {
     pub bytes: u64,
     /// Where the program parted from the recording.
     pub came: Option<Came>,
+    /// What it printed, on its standard output and on its standard error.
+    pub printed: [Printed; 2],
     /// Where it waits, a sentence: it was ended for that.
     pub stuck: Option<String>,
     /// How the program ended.
     pub status: ExitStatus,
+    /// Events that were passed over, of threads that ended earlier than they did.
+    pub passed: u32,
+    /// How often its threads slept more, and how often less than they did.
+    pub sleeps: (u32, u32),
     /// TCP connections that it was refused.
     pub refused: u32,
     /// Libraries that lay elsewhere than recorded are found by comparing these with the recording.
@@ -126,8 +148,14 @@ pub fn rerun(wanted: &Rerun, stopped: &mut dyn FnMut(u32)) -> Result<RerunEnd, P
         sends: get(&control.sends),
         bytes: get(&control.bytes),
         came: tape.came(),
+        printed: [tape.printed(0), tape.printed(1)],
         stuck: watched.stuck,
         status,
+        passed: control.passed.load(Ordering::Relaxed),
+        sleeps: (
+            control.sleeps_more.load(Ordering::Relaxed),
+            control.sleeps_less.load(Ordering::Relaxed),
+        ),
         refused: control.refused.load(Ordering::Relaxed),
         maps: watched.maps,
     })
@@ -147,7 +175,7 @@ impl Tape {
         // SAFETY: a file that nobody else knows, but the program, which is trusted with it as far
         // as its own answers go: what is read from it is looked at as bytes of strangers.
         let memory = unsafe { MmapMut::map_mut(&file)? };
-        if memory.len() < CAME_AT + CAME_MAX {
+        if memory.len() < ENTRIES_AT {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(Tape { file, memory })
@@ -168,6 +196,20 @@ impl Tape {
         let length = (what.length as usize).min(CAME_MAX);
         let bytes = self.memory.get(CAME_AT..CAME_AT + length)?.to_vec();
         Some(Came { what, bytes })
+    }
+
+    fn printed(&self, index: usize) -> Printed {
+        let Some(printed) = self.control().printed.get(index) else {
+            return Printed::default();
+        };
+        let differs = printed.differs.load(Ordering::Acquire).checked_sub(1);
+        let length = printed.came.load(Ordering::Relaxed) as usize;
+        let at = PRINTED_AT + index * PRINTED_MAX;
+        let line = self.memory.get(at..at + length.min(PRINTED_MAX));
+        Printed {
+            bytes: printed.now.load(Ordering::Relaxed),
+            differs: differs.map(|place| (place, line.unwrap_or_default().to_vec())),
+        }
     }
 }
 
@@ -261,6 +303,8 @@ fn welcome(wanted: &Rerun, listener: &OwnedFd, tape: &Tape, main: u32, watched: 
         rings: control.rings,
         capacity: control.capacity,
         identity: wanted.tape.len() as u64,
+        one_thread: u32::from(wanted.one_thread),
+        no_log: u32::from(control.prints == 0),
         ..Welcome::default()
     };
     write_welcome(&socket, &welcome, Some((&tape.file, None)));

@@ -33,7 +33,11 @@ pub struct ReplayTransport<E> {
     next: EventNumber,
     overrun: Option<Box<Divergence>>,
     divergence: Option<Box<Divergence>>,
+    afterwards: Vec<Step>,
 }
+
+/// So many steps behind a divergence are kept.
+const AFTERWARDS_MAX: usize = 64;
 
 /// Where a replay left its recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,12 +148,25 @@ impl<E: Events> ReplayTransport<E> {
             next: EventNumber(0),
             overrun: None,
             divergence: None,
+            afterwards: Vec::new(),
         }
     }
 
     /// The first call that the recording does not have.
     pub fn divergence(&self) -> Option<&Divergence> {
         self.divergence.as_deref()
+    }
+
+    /// What the layer did behind its divergence, until the owner of the loop stopped: at most 64
+    /// steps. The recording no longer answered these.
+    pub fn afterwards(&self) -> &[Step] {
+        &self.afterwards
+    }
+
+    fn goes_on(&mut self, step: impl FnOnce() -> Step) {
+        if self.divergence.is_some() && self.afterwards.len() < AFTERWARDS_MAX {
+            self.afterwards.push(step());
+        }
     }
 
     /// How many sends were equal to the recording, and how many bytes they had.
@@ -322,7 +339,12 @@ impl<E: Events> ReplayTransport<E> {
         to: Endpoint,
         packet: &[u8],
     ) -> Result<(), SendError> {
+        let step = || Step::Send {
+            to,
+            packet: packet.to_vec(),
+        };
         if self.over() {
+            self.goes_on(step);
             return Ok(());
         }
         let number = self.peek().map(|record| record.number).unwrap_or_default();
@@ -336,10 +358,6 @@ impl<E: Events> ReplayTransport<E> {
                 (same_socket && recorded_to == to && payload == packet).then_some(())
             }
             _ => None,
-        };
-        let step = || Step::Send {
-            to,
-            packet: packet.to_vec(),
         };
         if self.answer_on(socket, compare, step).is_none() {
             return Ok(());
@@ -410,6 +428,7 @@ impl<E: Events> ReplayTransport<E> {
         came: impl FnOnce() -> Step,
     ) -> Option<T> {
         if self.over() {
+            self.goes_on(came);
             return None;
         }
         let answer = self.peek().and_then(|record| take(&record.event));

@@ -1,6 +1,7 @@
 //! What is worked out beside the window, for whoever asks: a thread of its own makes it where it takes
 //! longer than a frame, and until then there is what was known before, or nothing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -18,7 +19,36 @@ pub(crate) struct Aside<K, T> {
 struct State<K, T> {
     /// What came last.
     latest: Option<(K, Arc<T>)>,
-    coming: Option<(K, Receiver<T>)>,
+    coming: Option<Coming<K, T>>,
+}
+
+/// What is being worked on.
+struct Coming<K, T> {
+    of: K,
+    from: Receiver<T>,
+    wanted: Wanted,
+}
+
+/// Whether somebody still wants what is being worked on: whoever works looks now and then, and gives
+/// up where nobody does.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted(Arc<AtomicBool>);
+
+impl Wanted {
+    fn new() -> Wanted {
+        Wanted(Arc::new(AtomicBool::new(true)))
+    }
+
+    /// Whether to go on.
+    pub fn goes_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl<K, T> Drop for Coming<K, T> {
+    fn drop(&mut self) {
+        self.wanted.0.store(false, Ordering::Relaxed);
+    }
 }
 
 impl<K, T> Default for Aside<K, T> {
@@ -34,13 +64,14 @@ impl<K, T> Default for Aside<K, T> {
 
 impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
     /// What is known of `key`; begins to work it out where nobody has yet. The flag: whether this is
-    /// it. If not, it is what was known of another key, and the right one is on its way.
+    /// it. If not, it is what was known of another key, and the right one is on its way. What is being
+    /// worked on for another key is given up: `work` looks whether it is still wanted.
     pub fn get(
         &self,
         key: &K,
         at_once: bool,
         wake: &Arc<OnceLock<Wake>>,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce(&Wanted) -> Option<T> + Send + 'static,
     ) -> Option<(Arc<T>, bool)> {
         let mut state = self.lock();
         state.take_in(false);
@@ -51,24 +82,31 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
             return Some((Arc::clone(latest), true));
         }
         if at_once {
-            let made = Arc::new(work());
             state.coming = None;
+            let made = Arc::new(work(&Wanted::new())?);
             state.latest = Some((key.clone(), Arc::clone(&made)));
             return Some((made, true));
         }
-        if !state.coming.as_ref().is_some_and(|(of, _)| is_it(of)) {
+        if !state.coming.as_ref().is_some_and(|it| is_it(&it.of)) {
             let (to, from) = sync_channel(1);
             let wake = Arc::clone(wake);
+            let wanted = Wanted::new();
+            // Whoever works on another key gives up.
+            state.coming = Some(Coming {
+                of: key.clone(),
+                from,
+                wanted: wanted.clone(),
+            });
             // Where there can be no thread nothing ever comes, and that is what is shown.
             let builder = thread::Builder::new().name("beside the window".to_owned());
             drop(builder.spawn(move || {
+                let Some(made) = work(&wanted) else { return };
                 // Whoever no longer wants it has asked for something else.
-                drop(to.send(work()));
+                drop(to.send(made));
                 if let Some(wake) = wake.get() {
                     wake();
                 }
             }));
-            state.coming = Some((key.clone(), from));
         }
         state.latest.as_ref().map(|(_, it)| (Arc::clone(it), false))
     }
@@ -77,7 +115,7 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
     pub fn is_of(&self, key: &K) -> bool {
         let state = self.lock();
         let latest = state.latest.as_ref().map(|(of, _)| of);
-        let coming = state.coming.as_ref().map(|(of, _)| of);
+        let coming = state.coming.as_ref().map(|it| &it.of);
         latest == Some(key) || coming == Some(key)
     }
 
@@ -98,19 +136,20 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
     }
 }
 
-impl<K, T> State<K, T> {
+impl<K: Clone, T> State<K, T> {
     fn take_in(&mut self, waits: bool) {
-        let Some((key, from)) = self.coming.take() else {
-            return;
-        };
+        let Some(coming) = &self.coming else { return };
         let came = match waits {
-            true => from.recv().map_err(|_| TryRecvError::Disconnected),
-            false => from.try_recv(),
+            true => coming.from.recv().map_err(|_| TryRecvError::Disconnected),
+            false => coming.from.try_recv(),
         };
         match came {
-            Ok(made) => self.latest = Some((key, Arc::new(made))),
-            Err(TryRecvError::Empty) => self.coming = Some((key, from)),
-            Err(TryRecvError::Disconnected) => {}
+            Ok(made) => {
+                self.latest = Some((coming.of.clone(), Arc::new(made)));
+                self.coming = None;
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.coming = None,
         }
     }
 }
@@ -123,14 +162,14 @@ mod tests {
     fn what_is_on_its_way_comes_and_the_old_one_is_there_until_then() {
         let aside: Aside<u32, u32> = Aside::default();
         let wake = Arc::default();
-        assert_eq!(aside.get(&1, false, &wake, || 10), None);
+        assert_eq!(aside.get(&1, false, &wake, |_| Some(10)), None);
         aside.finish();
-        let got = aside.get(&1, false, &wake, || unreachable!());
+        let got = aside.get(&1, false, &wake, |_| unreachable!());
         assert_eq!(got, Some((Arc::new(10), true)));
-        let got = aside.get(&2, false, &wake, || 20);
+        let got = aside.get(&2, false, &wake, |_| Some(20));
         assert_eq!(got, Some((Arc::new(10), false)));
         aside.finish();
-        let got = aside.get(&2, false, &wake, || unreachable!());
+        let got = aside.get(&2, false, &wake, |_| unreachable!());
         assert_eq!(got, Some((Arc::new(20), true)));
         assert!(!aside.is_coming());
     }
@@ -138,7 +177,33 @@ mod tests {
     #[test]
     fn what_is_small_is_there_at_once() {
         let aside: Aside<u32, u32> = Aside::default();
-        let got = aside.get(&1, true, &Arc::default(), || 10);
+        let got = aside.get(&1, true, &Arc::default(), |_| Some(10));
         assert_eq!(got, Some((Arc::new(10), true)));
+    }
+
+    #[test]
+    fn what_nobody_wants_any_more_is_given_up() {
+        let aside: Aside<u32, u32> = Aside::default();
+        let wake = Arc::default();
+        let (gave_up, told) = sync_channel(3);
+        let endless = move |wanted: &Wanted| {
+            while wanted.goes_on() {
+                thread::yield_now();
+            }
+            gave_up.send(()).ok();
+            None
+        };
+        assert_eq!(aside.get(&1, false, &wake, endless.clone()), None);
+        // Asked again, it is still the same work.
+        assert_eq!(aside.get(&1, false, &wake, |_| unreachable!()), None);
+        assert_eq!(aside.get(&2, false, &wake, |_| Some(20)), None);
+        assert_eq!(told.recv(), Ok(()));
+        aside.finish();
+        let got = aside.get(&2, false, &wake, |_| unreachable!());
+        assert_eq!(got, Some((Arc::new(20), true)));
+        // Nor does it go on when the window closes.
+        assert!(aside.get(&3, false, &wake, endless).is_some());
+        drop(aside);
+        assert_eq!(told.recv(), Ok(()));
     }
 }

@@ -6,7 +6,9 @@ use netreel_protocol::session::PacketId;
 use netreel_protocol::stats::{LinkStats, RowOf, Stats};
 
 use crate::Model;
+use crate::aside::Wanted;
 use crate::links::LinkEnds;
+use crate::taken::Taken;
 use crate::text;
 
 /// By what bytes are told apart.
@@ -21,15 +23,18 @@ pub enum LedgerBy {
     Object,
     /// By RPC.
     Rpc,
+    /// By field of the wire.
+    Field,
 }
 
 impl LedgerBy {
     /// All of them and their names.
-    pub const ALL: [(&'static str, LedgerBy); 4] = [
+    pub const ALL: [(&'static str, LedgerBy); 5] = [
         ("kinds", LedgerBy::Kind),
         ("types", LedgerBy::Type),
         ("objects", LedgerBy::Object),
         ("RPCs", LedgerBy::Rpc),
+        ("fields", LedgerBy::Field),
     ];
 }
 
@@ -67,27 +72,28 @@ impl Model {
             return None;
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
-        let taken = self
-            .filter
-            .taken()
-            .filter(|_| self.filter.looked_at().is_none());
-        let text = taken.map_or_else(String::new, |_| self.filter.text.clone());
-        let ids = || match taken {
-            Some(taken) => (0..taken.len()).filter_map(|row| taken.get(row)).collect(),
-            None => Vec::new(),
+        let (key, taken) = self.taken_by_now();
+        // A bit a packet: the list is made beside the window.
+        let is_known = self.beside.stats.is_of(&key);
+        let taken = taken.filter(|_| !is_known).cloned();
+        let work = move |wanted: &Wanted| {
+            let ids: Vec<PacketId> = match taken {
+                Some(taken) => (0..taken.len()).filter_map(|row| taken.get(row)).collect(),
+                None => (0..session.packet_count() as u32).map(PacketId).collect(),
+            };
+            Stats::while_wanted(&session, &history, &ids, &|| wanted.goes_on())
         };
-        let is_known = self.beside.stats.is_of(&(self.grown, text.clone()));
-        let ids: Vec<PacketId> = if is_known { Vec::new() } else { ids() };
-        let is_all = taken.is_none();
-        let work = move || {
-            let all = || (0..session.packet_count()).map(|id| PacketId(id as u32));
-            let ids = if is_all { all().collect() } else { ids };
-            Stats::new(&session, &history, &ids)
-        };
-        let key = (self.grown, text);
         let stats = &self.beside.stats;
         let (stats, _) = stats.get(&key, self.is_quick(), &self.coming.wake, work)?;
         Some(stats)
+    }
+
+    /// The packets that the filter takes, once it has looked at all, and by what they are known.
+    pub(crate) fn taken_by_now(&self) -> ((u32, String), Option<&Taken>) {
+        let taken = self.filter.taken();
+        let taken = taken.filter(|_| self.filter.looked_at().is_none());
+        let text = taken.map_or_else(String::new, |_| self.filter.text.clone());
+        ((self.grown, text), taken)
     }
 
     /// What a link carried.
@@ -128,13 +134,14 @@ impl Model {
         }
     }
 
-    /// What the bytes were, the most first, each with its place in a square.
+    /// What the bytes were, the most first; by fields there is [`Model::by_field`].
     pub fn ledger_rows(&self, stats: &Stats, by: LedgerBy) -> Vec<LedgerRow> {
         let ledger = match by {
             LedgerBy::Kind => &stats.kinds,
             LedgerBy::Type => &stats.types,
             LedgerBy::Object => &stats.objects,
             LedgerBy::Rpc => &stats.rpcs,
+            LedgerBy::Field => return Vec::new(),
         };
         let all = ledger.bits().max(1) as f64;
         let mut rows: Vec<LedgerRow> = Vec::new();
@@ -190,7 +197,7 @@ impl Model {
             RowOf::Others => match by {
                 LedgerBy::Kind => "no kind",
                 LedgerBy::Type | LedgerBy::Object => "about no object",
-                LedgerBy::Rpc => "no RPC",
+                LedgerBy::Rpc | LedgerBy::Field => "no RPC",
             }
             .to_owned(),
             RowOf::Frame => "headers, acks, padding".to_owned(),

@@ -10,7 +10,8 @@ use netreel_protocol::session::{NodeId, Session, SessionTime};
 use netreel_wire::{PropertyId, PropertyKind};
 
 use crate::Model;
-use crate::map::Extent;
+use crate::aside::Wanted;
+use crate::map::{Extent, Mark};
 
 /// A property of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,13 +67,24 @@ pub struct Believed {
     pub(crate) states: States,
     rows: Vec<ValueRow>,
     pub(crate) extent: Option<Extent>,
-    arranged: Mutex<Option<(Asked, Arc<[ValueRow]>)>>,
+    /// What was arranged last, for each of [`RowsOf`].
+    arranged: Mutex<[Option<(Asked, ValueRows)>; 3]>,
+    pub(crate) marks: Mutex<Option<(Asked, Arc<[Mark]>)>>,
+}
+
+/// Rows, as they are shown.
+#[derive(Clone, Debug)]
+pub struct ValueRows {
+    /// In order of objects and properties.
+    pub rows: Arc<[ValueRow]>,
+    /// How many values in them differ from the owner's; `None` where there are too many to tell, and to
+    /// tell which rows are asked for: then they are all.
+    pub differing: Option<usize>,
 }
 
 /// What rows were arranged for.
 #[derive(Clone, Debug, PartialEq)]
-struct Asked {
-    of: RowsOf,
+pub(crate) struct Asked {
     at: SessionTime,
     pinned: Option<SessionTime>,
     taken: Option<usize>,
@@ -94,6 +106,7 @@ impl Believed {
             rows,
             extent,
             arranged: Mutex::default(),
+            marks: Mutex::default(),
         }
     }
 
@@ -113,6 +126,14 @@ impl Model {
     /// The moment at which values are shown: the cursor, else the end.
     pub fn moment(&self) -> SessionTime {
         self.cursor().unwrap_or(self.span().end)
+    }
+
+    /// The last moment before the selected packet was received, and the moment at which it was; of one
+    /// that was not, when it was sent. What it changed lies between them.
+    pub fn around_packet(&self) -> Option<(SessionTime, SessionTime)> {
+        let packet = self.packet(self.selection().packet?)?;
+        let at = packet.received.or(packet.first())?.time;
+        Some((SessionTime(at.0.saturating_sub(1)), at))
     }
 
     /// The other moment that values are held against.
@@ -158,42 +179,65 @@ impl Model {
             return None;
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
-        let work = move || Believed::new(&session, &history);
+        let work = move |_: &Wanted| Some(Believed::new(&session, &history));
         let believed = &self.beside.believed;
         let got = believed.get(&self.grown, self.is_quick(), &self.coming.wake, work);
         got.map(|(believed, _)| believed)
     }
 
-    /// The rows, and whether there are too many to tell which of them are asked for: then they are
-    /// all.
-    pub fn value_rows(&self, believed: &Believed, of: RowsOf) -> (Arc<[ValueRow]>, bool) {
-        let taken = self.filter.objects();
-        let asked = Asked {
-            of,
+    /// For what rows and marks are arranged now.
+    pub(crate) fn asked_of_values(&self) -> Asked {
+        Asked {
             at: self.moment(),
             pinned: self.pinned,
-            taken: taken.map(BTreeSet::len),
+            taken: self.filter.objects().map(BTreeSet::len),
             filter: self.filter.text.clone(),
-        };
-        let nodes = self.believers();
-        let shown = |row: &&ValueRow| taken.is_none_or(|taken| taken.contains(&row.object));
-        let is_much = believed.rows.len() * nodes.len() > LOOKED_AT_MAX;
+        }
+    }
+
+    /// The rows that are asked for.
+    pub fn value_rows(&self, believed: &Believed, of: RowsOf) -> ValueRows {
+        let asked = self.asked_of_values();
         let mut arranged = believed
             .arranged
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, rows)) = arranged.as_ref().filter(|(known, _)| *known == asked) {
-            return (Arc::clone(rows), is_much);
-        }
-        let all = believed.rows.iter().filter(shown).copied();
-        let rows: Arc<[ValueRow]> = match is_much {
-            true => all.collect(),
-            false => all
-                .filter(|&row| self.is_asked_for(believed, row, of, &nodes))
-                .collect(),
+        let [known, differing, changed] = &mut *arranged;
+        let slot = match of {
+            RowsOf::Known => known,
+            RowsOf::Differing => differing,
+            RowsOf::Changed => changed,
         };
-        *arranged = Some((asked, Arc::clone(&rows)));
-        (rows, is_much)
+        if let Some((_, rows)) = slot.as_ref().filter(|(known, _)| *known == asked) {
+            return rows.clone();
+        }
+        let rows = self.arrange_values(believed, of);
+        *slot = Some((asked, rows.clone()));
+        rows
+    }
+
+    fn arrange_values(&self, believed: &Believed, of: RowsOf) -> ValueRows {
+        let (taken, nodes) = (self.filter.objects(), self.believers());
+        let shown = |row: &&ValueRow| taken.is_none_or(|taken| taken.contains(&row.object));
+        let all = believed.rows.iter().filter(shown).copied();
+        if believed.rows.len() * nodes.len() > LOOKED_AT_MAX {
+            return ValueRows {
+                rows: all.collect(),
+                differing: None,
+            };
+        }
+        let asked_for = all.filter(|&row| self.is_asked_for(believed, row, of, &nodes));
+        let rows: Arc<[ValueRow]> = asked_for.collect();
+        let at = self.moment();
+        let differing = rows.iter().map(|&row| {
+            let owner = self.owner_at(row.object, &nodes, at);
+            let differs = |node: &&NodeId| self.differs(believed, row, owner, **node, at);
+            nodes.iter().filter(differs).count()
+        });
+        ValueRows {
+            differing: Some(differing.sum()),
+            rows,
+        }
     }
 
     fn is_asked_for(

@@ -41,11 +41,23 @@ impl Model {
     /// not [small](Session::is_small) is worked out meanwhile: the model shows what the session
     /// alone tells until [`Model::advance`] takes it in.
     pub fn open(session: Arc<Session>, unread: &[String]) -> Model {
+        Model::open_and(session, unread, |_| {})
+    }
+
+    /// The same, and `keep` gets the history when it is there, on the thread that worked it out.
+    pub fn open_and(
+        session: Arc<Session>,
+        unread: &[String],
+        keep: impl FnOnce(&History) + Send + 'static,
+    ) -> Model {
         let is_small = session.is_small();
         let mut model = Model::of_session(session, unread);
         match is_small {
-            true => model.finish(),
-            false => model.begin(),
+            true => {
+                model.finish();
+                keep(&model.judged.history);
+            }
+            false => model.begin(keep),
         }
         model
     }
@@ -86,11 +98,14 @@ impl Model {
         }
         self.look_again();
         self.finish_filter();
+        if !self.is_looked_at {
+            self.open_story();
+        }
         self.finish_beside();
     }
 
     /// Starts to work out the history.
-    fn begin(&mut self) {
+    fn begin(&mut self, keep: impl FnOnce(&History) + Send + 'static) {
         let (to, coming) = sync_channel(1);
         let (session, unread) = (self.session.clone(), self.unread.clone());
         let wake = self.coming.wake.clone();
@@ -103,9 +118,12 @@ impl Model {
             // What packets carry is shown as soon as it is known.
             session.message_count();
             tell();
+            let judged = judge(&session, &unread);
+            let history = Arc::clone(&judged.history);
             // Whoever no longer wants it has closed the window.
-            drop(to.send(judge(&session, &unread)));
+            drop(to.send(judged));
             tell();
+            keep(&history);
         };
         self.coming.state = State::UnderWay(coming);
         // Where there can be no thread, nobody sends anything, and that is told as a failure.
@@ -128,6 +146,9 @@ impl Model {
     /// From now on the history is known. Who has not looked around yet is shown its story.
     pub(crate) fn settle(&mut self, judged: Judged) {
         self.judged = judged;
+        // Levels of packets and flags are known from now on.
+        self.seen = Default::default();
+        self.minimap = Default::default();
         self.coming.state = State::Here;
         // What the filter takes of findings and objects is known from now on.
         let (history, links) = (&self.judged.history, &self.index.links);

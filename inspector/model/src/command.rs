@@ -7,6 +7,7 @@ use netreel_wire::TreeId;
 
 use crate::Model;
 use crate::believed::ValueRow;
+use crate::bookmarks::Spot;
 use crate::links::LinkEnds;
 use crate::scale::RANGE_NS_MIN;
 
@@ -36,6 +37,8 @@ pub enum Command {
     Hover(Option<Hover>),
     /// Put the time cursor somewhere, or take it away.
     SetCursor(Option<SessionTime>),
+    /// Put the time cursor somewhere and bring it into view.
+    GoToTime(SessionTime),
     /// Move the visible time by so many ns of the axis.
     Pan(i64),
     /// Divide the visible time by `factor`; what is at `at` stays where it is.
@@ -57,6 +60,12 @@ pub enum Command {
     SetFilter(String),
     /// Open or close a field that has fields below it.
     ToggleField(TreeId),
+    /// Mark a spot with a note, or give one that is marked another note.
+    Bookmark(Spot, String),
+    /// Mark it no longer: its place in [`Model::bookmarks`].
+    RemoveBookmark(usize),
+    /// Bring a bookmark into view: its place in [`Model::bookmarks`].
+    GoToBookmark(usize),
     /// Let go of one thing: the time cursor, else what is in focus, else the story.
     LetGo,
     /// Let go of the pinned finding alone.
@@ -88,6 +97,10 @@ pub enum Step {
     NextFinding,
     /// The one before.
     PreviousFinding,
+    /// The next bookmark by time.
+    NextBookmark,
+    /// The one before.
+    PreviousBookmark,
 }
 
 /// What the pointer is over.
@@ -110,7 +123,7 @@ impl Model {
     }
 
     /// The same without a way back.
-    fn perform(&mut self, command: Command) {
+    pub(crate) fn perform(&mut self, command: Command) {
         match command {
             Command::SelectPacket(packet) => {
                 self.select_packet(packet);
@@ -133,6 +146,10 @@ impl Model {
             Command::SetCursor(time) => {
                 self.cursor = time.map(|time| time.clamp(self.span().start, self.span().end));
             }
+            Command::GoToTime(time) => {
+                self.perform(Command::SetCursor(Some(time)));
+                self.reveal(time);
+            }
             Command::Pan(ns) => self.pan(ns),
             Command::Zoom { at, factor } => self.zoom(at, factor),
             Command::Show(range) => self.show(range),
@@ -141,6 +158,9 @@ impl Model {
             Command::Step(step) => self.step(step),
             Command::SetFilter(text) => self.set_filter(text),
             Command::ToggleField(field) => self.detail.toggle(field),
+            Command::Bookmark(at, note) => self.bookmark(at, note),
+            Command::RemoveBookmark(place) => self.remove_bookmark(place),
+            Command::GoToBookmark(place) => self.go_to_bookmark(place),
             Command::LetGo => self.let_go(),
             Command::EndStory => self.end_story(),
             Command::Deselect => self.select_nothing(),
@@ -221,10 +241,16 @@ impl Model {
         let Some(arrow) = self.selection.packet.and_then(|id| self.arrow(id)) else {
             return;
         };
-        let seen = self.visible.contains(&arrow.start) || self.visible.contains(&arrow.end);
-        if !seen {
+        if !self.visible.contains(&arrow.end) {
+            self.reveal(arrow.start);
+        }
+    }
+
+    /// Pans so that a moment can be seen.
+    pub(crate) fn reveal(&mut self, time: SessionTime) {
+        if !self.visible.contains(&time) {
             let (start, length) = self.on_axis(&self.visible);
-            let at = self.index.folds.axis(arrow.start.0);
+            let at = self.index.folds.axis(time.0);
             self.pan(at.saturating_sub(start.saturating_add(length / 2)));
         }
     }
@@ -267,6 +293,8 @@ impl Model {
             Step::PreviousOnLink => self.on_link(false),
             Step::NextFinding => return self.step_finding(1),
             Step::PreviousFinding => return self.step_finding(-1),
+            Step::NextBookmark => return self.step_bookmark(true),
+            Step::PreviousBookmark => return self.step_bookmark(false),
         };
         if let Some(packet) = target {
             self.perform(Command::SelectPacket(packet));

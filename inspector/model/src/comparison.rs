@@ -1,208 +1,307 @@
-//! Two sessions held against each other: where they first part, what was found in the one and not in
-//! the other, and what became of objects.
+//! Two sessions held against each other: what `netreel diff` says of them, as rows that lead to what
+//! they are about, and beside it where their links part by bytes.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_protocol::history::{Belief, History, Level};
+use netreel_protocol::diff::{Diff, First, Side as DiffSide};
+use netreel_protocol::export::{self, DiffJson};
+use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
 
-use crate::Model;
+use crate::aside::Wanted;
+use crate::by_bytes::ByBytes;
+use crate::command::Command;
+use crate::{Model, text};
 
 /// Two sessions, held against each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// What is added to a time of the other session to get one of this: their first packets that
-    /// differ lie above each other, or their begins where none does.
+    /// What is added to a time of the other session to get one of this: the first messages that differ
+    /// lie above each other, where both sessions have them, else the first packets whose bytes differ,
+    /// or the begins where none do.
     pub offset_ns: i64,
-    /// Where they part first.
-    pub first: Option<PartingLink>,
-    /// Each link of either.
-    pub links: Vec<PartingLink>,
-    /// Each finding of either.
-    pub findings: Vec<ComparedFinding>,
-    /// Objects that end otherwise, with what each node of both believed in the end.
-    pub objects: Vec<ComparedObject>,
+    /// Where their links part by bytes.
+    pub bytes: ByBytes,
+    /// How they differ in a line.
+    pub summary: String,
+    /// How they differ: where they part first, then findings, messages, beliefs, values.
+    pub rows: Vec<Difference>,
 }
 
-/// How a link of the one session goes on as in the other, and from where on not.
+/// A way in which they differ.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PartingLink {
-    /// From whom to whom.
-    pub name: String,
-    /// How many packets, from the first on, have the same bytes.
-    pub equal: u64,
-    /// How many packets it has, here and in the other one.
-    pub packets: [u64; 2],
-    /// The first packet that the other one has otherwise or not at all, here and there.
-    pub at: [Option<PacketId>; 2],
-    /// When those left.
-    pub time: [Option<SessionTime>; 2],
-}
-
-/// A finding of one of them, or of both.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ComparedFinding {
-    /// Its sentence, of this session where both have it.
-    pub sentence: String,
-    /// How bad it is.
-    pub level: Level,
-    /// Its place in the history, here and in the other one.
-    pub at: [Option<usize>; 2],
-}
-
-/// An object that ends otherwise.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ComparedObject {
-    /// Its number.
-    pub object: u64,
-    /// What was believed in the end, here and in the other one.
-    pub end: [String; 2],
+pub struct Difference {
+    /// What it is of, in a word or two: `only here`, `believed`.
+    pub mark: &'static str,
+    /// For people. What `was` is of this session, what `is` of the other.
+    pub words: String,
+    /// Of a finding.
+    pub level: Option<Level>,
+    /// What shows it, here and in the other one.
+    pub shown_by: [Option<Command>; 2],
+    /// When that is, in this session's time.
+    pub time: Option<SessionTime>,
 }
 
 /// A session with what followed from it.
 pub(crate) type Side = (Arc<Session>, Arc<History>);
 
-impl PartingLink {
-    /// Whether both have the same packets.
-    pub fn is_same(&self) -> bool {
-        self.at == [None, None]
-    }
-}
-
 impl Comparison {
     pub(crate) fn new(one: &Side, other: &Side) -> Comparison {
-        let (mine, theirs) = (by_link(&one.0), by_link(&other.0));
-        let names: BTreeSet<&String> = mine.keys().chain(theirs.keys()).collect();
-        let none = Vec::new();
-        let links = names.into_iter().map(|name| {
-            let packets = [&mine, &theirs].map(|links| links.get(name).unwrap_or(&none));
-            link(name, [&one.0, &other.0], packets)
-        });
-        let links: Vec<PartingLink> = links.collect();
-        let when = |link: &&PartingLink| link.time[0].or(link.time[1]);
-        let parted = links.iter().filter(|link| !link.is_same());
-        let first = parted.min_by_key(when).cloned();
-        let both = first.as_ref().and_then(|it| it.time[0].zip(it.time[1]));
-        let begins = (one.0.span.start, other.0.span.start);
-        let (here, there) = both.unwrap_or(begins);
-        Comparison {
-            offset_ns: here.0.saturating_sub(there.0),
-            first,
-            links,
-            findings: findings(one, other),
-            objects: objects(one, other),
-        }
-    }
-}
-
-/// The packets of each link, by the names of its ends.
-fn by_link(session: &Session) -> BTreeMap<String, Vec<PacketId>> {
-    let mut links: BTreeMap<String, Vec<PacketId>> = BTreeMap::new();
-    for id in (0..session.packet_count()).map(|id| PacketId(id as u32)) {
-        if let Some((from, to)) = session.link(id) {
-            let name = format!("{} → {}", session.name(from), session.name(to));
-            links.entry(name).or_default().push(id);
-        }
-    }
-    links
-}
-
-fn link(name: &str, sessions: [&Session; 2], packets: [&Vec<PacketId>; 2]) -> PartingLink {
-    let [mine, theirs] = packets;
-    let payload = |side: usize, id: &PacketId| sessions[side].payload(*id);
-    let pairs = mine.iter().zip(theirs);
-    let equal = pairs
-        .take_while(|(one, other)| payload(0, one) == payload(1, other))
-        .count();
-    let at = packets.map(|packets| packets.get(equal).copied());
-    let time = |side: usize| {
-        let first = sessions[side].packet(at[side]?)?.first()?;
-        Some(first.time)
-    };
-    PartingLink {
-        name: name.to_owned(),
-        equal: equal as u64,
-        packets: packets.map(|packets| packets.len() as u64),
-        time: [time(0), time(1)],
-        at,
-    }
-}
-
-fn findings(one: &Side, other: &Side) -> Vec<ComparedFinding> {
-    type Key = (&'static str, String, Option<u64>, Level, usize);
-    let keyed = |(session, history): &Side| {
-        // Of several that are alike the first is the other's first.
-        let mut seen: BTreeMap<Key, usize> = BTreeMap::new();
-        let findings = history.findings.iter().enumerate().map(|(place, finding)| {
-            let node = session.name(finding.node);
-            let key = (finding.rule, node, finding.object, finding.level, 0);
-            let count = seen.entry(key.clone()).or_default();
-            *count += 1;
-            ((key.0, key.1, key.2, key.3, *count), place)
-        });
-        findings.collect::<Vec<(Key, usize)>>()
-    };
-    let (mine, theirs) = (keyed(one), keyed(other));
-    let there: BTreeMap<&Key, usize> = theirs.iter().map(|(key, place)| (key, *place)).collect();
-    let here: BTreeSet<&Key> = mine.iter().map(|(key, _)| key).collect();
-    let told = |side: &Side, place: usize, at: [Option<usize>; 2]| {
-        let finding = side.1.findings.get(place)?;
-        Some(ComparedFinding {
-            sentence: finding.sentence.clone(),
-            level: finding.level,
-            at,
-        })
-    };
-    let first = mine
-        .iter()
-        .filter_map(|(key, place)| told(one, *place, [Some(*place), there.get(key).copied()]));
-    let second = theirs.iter().filter(|(key, _)| !here.contains(key));
-    let second = second.filter_map(|(_, place)| told(other, *place, [None, Some(*place)]));
-    let mut all: Vec<ComparedFinding> = first.chain(second).collect();
-    // What only one of them has comes first, then the worst.
-    all.sort_by_key(|it| {
-        let is_both = it.at[0].is_some() && it.at[1].is_some();
-        (is_both, std::cmp::Reverse(it.level))
-    });
-    all
-}
-
-fn objects(one: &Side, other: &Side) -> Vec<ComparedObject> {
-    let objects: BTreeSet<&u64> = one.1.objects.keys().chain(other.1.objects.keys()).collect();
-    let ends = objects.into_iter().map(|&object| ComparedObject {
-        object,
-        end: [end(one, object), end(other, object)],
-    });
-    ends.filter(|it| it.end[0] != it.end[1]).collect()
-}
-
-/// What was believed of an object in the end: `HOST, A, B: destroyed; X: orphan of A`.
-fn end((session, history): &Side, object: u64) -> String {
-    let Some(known) = history.objects.get(&object) else {
-        return "never heard of".to_owned();
-    };
-    let name = |peer: u64| {
-        let mut nodes = session.nodes.iter();
-        let node = nodes.find(|node| node.peer == Some(peer));
-        node.map_or_else(|| format!("peer {peer}"), |node| node.name.clone())
-    };
-    let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (&node, spans) in &known.lanes {
-        let Some(last) = spans.last() else { continue };
-        let belief = match last.belief {
-            Belief::Owned(peer) => format!("{} owns it", name(peer)),
-            Belief::Orphaned(peer) => format!("orphan of {}", name(peer)),
-            Belief::Destroyed => "destroyed".to_owned(),
-            Belief::Unknown => "unknown".to_owned(),
+        let bytes = ByBytes::new([&one.0, &other.0]);
+        let sides = [one, other].map(|(session, history)| DiffSide { session, history });
+        let mut offset_ns = bytes.offset_ns;
+        let (summary, rows) = match Diff::new(sides) {
+            Err(why) => (why.to_string(), Vec::new()),
+            Ok(diff) => {
+                let told = export::diff(sides, &diff);
+                offset_ns = offset(sides, &diff).unwrap_or(offset_ns);
+                let rows = Rows {
+                    sides,
+                    diff: &diff,
+                    told: &told,
+                    offset_ns,
+                };
+                (summary(&told), rows.all())
+            }
         };
-        said.entry(belief).or_default().push(session.name(node));
+        Comparison {
+            offset_ns,
+            bytes,
+            summary,
+            rows,
+        }
     }
-    let parts = said
-        .into_iter()
-        .map(|(belief, nodes)| format!("{}: {belief}", nodes.join(", ")));
-    parts.collect::<Vec<String>>().join("; ")
+}
+
+/// How far apart the packets are with which they part first.
+fn offset(sides: [DiffSide<'_>; 2], diff: &Diff) -> Option<i64> {
+    let packets = match diff.first()? {
+        First::Changed(place) => diff.said.changed.get(place)?.packets,
+        First::Differently(place) => diff.said.differently.get(place)?.packets,
+        First::Only { .. } | First::Believed(_) => return None,
+    };
+    let time = |side: usize| {
+        let packet = sides[side].session.packet(packets[side])?;
+        Some(packet.first()?.time.0)
+    };
+    Some(time(0)?.saturating_sub(time(1)?))
+}
+
+/// How many differences of which kind there are.
+fn summary(told: &DiffJson) -> String {
+    if told.same {
+        let messages = text::count(told.messages);
+        return format!("none: {messages} messages, all beliefs, values and findings are the same");
+    }
+    let two = |both: [usize; 2], what: &str| match both {
+        [0, 0] => None,
+        [here, there] => Some(format!("{what} {here} only here, {there} only there")),
+    };
+    let one = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let parts = [
+        two(
+            [
+                told.findings_only.first.len(),
+                told.findings_only.second.len(),
+            ],
+            "findings",
+        ),
+        one(told.levels.len(), "of another level"),
+        two([told.only.first.len(), told.only.second.len()], "messages"),
+        one(told.changed.len(), "with other fields"),
+        one(told.differently.len(), "taken otherwise"),
+        one(told.believed.len(), "beliefs"),
+        one(told.valued.len(), "values"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join("   ")
+}
+
+/// What rows are made of.
+struct Rows<'a> {
+    sides: [DiffSide<'a>; 2],
+    diff: &'a Diff,
+    told: &'a DiffJson,
+    offset_ns: i64,
+}
+
+impl Rows<'_> {
+    fn all(&self) -> Vec<Difference> {
+        let (diff, told) = (self.diff, self.told);
+        let mut rows: Vec<Difference> = Vec::new();
+        if let (Some(first), Some(words)) = (diff.first(), &told.first) {
+            let mut row = match first {
+                First::Only { side, place } => self.only(side, place),
+                First::Changed(place) => self.changed(place, String::new()),
+                First::Differently(place) => self.differently(place),
+                First::Believed(place) => self.believed(place),
+            };
+            row.mark = "first";
+            row.words = words.words.clone();
+            rows.push(row);
+        }
+        rows.extend([0, 1].into_iter().flat_map(|side| self.findings(side)));
+        rows.extend(self.levels());
+        for side in [0, 1] {
+            rows.extend((0..diff.said.only[side].len()).map(|place| self.only(side, place)));
+        }
+        rows.extend((0..diff.said.differently.len()).map(|place| self.differently(place)));
+        rows.extend((0..diff.believed.len()).map(|place| self.believed(place)));
+        rows.extend((0..diff.valued.len()).map(|place| self.valued(place)));
+        for alike in told.changed_alike() {
+            let Some(&place) = alike.places.first() else {
+                continue;
+            };
+            let first = told.changed.get(place);
+            let first = first.map_or_else(String::new, |it| it.fields_in_words());
+            let words = format!("{}, first: {first}", alike.words());
+            rows.push(self.changed(place, words));
+        }
+        rows.extend(self.other_nodes());
+        rows
+    }
+
+    /// A time of one of the sessions as one of this.
+    fn here(&self, side: usize, time: SessionTime) -> SessionTime {
+        match side {
+            0 => time,
+            _ => SessionTime(time.0.saturating_add(self.offset_ns)),
+        }
+    }
+
+    /// Selects packets, and says when the first of them is.
+    fn packets(&self, at: [Option<PacketId>; 2]) -> ([Option<Command>; 2], Option<SessionTime>) {
+        let time = (0..2).find_map(|side| {
+            let packet = self.sides[side].session.packet(at[side]?)?;
+            Some(self.here(side, packet.first()?.time))
+        });
+        (at.map(|packet| packet.map(Command::SelectPacket)), time)
+    }
+
+    fn findings(&self, side: usize) -> Vec<Difference> {
+        let places = self.diff.findings.only[side].iter();
+        let rows = places.filter_map(|&place| {
+            let finding = self.sides[side].history.findings.get(place)?;
+            let mut shown_by = [None, None];
+            shown_by[side] = Some(Command::SelectFinding(place));
+            Some(Difference {
+                mark: ["only here", "only there"][side],
+                words: finding.sentence.clone(),
+                level: Some(finding.level),
+                shown_by,
+                time: Some(self.here(side, finding.time)),
+            })
+        });
+        rows.collect()
+    }
+
+    fn levels(&self) -> Vec<Difference> {
+        let findings = &self.diff.findings;
+        let rows = findings.levels.iter().filter_map(|&(both, levels)| {
+            let places = *findings.both.get(both)?;
+            let finding = self.sides[0].history.findings.get(places[0])?;
+            let [was, is] = levels.map(Level::name);
+            Some(Difference {
+                mark: "level",
+                words: format!("{is}, was {was}: {}", finding.sentence),
+                level: Some(levels[0]),
+                shown_by: places.map(|place| Some(Command::SelectFinding(place))),
+                time: Some(finding.time),
+            })
+        });
+        rows.collect()
+    }
+
+    fn only(&self, side: usize, place: usize) -> Difference {
+        let packet = self.diff.said.only[side].get(place).map(|it| it.packet);
+        let mut at = [None, None];
+        at[side] = packet;
+        let (shown_by, time) = self.packets(at);
+        let told = [&self.told.only.first, &self.told.only.second][side].get(place);
+        let words = told.map(|it| format!("{} → {}  {}", it.from, it.to, it.about.words));
+        Difference {
+            mark: ["only here", "only there"][side],
+            words: words.unwrap_or_default(),
+            level: None,
+            shown_by,
+            time,
+        }
+    }
+
+    fn changed(&self, place: usize, words: String) -> Difference {
+        let changed = self.diff.said.changed.get(place);
+        let packets = changed.map_or([None, None], |it| it.packets.map(Some));
+        let (shown_by, time) = self.packets(packets);
+        Difference {
+            mark: "fields",
+            words,
+            level: None,
+            shown_by,
+            time,
+        }
+    }
+
+    fn differently(&self, place: usize) -> Difference {
+        let differently = self.diff.said.differently.get(place);
+        let packets = differently.map_or([None, None], |it| it.packets.map(Some));
+        let (shown_by, time) = self.packets(packets);
+        let told = self.told.differently.get(place);
+        Difference {
+            mark: "taken",
+            words: told.map_or_else(String::new, |it| it.words()),
+            level: None,
+            shown_by,
+            time,
+        }
+    }
+
+    fn believed(&self, place: usize) -> Difference {
+        let object = self.diff.believed.get(place).map(|it| it.object);
+        let told = self.told.believed.get(place);
+        Difference {
+            mark: "believed",
+            words: told.map_or_else(String::new, |it| it.words()),
+            level: None,
+            shown_by: self.object(object),
+            time: None,
+        }
+    }
+
+    fn valued(&self, place: usize) -> Difference {
+        let object = self.diff.valued.get(place).map(|it| it.object);
+        let told = self.told.valued.get(place);
+        Difference {
+            mark: "value",
+            words: told.map_or_else(String::new, |it| it.sentence()),
+            level: None,
+            shown_by: self.object(object),
+            time: None,
+        }
+    }
+
+    /// Selects an object in those that know it.
+    fn object(&self, object: Option<u64>) -> [Option<Command>; 2] {
+        self.sides.map(|side| {
+            let known = object.filter(|object| side.history.objects.contains_key(object))?;
+            Some(Command::SelectObject(Some(known)))
+        })
+    }
+
+    fn other_nodes(&self) -> Vec<Difference> {
+        let both = [&self.told.other_nodes.first, &self.told.other_nodes.second];
+        let rows = both.into_iter().zip(["only here", "only there"]);
+        let rows = rows.filter(|(names, _)| !names.is_empty());
+        let rows = rows.map(|(names, mark)| Difference {
+            mark,
+            words: format!("nodes, of which nothing is compared: {}", names.join(", ")),
+            level: None,
+            shown_by: [None, None],
+            time: None,
+        });
+        rows.collect()
+    }
 }
 
 impl Model {
@@ -219,7 +318,7 @@ impl Model {
         };
         let (one, two) = (side(self), side(other));
         let key = (self.grown, Arc::as_ptr(&other.session) as usize);
-        let work = move || Comparison::new(&one, &two);
+        let work = move |_: &Wanted| Some(Comparison::new(&one, &two));
         let is_quick = self.is_quick() && other.is_quick();
         let compared = &self.beside.compared;
         let (compared, is_it) = compared.get(&key, is_quick, &self.coming.wake, work)?;

@@ -39,6 +39,7 @@ pub struct Filter {
     /// The expression in force.
     query: Option<Query>,
     waits: bool,
+    changed: u64,
 }
 
 /// What an expression has taken.
@@ -105,6 +106,11 @@ impl Filter {
         Some(found.taken.looked())
     }
 
+    /// A number that is another one whenever it takes other packets.
+    pub(crate) fn changed(&self) -> u64 {
+        self.changed
+    }
+
     /// The packets that it takes, ready to be drawn; `None` where it takes all.
     pub(crate) fn crowd(&self) -> Option<&Crowd> {
         self.found.as_ref().map(|found| &found.crowd)
@@ -135,6 +141,7 @@ impl Filter {
     ) {
         self.text = text;
         self.error = None;
+        self.changed += 1;
         if self.text.trim().is_empty() {
             self.found = None;
             self.query = None;
@@ -169,6 +176,7 @@ impl Filter {
         if let Some(query) = self.query.clone() {
             let search = Search::new(query, session, Some(history.clone()), links);
             self.waits = false;
+            self.changed += 1;
             self.found = Some(search.begin());
         }
     }
@@ -204,6 +212,7 @@ impl Filter {
 
     fn take(&mut self, session: &Session, slice: Slice) {
         if let Some(found) = &mut self.found {
+            self.changed += 1;
             found.take(session, slice);
         }
     }
@@ -212,6 +221,7 @@ impl Filter {
     fn break_off(&mut self, session: &Session) {
         if let Some(found) = &mut self.found {
             found.rest = None;
+            self.changed += 1;
             found.crowd.finish(session);
             let looked = found.taken.looked();
             self.error = Some(format!("the filter failed at packet {looked}"));

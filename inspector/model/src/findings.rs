@@ -209,21 +209,25 @@ impl Model {
         times
     }
 
-    /// What a newly opened session shows: its errors where there are any, otherwise all of it.
+    /// What a newly opened session shows: its errors where there are any, otherwise all of it. What
+    /// the filter takes comes before what it leaves out, whatever its level.
     pub(crate) fn open_story(&mut self) {
         self.visible = self.whole();
-        let Some(&first) = self.judged.finding_order.first() else {
+        let order = match self.filter.findings() {
+            Some(taken) if !taken.order.is_empty() => &taken.order,
+            _ => &self.judged.finding_order,
+        };
+        let Some(&first) = order.first() else {
             return;
         };
+        let is_asked_for = order.len() < self.judged.finding_order.len();
         let level = self.history().findings.get(first).map(|f| f.level);
-        if level < Some(Level::Warning) {
+        if level < Some(Level::Warning) && !is_asked_for {
             return;
         }
         // The story of the worst finding's object; errors about others are in the list.
         let object = self.history().findings.get(first).and_then(|f| f.object);
-        let story: Vec<usize> = self
-            .judged
-            .finding_order
+        let story: Vec<usize> = order
             .iter()
             .copied()
             .filter(|&place| {

@@ -11,6 +11,7 @@ use netreel_protocol::session::{Fate, PacketId, Session};
 use netreel_table::Column;
 
 use crate::Model;
+use crate::aside::Wanted;
 use crate::links::{LinkEnds, Links};
 use crate::pyramid::{Piece, Pyramid, Span};
 use crate::scale::Scale;
@@ -92,7 +93,14 @@ impl Piece for Flow {
 }
 
 impl LinkFlow {
-    pub fn new(session: &Session, history: &History, links: &Links, link: LinkEnds) -> LinkFlow {
+    /// `None` where nobody wants it any more.
+    pub fn new(
+        session: &Session,
+        history: &History,
+        links: &Links,
+        link: LinkEnds,
+        wanted: &Wanted,
+    ) -> Option<LinkFlow> {
         let mut ids = Column::new();
         let mut in_flight = Column::new();
         let mut blocks: Vec<Flow> = Vec::new();
@@ -114,6 +122,9 @@ impl LinkFlow {
             }
             let under_way = arrivals.len() as u64;
             let place = ids.len();
+            if place.is_multiple_of(4096) && !wanted.goes_on() {
+                return None;
+            }
             ids.push(u64::from(id.0));
             in_flight.push(under_way);
             let Some(flow) = flow(session, history, id, under_way) else {
@@ -131,12 +142,12 @@ impl LinkFlow {
             Some(node.clock_error_ns).filter(|&error| node.recorded && error != u64::MAX)
         };
         let both = error(link.0).zip(error(link.1));
-        LinkFlow {
+        Some(LinkFlow {
             ids,
             in_flight,
             blocks: Pyramid::new(blocks),
             clock_error_ns: both.map(|(one, other)| one.saturating_add(other)),
-        }
+        })
     }
 
     fn within(&self, session: &Session, history: &History, scale: &Scale) -> Flows {
@@ -238,7 +249,7 @@ impl Model {
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
         let links = Arc::clone(&self.index.links);
         let key = (self.grown, link);
-        let work = move || LinkFlow::new(&session, &history, &links, link);
+        let work = move |wanted: &Wanted| LinkFlow::new(&session, &history, &links, link, wanted);
         let (flow, is_it) = self
             .beside
             .flow

@@ -8,8 +8,10 @@ use crate::{Model, Selection};
 type Known = (&'static str, u16, Option<u64>, SessionTime);
 
 impl Model {
-    /// Takes in what has come since, of a model of the same recording further on. Who looks at something goes on looking at it; who looks at the
-    /// end sees the new end, and who has not looked around sees what is told of the whole.
+    /// Takes in what has come since, of a model of the same recording further on. Who looks at
+    /// something goes on looking at it; who looks at the end sees the new end, and who has not looked
+    /// around sees what is told of the whole. There is no way back to how things stood before: packets
+    /// and findings may have other places.
     pub fn grow(&mut self, further: Model) {
         let before = self.selection;
         let packet = before
@@ -29,6 +31,7 @@ impl Model {
             names,
             trigger_lanes,
             unread,
+            bookmarks,
             ..
         } = further;
         self.session = session;
@@ -37,10 +40,16 @@ impl Model {
         self.names = names;
         self.trigger_lanes = trigger_lanes;
         self.unread = unread;
+        self.trail.clear();
+        if self.bookmarks.all.is_empty() {
+            self.bookmarks = bookmarks;
+        }
+        self.find_bookmarks();
         self.type_names = Default::default();
         self.leads = Default::default();
         self.has_sequences = Default::default();
         self.minimap = Default::default();
+        self.densities = Default::default();
         self.select_nothing();
         self.settle(judged);
         if !self.is_looked_at && self.selection.finding.is_some() {

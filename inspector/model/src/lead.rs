@@ -66,8 +66,7 @@ impl Model {
             };
             return self.leads.all.get_or_init(all).clone();
         }
-        // How many pixels there are decides nothing about arrows.
-        let arrows = self.traffic(&self.scale(1.0)).arrows;
+        let arrows = self.arrows_in_view();
         sorted(arrows.iter().filter_map(|arrow| arrow.kind).collect())
     }
 }

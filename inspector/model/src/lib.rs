@@ -9,11 +9,15 @@ mod aside;
 mod bandwidth;
 mod believed;
 mod beside;
+mod bookmarks;
+mod by_bytes;
+mod by_field;
 mod coming;
 mod command;
 mod comparison;
 mod course;
 mod crowd;
+mod density;
 mod detail;
 mod filter;
 mod findings;
@@ -26,6 +30,7 @@ mod index;
 mod judged;
 mod lead;
 mod links;
+mod log_lines;
 mod map;
 mod names;
 mod nodes;
@@ -33,6 +38,7 @@ mod outcome;
 mod ownership;
 mod pyramid;
 mod scale;
+mod seen;
 mod table;
 mod taken;
 pub mod text;
@@ -45,7 +51,7 @@ mod why;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use netreel_protocol::history::{Evidence, History, Level};
 use netreel_protocol::session::{
@@ -55,9 +61,12 @@ use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_wire::{Kind, KindId, MessageFacts, PropertyId, StreamId, TreeId};
 
 pub use bandwidth::{LedgerBy, LedgerRow, bits_text, squarify};
-pub use believed::{Believed, RowsOf, ValueCell, ValueRow};
+pub use believed::{Believed, RowsOf, ValueCell, ValueRow, ValueRows};
+pub use bookmarks::{Bookmark, BookmarkRow, Spot};
+pub use by_bytes::{ByBytes, LinkBytes};
+pub use by_field::ByField;
 pub use command::{Command, Hover, Step};
-pub use comparison::{ComparedFinding, ComparedObject, Comparison, PartingLink};
+pub use comparison::{Comparison, Difference};
 pub use course::{Course, Courses};
 pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
 pub use filter::Filter;
@@ -65,6 +74,7 @@ pub use findings::{EvidenceRow, FindingRow};
 pub use flow::{Flow, Flows, Rate};
 pub use folds::Folds;
 pub use links::LinkEnds;
+pub use log_lines::{LINES_MAX, LogLine, LogLines};
 pub use map::{MARKS_MAX, Mark};
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
@@ -115,8 +125,9 @@ pub struct Model {
     type_names: type_names::TypeNames,
     leads: lead::Leads,
     has_sequences: OnceLock<bool>,
-    /// The minimap of the width that it was drawn in last.
-    minimap: Mutex<Option<(Scale, Vec<MinimapColumn>)>>,
+    minimap: timeline::Minimap,
+    densities: density::Densities,
+    seen: seen::Seen,
     story: Vec<Evidence>,
     selection: Selection,
     hover: Option<Hover>,
@@ -129,6 +140,7 @@ pub struct Model {
     names: names::Names,
     trigger_lanes: BTreeMap<u64, NodeId>,
     trail: trail::Trail,
+    bookmarks: bookmarks::Bookmarks,
     /// Whether somebody has selected something or moved through time.
     is_looked_at: bool,
 }
@@ -162,7 +174,9 @@ impl Model {
             type_names: type_names::TypeNames::default(),
             leads: lead::Leads::default(),
             has_sequences: OnceLock::new(),
-            minimap: Mutex::new(None),
+            minimap: Default::default(),
+            densities: Default::default(),
+            seen: Default::default(),
             story: Vec::new(),
             selection: Selection::default(),
             hover: None,
@@ -174,6 +188,7 @@ impl Model {
             names: names::Names::new(&session),
             trigger_lanes: BTreeMap::new(),
             trail: trail::Trail::default(),
+            bookmarks: bookmarks::Bookmarks::default(),
             is_looked_at: false,
             session,
         };

@@ -1,6 +1,7 @@
 //! Objects from above: where the nodes believe them to be.
 
 use std::ops::Range;
+use std::sync::{Arc, PoisonError};
 
 use netreel_protocol::history::state::{Held, Known, Part, States};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
@@ -137,7 +138,21 @@ impl Believed {
 impl Model {
     /// Where the nodes believe objects to be, of the objects that the filter takes; at most
     /// [`MARKS_MAX`].
-    pub fn marks(&self, believed: &Believed) -> Vec<Mark> {
+    pub fn marks(&self, believed: &Believed) -> Arc<[Mark]> {
+        let asked = self.asked_of_values();
+        let mut known = believed
+            .marks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, marks)) = known.as_ref().filter(|(of, _)| *of == asked) {
+            return Arc::clone(marks);
+        }
+        let marks: Arc<[Mark]> = self.marks_now(believed).into();
+        *known = Some((asked, Arc::clone(&marks)));
+        marks
+    }
+
+    fn marks_now(&self, believed: &Believed) -> Vec<Mark> {
         let (at, nodes) = (self.moment(), self.believers());
         let rows = self.position_rows(believed);
         let mut marks = Vec::new();
@@ -169,8 +184,8 @@ impl Model {
     }
 
     fn position_rows(&self, believed: &Believed) -> Vec<ValueRow> {
-        let (rows, _) = self.value_rows(believed, crate::RowsOf::Known);
-        let rows = rows.iter().copied();
+        let all = self.value_rows(believed, crate::RowsOf::Known);
+        let rows = all.rows.iter().copied();
         rows.filter(|row| is_position(&believed.states, row.property))
             .collect()
     }

@@ -93,6 +93,18 @@ impl Scale {
         gaps.collect()
     }
 
+    /// Columns of a pixel each, which stand where they stand when the visible time moves.
+    pub(crate) fn grid(&self) -> Grid {
+        Grid {
+            length: self.length(),
+            columns: self.columns().max(1) as i128,
+        }
+    }
+
+    fn length(&self) -> i128 {
+        i128::from(self.axis.1) - i128::from(self.axis.0)
+    }
+
     fn edge(&self, column: usize) -> i64 {
         let columns = self.columns() as i128;
         let (left, right) = (i128::from(self.axis.0), i128::from(self.axis.1));
@@ -104,6 +116,57 @@ impl Scale {
             true => self.end,
             false => self.folds.session(at as i64),
         }
+    }
+}
+
+/// Columns that do not move with the visible time: one begins at 0 of the axis, and all are as wide as
+/// a pixel was when they were laid out.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Grid {
+    /// So much of the axis, in ns, ...
+    length: i128,
+    /// ... is so many columns.
+    columns: i128,
+}
+
+impl Grid {
+    /// Whether its columns are as wide as the pixels of a scale: over all of them they differ by less
+    /// than half of one. Rounding moves the two ends of the visible time apart by a few ns.
+    pub fn is_of(&self, scale: &Scale) -> bool {
+        let off = (self.length - scale.length()).abs();
+        self.columns == scale.columns().max(1) as i128 && off * self.columns * 2 < self.length
+    }
+
+    /// The columns that a scale shows at least a part of.
+    pub fn places(&self, scale: &Scale) -> Range<i64> {
+        let (left, right) = scale.axis;
+        self.at(left)..self.at(right.saturating_sub(1)).saturating_add(1)
+    }
+
+    /// The column of a moment.
+    pub fn place(&self, scale: &Scale, time: SessionTime) -> i64 {
+        self.at(scale.folds.axis(time.0))
+    }
+
+    fn at(&self, axis: i64) -> i64 {
+        (i128::from(axis) * self.columns).div_euclid(self.length) as i64
+    }
+
+    /// Where a column begins on the axis: at the first ns that is in it.
+    fn axis(&self, place: i64) -> i64 {
+        let before = i128::from(place) * self.length + self.columns - 1;
+        before.div_euclid(self.columns) as i64
+    }
+
+    /// When a column begins.
+    pub fn time(&self, scale: &Scale, place: i64) -> i64 {
+        scale.folds.session(self.axis(place))
+    }
+
+    /// The same in pixels from the left edge.
+    pub fn x(&self, scale: &Scale, place: i64) -> f32 {
+        let from = i128::from(place) * self.length - i128::from(scale.axis.0) * self.columns;
+        (from as f64 / scale.length() as f64) as f32 * scale.width / self.columns as f32
     }
 }
 

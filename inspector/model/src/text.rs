@@ -101,6 +101,7 @@ pub fn value(value: &Value) -> String {
         },
         value @ (Value::Rotation { .. } | Value::Flags { .. }) => short(&value.to_string()),
         Value::Uuid(text) => text.clone(),
+        value @ Value::Wide(_) => value.to_string(),
         value @ Value::Hash(_) => short(&value.to_string()),
         Value::Text(text) => short(&format!("{text:?}")),
         Value::Bytes(bytes) => {
@@ -137,6 +138,62 @@ fn short(text: &str) -> String {
     let mut cut: String = text.chars().take(79).collect();
     cut.push('…');
     cut
+}
+
+/// A value in as many characters as there is room for: without its unit, without blanks, then with
+/// fewer decimals. What is still too long is left as it is.
+pub fn narrow(value: &str, characters: usize) -> String {
+    let fits = |text: &str| text.chars().count() <= characters;
+    if fits(value) {
+        return value.to_owned();
+    }
+    let bare = match value.rfind(')') {
+        Some(end) => value.get(..=end).unwrap_or(value),
+        None => value,
+    };
+    if fits(bare) {
+        return bare.to_owned();
+    }
+    let close = bare.replace(", ", ",");
+    if fits(&close) {
+        return close;
+    }
+    let rounded = [2, 1, 0].map(|decimals| rounded(&close, decimals));
+    let found = rounded.into_iter().find(|text| fits(text));
+    found.unwrap_or_else(|| value.to_owned())
+}
+
+/// With at most so many digits behind each point.
+fn rounded(text: &str, decimals: usize) -> String {
+    let mut out = String::new();
+    let mut number = String::new();
+    let flush = |number: &mut String, out: &mut String| {
+        let behind = number.split_once('.').map_or(0, |(_, behind)| behind.len());
+        match number.parse::<f64>() {
+            Ok(value) if behind > decimals => {
+                let text = format!("{value:.decimals$}");
+                // Nothing is less than nothing.
+                let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
+                out.push_str(if is_zero {
+                    text.trim_start_matches('-')
+                } else {
+                    &text
+                });
+            }
+            _ => out.push_str(number),
+        }
+        number.clear();
+    };
+    for letter in text.chars() {
+        if letter.is_ascii_digit() || matches!(letter, '.' | '-') {
+            number.push(letter);
+        } else {
+            flush(&mut number, &mut out);
+            out.push(letter);
+        }
+    }
+    flush(&mut number, &mut out);
+    out
 }
 
 #[cfg(test)]
@@ -192,5 +249,21 @@ mod tests {
         assert_eq!(value(&Value::Enum { raw: 9, name: None }), "9  (no name)");
         assert_eq!(value(&Value::Float(1.5)), "1.5");
         assert!(value(&Value::Bytes(vec![0; 20])).ends_with("… 20 bytes"));
+    }
+
+    #[test]
+    fn a_value_loses_what_tells_least_first() {
+        let position = "(24.40, 35.96, -0.01) m";
+        for (characters, expected) in [
+            (30, position),
+            (21, "(24.40, 35.96, -0.01)"),
+            (19, "(24.40,35.96,-0.01)"),
+            (15, "(24.4,36.0,0.0)"),
+            (12, "(24,36,0)"),
+            (4, position),
+        ] {
+            assert_eq!(narrow(position, characters), expected, "{characters}");
+        }
+        assert_eq!(narrow("player 127.0.0.1", 8), "player 127.0.0.1");
     }
 }

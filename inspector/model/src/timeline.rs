@@ -1,6 +1,7 @@
 //! The timeline of one frame: arrows while they can be told apart, above that density.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, PacketId, Session, SessionTime};
@@ -8,6 +9,7 @@ use netreel_wire::KindId;
 
 use crate::Model;
 use crate::crowd::{Crowd, Lane};
+use crate::density::Drawn;
 use crate::judged::rank as rank_of;
 use crate::scale::Scale;
 
@@ -22,6 +24,9 @@ const DUPLICATES_MAX: usize = 2_000;
 pub struct Traffic {
     /// For each node, its busy columns of pixels; empty where every packet is an arrow.
     pub density: Vec<Vec<Bucket>>,
+    /// Where the first of those columns begins, in pixels from the left edge: at it, or less than a
+    /// pixel before it.
+    pub density_left: f32,
     /// Whether the density is that of packets which the filter does not take, behind those which it
     /// takes.
     pub density_is_rest: bool,
@@ -61,7 +66,7 @@ pub struct Arrow {
 /// One column of pixels of one lane in which something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Pixels from the left edge.
+    /// Columns from the first one.
     pub column: u32,
     /// Sends and receipts.
     pub events: u32,
@@ -89,68 +94,134 @@ pub struct Flag {
 /// A column of the minimap.
 pub type MinimapColumn = Bucket;
 
+/// The minimap as it was drawn last.
+#[derive(Debug, Default)]
+pub(crate) struct Minimap {
+    all: Latest<MinimapColumn>,
+    taken: Latest<MinimapColumn>,
+    flags: Latest<Flag>,
+}
+
+/// What was worked out last, and of what: a scale, and a number that changes with what else it was of.
+#[derive(Debug)]
+struct Latest<T>(Mutex<Option<(Of, Arc<[T]>)>>);
+
+type Of = (Scale, u64);
+
+impl<T> Default for Latest<T> {
+    fn default() -> Latest<T> {
+        Latest(Mutex::new(None))
+    }
+}
+
+impl<T> Latest<T> {
+    fn of(&self, key: Of, make: impl FnOnce() -> Arc<[T]>) -> Arc<[T]> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, made)) = known.as_ref().filter(|(of, _)| *of == key) {
+            return Arc::clone(made);
+        }
+        let made = make();
+        *known = Some((key, Arc::clone(&made)));
+        made
+    }
+}
+
 impl Model {
     /// What happened in the visible time, over `scale`'s pixels: at most [`ARROWS_MAX`] arrows beside
     /// those of the selection.
     pub fn traffic(&self, scale: &Scale) -> Traffic {
         let all = |row| Some(PacketId(row as u32));
-        if let Some(arrows) = self.arrows(&self.index.all, all, scale) {
+        if let Some(packets) = self.touching(&self.index.all, None, all, scale) {
             return Traffic {
-                arrows,
+                arrows: self.arrows(&packets),
                 ..Traffic::default()
             };
         }
-        let density = |crowd: &Crowd| {
-            let lanes = crowd.lanes.iter();
-            lanes
-                .map(|lane| buckets(self.session(), lane, scale))
-                .collect()
+        let whole = || {
+            let densities = &self.densities;
+            densities.all(self.session(), &self.index.all, scale)
+        };
+        let of = |Drawn { left, lanes }: Drawn| Traffic {
+            density: lanes,
+            density_left: left,
+            ..Traffic::default()
         };
         let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) else {
             return Traffic {
-                density: density(&self.index.all),
-                density_is_rest: false,
                 arrows: self.marked_arrows(),
+                ..of(whole())
             };
         };
-        match self.arrows(crowd, |row| taken.get(row), scale) {
-            Some(mut arrows) => {
-                arrows.extend(
-                    self.marked_arrows()
-                        .into_iter()
-                        .filter(|arrow| !arrow.matches),
-                );
+        let changed = self.filter.changed();
+        match self.touching(crowd, Some(changed), |row| taken.get(row), scale) {
+            Some(packets) => {
+                let mut arrows = self.arrows(&packets);
+                let marked = self.marked_arrows().into_iter();
+                arrows.extend(marked.filter(|arrow| !arrow.matches));
                 Traffic {
-                    density: density(&self.index.all),
                     density_is_rest: true,
                     arrows,
+                    ..of(whole())
                 }
             }
-            None => Traffic {
-                density: density(crowd),
-                density_is_rest: false,
-                arrows: self.marked_arrows(),
-            },
+            None => {
+                let densities = &self.densities;
+                Traffic {
+                    arrows: self.marked_arrows(),
+                    ..of(densities.taken(self.session(), crowd, scale, changed))
+                }
+            }
         }
     }
 
-    /// The arrows of a crowd that touch the visible time, unless there are too many. `packet` gives
+    /// The packets that are drawn as arrows: how many pixels there are decides nothing about it.
+    pub(crate) fn arrows_in_view(&self) -> Vec<Arrow> {
+        let scale = self.scale(1.0);
+        let all = |row| Some(PacketId(row as u32));
+        if let Some(packets) = self.touching(&self.index.all, None, all, &scale) {
+            return self.arrows(&packets);
+        }
+        let mut arrows = self.marked_arrows();
+        if let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) {
+            let changed = Some(self.filter.changed());
+            let packets = self.touching(crowd, changed, |row| taken.get(row), &scale);
+            arrows.extend(self.arrows(packets.as_deref().unwrap_or_default()));
+        }
+        arrows
+    }
+
+    /// The packets of a crowd that touch the visible time, unless there are too many. `packet` gives
     /// the packet of a row.
-    fn arrows(
+    fn touching(
         &self,
         crowd: &Crowd,
+        changed: Option<u64>,
         packet: impl Fn(usize) -> Option<PacketId>,
         scale: &Scale,
-    ) -> Option<Vec<Arrow>> {
-        let stretch = |row: usize| {
-            let (start, end) = self.index.links.stretch(&self.packet(packet(row)?)?);
-            Some((start.min(end), start.max(end)))
-        };
-        let touching = crowd.arrows.touching(&scale.range(), ARROWS_MAX, stretch);
-        touching.complete.then(|| {
+    ) -> Option<Arc<[PacketId]>> {
+        let find = || {
+            let stretch = |row: usize| {
+                let arrow = self.plain_arrow(packet(row)?)?;
+                let (start, end) = (arrow.start.0, arrow.end.0);
+                Some((start.min(end), start.max(end)))
+            };
+            let touching = crowd.arrows.touching(&scale.range(), ARROWS_MAX, stretch);
             let rows = touching.rows.into_iter();
-            rows.filter_map(|row| self.arrow(packet(row)?)).collect()
-        })
+            touching
+                .complete
+                .then(|| rows.filter_map(&packet).collect())
+        };
+        self.seen.visible((scale.range(), changed), find)
+    }
+
+    fn arrows(&self, packets: &[PacketId]) -> Vec<Arrow> {
+        packets.iter().filter_map(|&id| self.arrow(id)).collect()
+    }
+
+    /// How many columns of density were counted so far, and of how many packets an arrow was worked
+    /// out: what frames have cost that is not kept for the next.
+    pub fn counted(&self) -> (u64, u64) {
+        (self.densities.counted(), self.seen.looked())
     }
 
     /// The selected packet and the packets of the story.
@@ -238,25 +309,27 @@ impl Model {
     }
 
     /// The whole session over `width` columns.
-    pub fn minimap(&self, width: f32) -> Vec<MinimapColumn> {
+    pub fn minimap(&self, width: f32) -> Arc<[MinimapColumn]> {
         let scale = self.whole_scale(width);
-        let known = self.minimap.lock();
-        if let Ok(Some((drawn, columns))) = known.as_deref()
-            && *drawn == scale
-        {
-            return columns.clone();
-        }
-        let columns = self.columns_of(&self.index.all, &scale);
-        if let Ok(mut known) = known {
-            *known = Some((scale, columns.clone()));
-        }
-        columns
+        let make = || self.columns_of(&self.index.all, &scale).into();
+        self.minimap.all.of((scale.clone(), 0), make)
     }
 
     /// The same of the packets that the filter takes; `None` where it takes all.
-    pub fn minimap_taken(&self, width: f32) -> Option<Vec<MinimapColumn>> {
+    pub fn minimap_taken(&self, width: f32) -> Option<Arc<[MinimapColumn]>> {
         let crowd = self.filter.crowd()?;
-        Some(self.columns_of(crowd, &self.whole_scale(width)))
+        let scale = self.whole_scale(width);
+        let make = || self.columns_of(crowd, &scale).into();
+        let key = (scale.clone(), self.filter.changed());
+        Some(self.minimap.taken.of(key, make))
+    }
+
+    /// The findings of the whole session over `width` columns: see [`Model::flags`].
+    pub fn minimap_flags(&self, width: f32) -> Arc<[Flag]> {
+        let scale = self.whole_scale(width);
+        let selected = self.selection.finding.map_or(0, |place| place as u64 + 1);
+        let make = || self.flags(&scale, 1.0).into();
+        self.minimap.flags.of((scale.clone(), selected), make)
     }
 
     /// A crowd over the columns of pixels, all lanes together.
@@ -278,22 +351,35 @@ impl Model {
 
     /// One packet as an arrow.
     pub fn arrow(&self, id: PacketId) -> Option<Arrow> {
-        let packet = self.packet(id)?;
-        let (start, end) = self.index.links.stretch(&packet);
-        Some(Arrow {
-            packet: id,
-            from: packet.from,
-            to: packet.to,
-            start: SessionTime(start),
-            end: SessionTime(end),
-            start_known: packet.departed().is_some(),
-            fate: packet.fate,
-            kind: self.lead(id),
-            matches: self.filter.taken().is_none_or(|taken| taken.has(id)),
-            selected: self.selection.packet == Some(id),
-            evidence: self.story().iter().any(|piece| piece.packet == id),
-            level: self.judged.worst(id),
-        })
+        let mut arrow = self.plain_arrow(id)?;
+        arrow.matches = self.filter.taken().is_none_or(|taken| taken.has(id));
+        arrow.selected = self.selection.packet == Some(id);
+        arrow.evidence = self.story().iter().any(|piece| piece.packet == id);
+        Some(arrow)
+    }
+
+    /// The same where nothing is picked out.
+    fn plain_arrow(&self, id: PacketId) -> Option<Arrow> {
+        let make = || {
+            let packet = self.packet(id)?;
+            let (start, end) = self.index.links.stretch(&packet);
+            let arrow = Arrow {
+                packet: id,
+                from: packet.from,
+                to: packet.to,
+                start: SessionTime(start),
+                end: SessionTime(end),
+                start_known: packet.departed().is_some(),
+                fate: packet.fate,
+                kind: self.lead(id),
+                matches: true,
+                selected: false,
+                evidence: false,
+                level: self.judged.worst(id),
+            };
+            Some((arrow, self.session.looks_at_once()))
+        };
+        self.seen.arrow(id, make)
     }
 }
 

@@ -1,9 +1,11 @@
 //! The way back: how things stood before each command.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_protocol::session::SessionTime;
 
+use crate::bookmarks::Bookmark;
 use crate::{Command, Model, Selection};
 
 /// So many steps back are kept.
@@ -17,6 +19,7 @@ struct Place {
     pinned: Option<SessionTime>,
     visible: Range<SessionTime>,
     filter: String,
+    bookmarks: Arc<[Bookmark]>,
 }
 
 /// Commands of a kind that follow each other are one step back.
@@ -35,6 +38,13 @@ pub(crate) struct Trail {
     back: Vec<Place>,
     forward: Vec<Place>,
     last: Option<Kind>,
+}
+
+impl Trail {
+    /// Forgets all of it: its packets and findings have other places now.
+    pub fn clear(&mut self) {
+        *self = Trail::default();
+    }
 }
 
 impl Model {
@@ -92,6 +102,7 @@ impl Model {
             pinned: self.pinned,
             visible: self.visible.clone(),
             filter: self.filter.text.clone(),
+            bookmarks: Arc::clone(self.bookmarks()),
         }
     }
 
@@ -99,6 +110,9 @@ impl Model {
         self.trail.last = None;
         if self.filter.text != place.filter {
             self.set_filter(place.filter);
+        }
+        if self.bookmarks() != &place.bookmarks {
+            self.set_bookmarks(place.bookmarks);
         }
         self.select_nothing();
         if let Some(packet) = place.selection.packet {

@@ -83,6 +83,16 @@ fn the_thread_says_when_the_history_has_come() {
 }
 
 #[test]
+fn who_keeps_the_history_gets_it_when_it_is_there() {
+    let (keep, kept) = channel();
+    let mut model = Model::open_and(large(), &[], move |history| {
+        keep.send(history.findings.len()).unwrap_or_default();
+    });
+    model.finish();
+    assert_eq!(kept.recv(), Ok(model.history().findings.len()));
+}
+
+#[test]
 fn who_has_looked_around_is_left_where_they_are() {
     let mut model = Model::of_session(large(), &[]);
     let visible = fixture::ms(5_000..5_100);

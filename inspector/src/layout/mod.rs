@@ -69,9 +69,11 @@ impl Workspace {
                     Tree::beside(Some(0.45), Fields, Bytes),
                 ),
             ),
-            Workspace::Packets => {
-                Tree::beside(None, Packets, Tree::beside(Some(0.45), Fields, Bytes))
-            }
+            Workspace::Packets => Tree::beside(
+                None,
+                Tree::above(Some(0.74), Packets, Notes),
+                Tree::above(None, Fields, Bytes),
+            ),
             Workspace::State => Tree::above(
                 Some(0.58),
                 Tree::beside(Some(0.62), Values, Map),
@@ -85,7 +87,7 @@ impl Workspace {
             Workspace::Compare => Tree::above(
                 Some(0.68),
                 Tree::above(Some(0.5), Timeline, Other),
-                Tree::Pane(Differences),
+                Tree::beside(Some(0.64), Differences, Fields),
             ),
             Workspace::Replay => Tree::above(
                 Some(0.62),
@@ -142,11 +144,13 @@ pub enum Pane {
     Other,
     /// How two sessions differ.
     Differences,
+    /// Bookmarks, and what nodes wrote.
+    Notes,
 }
 
 impl Pane {
     /// All panes and their names.
-    pub const ALL: [(&'static str, Pane); 17] = [
+    pub const ALL: [(&'static str, Pane); 18] = [
         ("timeline", Pane::Timeline),
         ("objects", Pane::Objects),
         ("packets", Pane::Packets),
@@ -164,6 +168,7 @@ impl Pane {
         ("divergence", Pane::Parting),
         ("other session", Pane::Other),
         ("differences", Pane::Differences),
+        ("notes", Pane::Notes),
     ];
 
     /// Its name.

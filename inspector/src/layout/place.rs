@@ -52,10 +52,7 @@ fn lay(tree: &Tree, rect: Rect, sizes: &dyn Sizes, path: &mut Vec<bool>, placed:
         return;
     };
     let length = along(axis, rect.size());
-    let own = |tree: &Tree| match tree {
-        Tree::Pane(pane) => sizes.wanted(*pane, axis, length),
-        _ => None,
-    };
+    let own = |tree: &Tree| wanted(tree, axis, length, sizes);
     let (first, second) = (own(&cut.first), own(&cut.second));
     // A pane that is nothing of itself leaves all to the other one; one that is a line stays one.
     let is_line = |wanted: Option<f32>, tree: &Tree| match tree {
@@ -103,6 +100,19 @@ fn lay(tree: &Tree, rect: Rect, sizes: &dyn Sizes, path: &mut Vec<bool>, placed:
         path.push(is_second);
         lay(tree, rect, sizes, path, placed);
         path.pop();
+    }
+}
+
+/// How high, or how wide, a tree is of itself: as its largest part, where they lie side by side.
+fn wanted(tree: &Tree, axis: Axis, room: f32, sizes: &dyn Sizes) -> Option<f32> {
+    match (tree, tree.cut()) {
+        (Tree::Pane(pane), _) => sizes.wanted(*pane, axis, room),
+        (_, Some((cuts, cut))) if cuts != axis => {
+            let parts = [&cut.first, &cut.second];
+            let parts = parts.map(|part| wanted(part, axis, room, sizes));
+            parts.into_iter().flatten().reduce(f32::max)
+        }
+        _ => None,
     }
 }
 

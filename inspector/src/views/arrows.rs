@@ -1,6 +1,6 @@
 //! Packets as arrows from send to receive, and where their names fit.
 
-use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, Vec2, pos2, vec2};
+use egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, Vec2, pos2, vec2};
 use netreel_inspector_model::{Arrow, Model};
 use netreel_protocol::session::Fate;
 use netreel_wire::Role;
@@ -91,13 +91,14 @@ pub fn line(
 const OUTSIDE: f64 = 60.0;
 
 /// Draws one arrow. `quiet` is whether something else is being told, `crowd` how strong the less
-/// telling ones are, from 0 to 1.
+/// telling ones are, from 0 to 1. Of very many, those go into one shape: `together`.
 pub fn draw(
     painter: &Painter,
     model: &Model,
     arrow: &Arrow,
     line: Line,
     (quiet, crowd): (bool, f32),
+    together: &mut Mesh,
 ) {
     let role = role(model, arrow);
     let color = color(model, arrow);
@@ -121,6 +122,9 @@ pub fn draw(
         painter.line_segment([line.start, line.end], halo);
     }
     let stroke = Stroke::new(width, shade);
+    if crowd < TOGETHER && strength < 1.0 && prominence(model, arrow) < 3 {
+        return thin(together, line, width, shade, arrow.fate == Fate::Received);
+    }
     let known = arrow.start_known && arrow.fate != Fate::Unknown;
     // Among very many, dashes say nothing.
     if known || (crowd < 0.5 && strength < 1.0) {
@@ -164,6 +168,38 @@ pub fn color(model: &Model, arrow: &Arrow) -> Color32 {
     match model.session().wire {
         Some(_) => theme::kind(model.kinds(), arrow.kind),
         None => theme::owner(u64::from(arrow.from.0)),
+    }
+}
+
+/// With a weaker crowd than this its arrows are one shape.
+const TOGETHER: f32 = 0.6;
+
+/// A line whose edges fade, with a foot and a head: what many arrows are that are seen together.
+fn thin(mesh: &mut Mesh, line: Line, width: f32, color: Color32, arrives: bool) {
+    let along = line.end - line.start;
+    if along.length() < 1.0 {
+        return;
+    }
+    let across = along.normalized().rot90() * (0.5 + width / 2.0);
+    let first = mesh.vertices.len() as u32;
+    for at in [line.start, line.end] {
+        mesh.colored_vertex(at + across, Color32::TRANSPARENT);
+        mesh.colored_vertex(at, color);
+        mesh.colored_vertex(at - across, Color32::TRANSPARENT);
+    }
+    for [a, b, c] in [[0, 1, 3], [1, 3, 4], [1, 2, 4], [2, 4, 5]] {
+        mesh.add_triangle(first + a, first + b, first + c);
+    }
+    let foot = Rect::from_center_size(line.start, vec2(2.0, 2.0));
+    mesh.add_colored_rect(foot, color);
+    if arrives {
+        let along = along.normalized();
+        let (back, across) = (line.end - along * 5.0, along.rot90() * 2.1);
+        let first = mesh.vertices.len() as u32;
+        for at in [line.end, back + across, back - across] {
+            mesh.colored_vertex(at, color);
+        }
+        mesh.add_triangle(first, first + 1, first + 2);
     }
 }
 
@@ -237,6 +273,9 @@ impl Labels {
     pub fn place(&mut self, painter: &Painter, bounds: Rect, at: Pos2, text: &str, color: Color32) {
         let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), color);
         if let Some(rect) = self.find(bounds, at, galley.size(), 5.0, false) {
+            // Arrows that pass below a text make it hard to read.
+            let behind = theme::faded(theme::panel(), 0.82);
+            painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, behind);
             painter.galley(rect.min, galley, color);
         }
     }

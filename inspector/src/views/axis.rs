@@ -1,6 +1,8 @@
 //! What all views of time share: where time lies, its labels, and how it is moved.
 
-use egui::{Event, MouseWheelUnit, Painter, Rect, Response, Ui, pos2};
+use egui::{
+    Event, MouseWheelUnit, Painter, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Command, Model, Scale, ticks};
 use netreel_protocol::session::SessionTime;
 
@@ -18,6 +20,60 @@ pub fn time_rect(view: Rect, model: &Model) -> Rect {
     rect.min.x = (view.left() + theme::gutter(model)).min(view.right() - 1.0);
     rect.max.x = (view.right() - MARGIN).max(rect.min.x + 1.0);
     rect
+}
+
+/// A view of time: where things lie in it, and what it is drawn with.
+pub struct TimeView {
+    /// All of it.
+    pub view: Rect,
+    /// The labelled axis.
+    pub ruler: Rect,
+    /// Below the axis, where time runs from left to right.
+    pub time: Rect,
+    pub scale: Scale,
+    pub response: Response,
+    /// Cut to the view.
+    pub painter: Painter,
+}
+
+impl TimeView {
+    /// What is left of a pane, with the axis drawn; `label` is what it is called.
+    pub fn new(ui: &mut Ui, model: &Model, id: &str, label: &str) -> TimeView {
+        let view = ui.available_rect_before_wrap();
+        ui.advance_cursor_after_rect(view);
+        let mut time = time_rect(view, model);
+        let ruler = Rect::from_min_size(time.min, vec2(time.width(), HEIGHT));
+        time.min.y = ruler.bottom();
+        let scale = model.scale(time.width());
+        let response = ui.interact(view, ui.scope_id().with(id), Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, label));
+        let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+        painter.rect_filled(view, 0.0, theme::panel());
+        let below = Rect::from_min_max(ruler.min, pos2(time.right(), view.bottom()));
+        gaps(&painter.with_clip_rect(below), below, time, &scale);
+        show(&painter, ruler, view.bottom(), &scale);
+        TimeView {
+            view,
+            ruler,
+            time,
+            scale,
+            response,
+            painter,
+        }
+    }
+
+    /// Draws the cursor, and reads what a hand does to time.
+    pub fn finish(&self, ui: &Ui, model: &Model, commands: &mut Vec<Command>) {
+        cursor(&self.painter, self.time, &self.scale, model);
+        navigate(ui, &self.response, self.time, &self.scale, commands);
+        if self.response.clicked() {
+            let at = time_at(&self.response, self.time, &self.scale);
+            commands.push(Command::SetCursor(at));
+        }
+        if self.response.secondary_clicked() {
+            commands.push(Command::SetCursor(None));
+        }
+    }
 }
 
 /// Draws the axis over `axis` and faint lines down to `bottom`. How long folded times are stands

@@ -2,7 +2,7 @@
 //! of how they differ.
 
 use egui::{Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, ComparedFinding, Comparison, Model, PartingLink, text};
+use netreel_inspector_model::{Command, Difference, LinkBytes, Model, text};
 use netreel_protocol::session::SessionTime;
 
 use super::{findings, head, timeline};
@@ -11,6 +11,8 @@ use crate::settings::Settings;
 use crate::{glyph, theme};
 
 const ROW: f32 = 20.0;
+/// The line above a pane that says of which session it is.
+const STRIP: f32 = 18.0;
 
 /// The session that this one is compared with.
 #[derive(Default)]
@@ -23,6 +25,8 @@ pub struct Other {
     pub waits: bool,
     /// Why there is none.
     pub why: Option<String>,
+    /// Whether it is the one in which somebody selected something last: panes of one packet show its.
+    pub is_focus: bool,
     path: String,
     changes: String,
 }
@@ -57,18 +61,64 @@ pub fn show(ui: &mut Ui, model: &Model, other: &mut Other, commands: &mut Vec<Co
                 factor,
             }),
             Command::SetCursor(at) => commands.push(Command::SetCursor(at.map(from_other))),
+            Command::GoToTime(at) => commands.push(Command::GoToTime(from_other(at))),
             Command::Show(range) => {
                 let range = from_other(range.start)..from_other(range.end);
                 commands.push(Command::Show(range));
             }
-            command => {
-                // Drawing again what is drawn already would never end.
-                if command != Command::Hover(second.hover()) {
-                    second.apply(command);
-                    ui.ctx().request_repaint();
-                }
-            }
+            command => other.apply(ui, command),
         }
+    }
+}
+
+impl Other {
+    /// Does what was asked for in it.
+    pub fn apply(&mut self, ui: &Ui, command: Command) {
+        let Some(second) = self.model.as_deref_mut() else {
+            return;
+        };
+        // Drawing again what is drawn already would never end.
+        if command == Command::Hover(second.hover()) {
+            return;
+        }
+        self.is_focus |= selects(&command);
+        second.apply(command);
+        ui.ctx().request_repaint();
+    }
+}
+
+/// Whether a command picks something out of a session, which is then the one that is looked at.
+pub fn selects(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::SelectPacket(_)
+            | Command::SelectMessage(_)
+            | Command::SelectObject(Some(_))
+            | Command::SelectFinding(_)
+            | Command::SelectEvidence(..)
+    )
+}
+
+/// Draws a pane of the other session, below a line that says so.
+pub fn of_other(ui: &mut Ui, other: &mut Other, show: fn(&mut Ui, &Model, &mut Vec<Command>)) {
+    let Some(second) = other.model.as_deref() else {
+        return;
+    };
+    let said = format!("of {}", other.title);
+    let size = vec2(ui.available_width(), STRIP);
+    let (strip, response) = ui.allocate_exact_size(size, Sense::hover());
+    ui.add_space(-ui.spacing().item_spacing.y);
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
+    let painter = ui.painter().with_clip_rect(strip.intersect(ui.clip_rect()));
+    painter.rect_filled(strip, 0.0, theme::related());
+    let room = strip.width() - 20.0;
+    let galley = findings::elided(&painter, &said, theme::small(), room, theme::text());
+    let y = strip.center().y - galley.size().y / 2.0;
+    painter.galley(pos2(strip.left() + 10.0, y), galley, theme::text());
+    let mut own = Vec::new();
+    show(ui, second, &mut own);
+    for command in own {
+        other.apply(ui, command);
     }
 }
 
@@ -83,7 +133,7 @@ pub fn differences(
 ) {
     let compared = other.model.as_deref().and_then(|it| model.compared(it));
     let more = match (&compared, &other.model) {
-        (Some(compared), _) => summary(compared),
+        (Some(compared), _) => compared.summary.clone(),
         (None, Some(_)) => "being worked out".to_owned(),
         (None, None) => String::new(),
     };
@@ -91,23 +141,27 @@ pub fn differences(
     ui.add_space(3.0);
     open(ui, other, settings, requests);
     let Some(compared) = compared else { return };
-    let lines = lines(&compared);
+    let parted = || compared.bytes.links.iter().filter(|it| !it.is_same());
+    let count = compared.rows.len() + parted().count();
     ui.spacing_mut().item_spacing.y = 0.0;
     let area = ScrollArea::vertical()
         .id_salt("differences")
         .auto_shrink(false);
-    area.show_rows(ui, ROW, lines.len(), |ui, range| {
-        for line in lines.get(range).unwrap_or_default() {
-            if row(ui, line) {
-                go(model, other, line, commands);
+    area.show_rows(ui, ROW, count, |ui, range| {
+        for place in range {
+            let line = match compared.rows.get(place) {
+                Some(difference) => Some(Line::Meaning(difference)),
+                None => parted().nth(place - compared.rows.len()).map(Line::Bytes),
+            };
+            if let Some(line) = line.filter(|line| row(ui, line)) {
+                go(other, &line, commands);
             }
         }
     });
 }
 
 fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<Request>) {
-    ui.horizontal_wrapped(|ui| {
-        ui.add_space(8.0);
+    head::wrapped(ui, |ui| {
         let label = ui.label(egui::RichText::new("compare with").color(theme::weak()));
         let edit = TextEdit::singleline(&mut other.path)
             .id_salt("other path")
@@ -126,12 +180,11 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
             requests.push(Request::Compare(path.into()));
         }
         ui.menu_button("recent", |ui| {
-            for path in &settings.recent {
-                if ui
-                    .button(egui::RichText::new(path).font(theme::mono()))
-                    .clicked()
-                {
-                    other.path.clone_from(path);
+            let paths = settings.recent.iter().filter(|paths| paths.len() == 1);
+            for path in paths.map(|paths| Settings::named(paths)) {
+                let name = egui::RichText::new(&path).font(theme::mono());
+                if ui.button(name).clicked() {
+                    other.path = path;
                 }
             }
         });
@@ -154,46 +207,10 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
 
 /// A line of the list.
 enum Line<'a> {
-    Parting(&'a PartingLink, bool),
-    Finding(&'a ComparedFinding),
-    Object(u64, String),
-}
-
-fn lines(compared: &Comparison) -> Vec<Line<'_>> {
-    let mut lines = Vec::new();
-    lines.extend(compared.first.iter().map(|it| Line::Parting(it, true)));
-    lines.extend(compared.findings.iter().map(Line::Finding));
-    lines.extend(compared.objects.iter().map(|it| {
-        let [here, there] = &it.end;
-        Line::Object(it.object, format!("here {here}   ·   there {there}"))
-    }));
-    let parted = compared.links.iter().filter(|it| !it.is_same());
-    lines.extend(parted.map(|it| Line::Parting(it, false)));
-    lines
-}
-
-fn summary(compared: &Comparison) -> String {
-    let parted = compared.links.iter().filter(|it| !it.is_same()).count();
-    let only = |side: usize| {
-        let findings = compared.findings.iter();
-        findings
-            .filter(|it| it.at[side].is_some() && it.at[1 - side].is_none())
-            .count()
-    };
-    if parted == 0 {
-        return "none: both have the same packets on every link".to_owned();
-    }
-    let counted = |count: usize, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {many}"),
-    };
-    let ends = counted(compared.objects.len(), "object ends", "objects end");
-    format!(
-        "{parted} of {} part   {} only here, {} only there   {ends} otherwise",
-        counted(compared.links.len(), "link", "links"),
-        counted(only(0), "finding", "findings"),
-        only(1),
-    )
+    /// As `netreel diff` says it.
+    Meaning(&'a Difference),
+    /// A link whose packets have other bytes.
+    Bytes(&'a LinkBytes),
 }
 
 fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
@@ -201,19 +218,8 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     let (mark, words) = match line {
-        Line::Parting(link, is_first) => {
-            let mark = if *is_first { "first" } else { "link" };
-            (mark, parting_words(link))
-        }
-        Line::Finding(finding) => {
-            let mark = match finding.at {
-                [Some(_), None] => "only here",
-                [None, Some(_)] => "only there",
-                _ => "in both",
-            };
-            (mark, finding.sentence.clone())
-        }
-        Line::Object(object, words) => ("object", format!("{object}: {words}")),
+        Line::Meaning(difference) => (difference.mark, difference.words.clone()),
+        Line::Bytes(link) => ("bytes", bytes_words(link)),
     };
     let label = format!("{mark}: {words}");
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
@@ -230,16 +236,19 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         painter.galley(pos2(rect.left() + left, y), galley, color);
     };
     write(10.0, 84.0, mark, color);
-    if let Line::Finding(finding) = line {
+    if let Line::Meaning(Difference {
+        level: Some(level), ..
+    }) = line
+    {
         let at = pos2(rect.left() + 102.0, rect.center().y);
-        glyph::level(&painter, at, 11.0, finding.level);
+        glyph::level(&painter, at, 11.0, *level);
     }
     write(114.0, rect.width() - 120.0, &words, theme::text());
     let hover = egui::RichText::new(words).font(theme::mono());
     response.on_hover_text(hover).clicked()
 }
 
-fn parting_words(link: &PartingLink) -> String {
+fn bytes_words(link: &LinkBytes) -> String {
     let when = |side: usize| {
         let number = link.at[side].zip(link.time[side]);
         number.map_or_else(
@@ -248,7 +257,7 @@ fn parting_words(link: &PartingLink) -> String {
         )
     };
     format!(
-        "{}: {} packets are the same, then here {}, there {}",
+        "{}: {} packets have the same bytes, then here {}, there {}",
         link.name,
         text::count(link.equal),
         when(0),
@@ -256,25 +265,21 @@ fn parting_words(link: &PartingLink) -> String {
     )
 }
 
-/// Selects what a line is about, in both.
-fn go(model: &Model, other: &mut Other, line: &Line<'_>, commands: &mut Vec<Command>) {
-    let mut both = |commands_of: [Option<Command>; 2]| {
-        let [here, there] = commands_of;
-        commands.extend(here);
-        if let (Some(second), Some(command)) = (other.model.as_deref_mut(), there) {
-            second.apply(command);
+/// Shows what a line is about, in both.
+fn go(other: &mut Other, line: &Line<'_>, commands: &mut Vec<Command>) {
+    let (shown_by, time) = match line {
+        Line::Meaning(difference) => (difference.shown_by.clone(), difference.time),
+        Line::Bytes(link) => {
+            let packets = link.at.map(|it| it.map(Command::SelectPacket));
+            (packets, link.time[0])
         }
     };
-    match line {
-        Line::Parting(link, _) => {
-            both(link.at.map(|it| it.map(Command::SelectPacket)));
-            commands.extend(link.time[0].map(|at| Command::SetCursor(Some(at))));
-        }
-        Line::Finding(finding) => both(finding.at.map(|it| it.map(Command::SelectFinding))),
-        Line::Object(object, _) => {
-            let select = Command::SelectObject(Some(*object));
-            let known = model.knows_object(*object).then(|| select.clone());
-            both([known, Some(select)]);
-        }
+    let [here, there] = shown_by;
+    other.is_focus = here.is_none() && there.is_some();
+    commands.extend(here);
+    if let (Some(second), Some(command)) = (other.model.as_deref_mut(), there) {
+        second.apply(command);
     }
+    // What the other session alone has is shown where it would be here.
+    commands.extend(time.map(Command::GoToTime));
 }

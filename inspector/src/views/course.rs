@@ -1,13 +1,14 @@
 //! A property of an object over time: a strip for each number of it, a line in the colour of each
 //! node; what is no number stands as words in a row for each node.
 
-use egui::{Align2, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Painter, Rect, Stroke, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, Course, Courses, Model, Scale};
 use netreel_protocol::session::{NodeId, SessionTime};
 
+use super::axis::TimeView;
 use super::links::node_color;
 use super::plot::{self, Head};
-use super::{axis, findings, head};
+use super::{findings, head};
 use crate::theme;
 
 /// A lower strip shows nothing.
@@ -37,37 +38,25 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let property = believed.property_name(row.property);
     let title = format!("{property} of {}", model.object_name(row.object));
     let signs = head::bar(ui, &title);
-    let view = ui.available_rect_before_wrap();
-    ui.advance_cursor_after_rect(view);
-    let mut time = axis::time_rect(view, model);
-    let ruler = Rect::from_min_size(time.min, vec2(time.width(), axis::HEIGHT));
-    time.min.y = ruler.bottom();
-    let scale = model.scale(time.width());
-    let response = ui.interact(view, ui.scope_id().with("course"), Sense::click_and_drag());
-    let label = format!("{title} over time");
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
-    painter.rect_filled(view, 0.0, theme::panel());
-    let below = Rect::from_min_max(ruler.min, pos2(time.right(), view.bottom()));
-    axis::gaps(&painter.with_clip_rect(below), below, time, &scale);
-    axis::show(&painter, ruler, view.bottom(), &scale);
-    if let Some(courses) = model.courses(&believed, row, &scale) {
+    let shown = TimeView::new(ui, model, "course", &format!("{title} over time"));
+    let TimeView {
+        view,
+        time,
+        scale,
+        painter,
+        ..
+    } = &shown;
+    let (view, time) = (*view, *time);
+    if let Some(courses) = model.courses(&believed, row, scale) {
         let nodes: Vec<NodeId> = courses.nodes.iter().map(|(node, _)| *node).collect();
         legend(ui, signs, model, &nodes);
         match courses.parts {
-            0 => ribbons(&painter, view, time, model, &scale, &courses),
-            _ => strips(&painter, view, time, model, &scale, &courses),
+            0 => ribbons(painter, view, time, model, scale, &courses),
+            _ => strips(painter, view, time, model, scale, &courses),
         }
     }
-    axis::cursor(&painter, time, &scale, model);
-    pinned(&painter, time, &scale, model);
-    axis::navigate(ui, &response, time, &scale, commands);
-    if response.clicked() {
-        commands.push(Command::SetCursor(axis::time_at(&response, time, &scale)));
-    }
-    if response.secondary_clicked() {
-        commands.push(Command::SetCursor(None));
-    }
+    pinned(painter, time, scale, model);
+    shown.finish(ui, model, commands);
 }
 
 /// The moment that values are held against.

@@ -3,12 +3,13 @@
 use egui::{
     Id, Key, Modal, Modifiers, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2,
 };
-use netreel_inspector_model::{Command, Model, Step};
+use netreel_inspector_model::{Command, Model};
 use netreel_protocol::session::{PacketId, SessionTime};
 
-use super::findings;
 use super::top::Asked;
-use crate::layout::{Pane, Side, Workspace};
+use super::{findings, replay};
+use crate::keys::{self, Ask, Done};
+use crate::layout::{Pane, Side};
 use crate::panes::Move;
 use crate::theme::{self, Theme};
 
@@ -25,6 +26,24 @@ pub struct Finder {
     /// Which of the rows that fit.
     at: usize,
     begun: bool,
+    names: Names,
+}
+
+/// What the session has names for, as it was when somebody began to type.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    /// How many of each there were.
+    of: Option<[usize; 4]>,
+    rows: Vec<Named>,
+    /// Those that fit the text that was looked for last.
+    fit: Option<(String, Vec<usize>)>,
+}
+
+/// Something with a name.
+#[derive(Clone, Debug)]
+struct Named {
+    lower: String,
+    found: Found,
 }
 
 /// What to do.
@@ -32,6 +51,7 @@ pub struct Finder {
 pub enum Do {
     Command(Command),
     Asked(Asked),
+    Ask(Ask),
 }
 
 /// Something that can be found.
@@ -40,7 +60,7 @@ pub struct Found {
     /// By what it is found.
     pub name: String,
     /// Its key, where it has one.
-    pub key: &'static str,
+    pub key: String,
     /// What it does.
     pub what: Do,
 }
@@ -53,7 +73,8 @@ pub enum Said {
 }
 
 /// Draws the box and the rows that fit.
-pub fn show(ui: &Ui, model: &Model, panes: &[Pane], finder: &mut Finder) -> Said {
+/// `sits` is whether somebody sits in a replay.
+pub fn show(ui: &Ui, model: &Model, (panes, sits): (&[Pane], bool), finder: &mut Finder) -> Said {
     let mut said = Said::Nothing;
     let shown = Modal::new(Id::unique("finder")).show(ui.ctx(), |ui| {
         ui.set_width(600.0_f32.min(ui.ctx().content_rect().width() - 60.0));
@@ -82,7 +103,7 @@ pub fn show(ui: &Ui, model: &Model, panes: &[Pane], finder: &mut Finder) -> Said
         if finder.text != before {
             finder.at = 0;
         }
-        let found = find(model, panes, &finder.text);
+        let found = find(model, (panes, sits), &finder.text, &mut finder.names);
         finder.at = finder.at.min(found.len().saturating_sub(1));
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         ui.add_space(4.0);
@@ -116,7 +137,7 @@ fn line(ui: &mut Ui, row: &Found, is_selected: bool) -> bool {
         };
         painter.rect_filled(rect, 2.0, fill);
     }
-    let key = findings::elided(painter, row.key, theme::small(), 120.0, theme::weak());
+    let key = findings::elided(painter, &row.key, theme::small(), 120.0, theme::weak());
     let room = rect.width() - key.size().x - 24.0;
     let name = findings::elided(painter, &row.name, theme::mono(), room, theme::text());
     let y = |height: f32| rect.center().y - height / 2.0;
@@ -131,33 +152,78 @@ fn line(ui: &mut Ui, row: &Found, is_selected: bool) -> bool {
 }
 
 /// What fits a text best; without one what there is to do.
-pub fn find(model: &Model, panes: &[Pane], text: &str) -> Vec<Found> {
+fn find(model: &Model, shown: (&[Pane], bool), text: &str, names: &mut Names) -> Vec<Found> {
     let text = text.trim();
-    let mut found: Vec<Found> = direct(model, text).into_iter().collect();
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
     let mut fits: Vec<(usize, Found)> = Vec::new();
-    for row in all(model, panes, !words.is_empty()) {
-        let name = row.name.to_lowercase();
-        let places = words.iter().map(|word| name.find(word));
-        let Some(places) = places.collect::<Option<Vec<usize>>>() else {
-            continue;
-        };
-        // What begins so comes first.
-        let first = places.first().copied().unwrap_or(0);
-        fits.push((first.min(1), row));
+    for row in to_do(model, shown) {
+        fits.extend(fit(&row.name.to_lowercase(), &words).map(|first| (first, row)));
+    }
+    if !words.is_empty() {
+        names.look(model);
+        let named = names.fitting(&lower, &words);
+        fits.extend(named.map(|(first, it)| (first, it.found.clone())));
     }
     fits.sort_by_key(|(first, _)| *first);
+    let mut found: Vec<Found> = direct(model, text).into_iter().collect();
     found.extend(fits.into_iter().map(|(_, row)| row));
     found.truncate(ROWS);
     if !text.is_empty() && found.len() < ROWS {
         found.push(Found {
             name: format!("filter by {text}"),
-            key: "/",
+            key: "/".to_owned(),
             what: Do::Command(Command::SetFilter(text.to_owned())),
         });
     }
     found
+}
+
+/// Whether a name has all words: 0 where it begins so, which comes first.
+fn fit(lower: &str, words: &[&str]) -> Option<usize> {
+    let places = words.iter().map(|word| lower.find(word));
+    let places = places.collect::<Option<Vec<usize>>>()?;
+    Some(places.first().copied().unwrap_or(0).min(1))
+}
+
+impl Names {
+    /// Gathers them, unless they are those that were gathered before.
+    fn look(&mut self, model: &Model) {
+        let of = [
+            model.session().traffic().len(),
+            model.history().objects.len(),
+            model.bookmark_rows().len(),
+            model.history().findings.len(),
+        ];
+        if self.of == Some(of) {
+            return;
+        }
+        let rows = named(model).into_iter().map(|found| Named {
+            lower: found.name.to_lowercase(),
+            found,
+        });
+        *self = Names {
+            of: Some(of),
+            rows: rows.collect(),
+            fit: None,
+        };
+    }
+
+    /// The first that fit, those that begin so before the others.
+    fn fitting(&mut self, text: &str, words: &[&str]) -> impl Iterator<Item = (usize, &Named)> {
+        if self.fit.as_ref().is_none_or(|(of, _)| of != text) {
+            let rows = self.rows.iter().enumerate();
+            let fits = rows.filter_map(|(place, row)| Some((fit(&row.lower, words)?, place)));
+            let mut fits: Vec<(usize, usize)> = fits.collect();
+            fits.sort_unstable();
+            fits.truncate(ROWS);
+            let places = fits.into_iter().map(|(_, place)| place);
+            self.fit = Some((text.to_owned(), places.collect()));
+        }
+        let places = self.fit.as_ref().map_or(&[][..], |(_, places)| places);
+        let rows = places.iter().filter_map(|&place| self.rows.get(place));
+        rows.filter_map(move |row| Some((fit(&row.lower, words)?, row)))
+    }
 }
 
 /// What a text names by itself: a packet, a time.
@@ -168,7 +234,7 @@ fn direct(model: &Model, text: &str) -> Option<Found> {
     {
         return Some(Found {
             name: format!("go to packet {number}"),
-            key: "",
+            key: String::new(),
             what: Do::Command(Command::SelectPacket(PacketId(number))),
         });
     }
@@ -184,84 +250,53 @@ fn direct(model: &Model, text: &str) -> Option<Found> {
     let at = SessionTime((number * ns) as i64);
     Some(Found {
         name: format!("put the cursor at {text}"),
-        key: "",
-        what: Do::Command(Command::SetCursor(Some(at))),
+        key: String::new(),
+        what: Do::Command(Command::GoToTime(at)),
     })
 }
 
-fn all(model: &Model, panes: &[Pane], with_names: bool) -> Vec<Found> {
+/// What can be done, whatever the session holds.
+fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     let mut all = Vec::new();
-    let mut add = |name: String, key: &'static str, what: Do| {
+    let mut add = |name: String, key: String, what: Do| {
         all.push(Found { name, key, what });
     };
-    let keys = ["1", "2", "3", "4", "5", "6"];
-    for ((name, workspace), key) in Workspace::ALL.into_iter().zip(keys) {
-        let what = Do::Asked(Asked::Workspace(workspace));
-        add(format!("workspace {name}"), key, what);
+    for act in keys::ACTS {
+        let what = match act.done(model) {
+            Some(Done::Command(command)) => Do::Command(command),
+            // It is open already.
+            Some(Done::Ask(Ask::Find)) | None => continue,
+            Some(Done::Ask(ask)) => Do::Ask(ask),
+        };
+        add(act.name.to_owned(), act.keys(), what);
     }
-    let visible = model.visible();
-    let middle = visible.start.0 + (visible.end.0 - visible.start.0) / 2;
-    let zoom = |factor| Command::Zoom {
-        at: SessionTime(middle),
-        factor,
-    };
-    let next = |is_next| Command::SetCursor(model.next_moment(is_next).or(model.cursor()));
-    for (name, key, command) in [
-        ("next finding", "N", Command::Step(Step::NextFinding)),
-        (
-            "previous finding",
-            "P",
-            Command::Step(Step::PreviousFinding),
-        ),
-        ("next packet", "J", Command::Step(Step::NextPacket)),
-        ("previous packet", "K", Command::Step(Step::PreviousPacket)),
-        (
-            "next packet of the link",
-            "L",
-            Command::Step(Step::NextOnLink),
-        ),
-        (
-            "previous packet of the link",
-            "H",
-            Command::Step(Step::PreviousOnLink),
-        ),
-        ("back", "Alt+left", Command::Back),
-        ("forward", "Alt+right", Command::Forward),
-        (
-            "bring the selection into view",
-            "F",
-            Command::FrameSelection,
-        ),
-        ("show the whole session", "A", Command::ShowAll),
-        ("show less time", "+", zoom(1.5)),
-        ("show more time", "-", zoom(1.0 / 1.5)),
-        ("cursor to the next departure or arrival", ".", next(true)),
-        (
-            "cursor to the departure or arrival before",
-            ",",
-            next(false),
-        ),
-        ("take the cursor away", "Escape", Command::SetCursor(None)),
-        ("pin this moment", "M", Command::Pin(Some(model.moment()))),
-        ("unpin the moment", "M", Command::Pin(None)),
-        ("end the story", "", Command::EndStory),
-        ("clear the filter", "", Command::SetFilter(String::new())),
+    for (name, command) in [
+        ("take the cursor away", Command::SetCursor(None)),
+        ("end the story", Command::EndStory),
+        ("clear the filter", Command::SetFilter(String::new())),
     ] {
-        add(name.to_owned(), key, Do::Command(command));
+        add(name.to_owned(), String::new(), Do::Command(command));
     }
-    for (name, key, asked) in [
-        ("open a recording or a capture", "Ctrl+O", Asked::Open),
-        ("open a wire", "", Asked::Wire),
-        ("follow while it is recorded", "", Asked::Follow(true)),
-        ("all keys", "?", Asked::Keys),
-        ("panes as they were at first", "", Asked::Layout),
+    for (name, asked) in [
+        ("open a wire", Asked::Wire),
+        ("follow while it is recorded", Asked::Follow(true)),
+        ("panes as they were at first", Asked::Layout),
     ] {
-        add(name.to_owned(), key, Do::Asked(asked));
+        add(name.to_owned(), String::new(), Do::Asked(asked));
+    }
+    for (_, name, command) in replay::BUTTONS.into_iter().filter(|_| sits) {
+        let say = Do::Asked(Asked::Say(command));
+        add(format!("replay: {name}"), String::new(), say);
+    }
+    let nodes = model.session().nodes.iter();
+    for node in nodes.filter(|node| node.recorded && !sits) {
+        let sit = Do::Asked(Asked::Sit(node.name.clone()));
+        add(format!("replay {}", node.name), String::new(), sit);
     }
     for (name, theme) in Theme::ALL {
         add(
             format!("colours: {name}"),
-            "",
+            String::new(),
             Do::Asked(Asked::Theme(theme)),
         );
     }
@@ -272,27 +307,41 @@ fn all(model: &Model, panes: &[Pane], with_names: bool) -> Vec<Found> {
         };
         add(
             format!("{word} pane {name}"),
-            "",
+            String::new(),
             Do::Asked(Asked::Pane(what)),
         );
         let alone = Do::Asked(Asked::Pane(Move::Alone(pane)));
-        add(format!("pane {name} alone"), "Z", alone);
+        add(format!("pane {name} alone"), String::new(), alone);
     }
-    if with_names {
-        for &link in model.session().traffic().keys().take(NAMES_MAX) {
-            let what = Do::Command(Command::SelectLink(Some(link)));
-            add(format!("link {}", model.link_label(link)), "", what);
-        }
-        for &object in model.history().objects.keys().take(NAMES_MAX) {
-            let what = Do::Command(Command::SelectObject(Some(object)));
-            add(format!("object {}", model.object_name(object)), "", what);
-        }
-        let findings = model.history().findings.iter().enumerate();
-        for (place, finding) in findings.take(NAMES_MAX) {
-            let what = Do::Command(Command::SelectFinding(place));
-            let name = format!("finding {}: {}", finding.rule, finding.sentence);
-            add(name, "", what);
-        }
+    all
+}
+
+/// What the session has names for.
+fn named(model: &Model) -> Vec<Found> {
+    let mut all = Vec::new();
+    let mut add = |name: String, command: Command| {
+        all.push(Found {
+            name,
+            key: String::new(),
+            what: Do::Command(command),
+        });
+    };
+    for &link in model.session().traffic().keys().take(NAMES_MAX) {
+        let name = format!("link {}", model.link_label(link));
+        add(name, Command::SelectLink(Some(link)));
+    }
+    for &object in model.history().objects.keys().take(NAMES_MAX) {
+        let name = format!("object {}", model.object_name(object));
+        add(name, Command::SelectObject(Some(object)));
+    }
+    for row in model.bookmark_rows().iter().take(NAMES_MAX) {
+        let name = format!("bookmark {}: {}", row.title, row.note);
+        add(name, Command::GoToBookmark(row.place));
+    }
+    let findings = model.history().findings.iter().enumerate();
+    for (place, finding) in findings.take(NAMES_MAX) {
+        let name = format!("finding {}: {}", finding.rule, finding.sentence);
+        add(name, Command::SelectFinding(place));
     }
     all
 }

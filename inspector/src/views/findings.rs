@@ -225,9 +225,24 @@ pub fn elided(
     painter.layout_job(job)
 }
 
+/// Writes text into a row, cut where there is no more room.
+pub fn write(
+    painter: &egui::Painter,
+    rect: egui::Rect,
+    left: f32,
+    room: f32,
+    text: &str,
+    color: egui::Color32,
+) {
+    let galley = elided(painter, text, theme::mono(), room, color);
+    let at = egui::pos2(rect.left() + left, rect.center().y - galley.size().y / 2.0);
+    painter.galley(at, galley, color);
+}
+
 /// A sentence where there is nothing else to show.
 pub fn empty(ui: &mut Ui, sentence: &str) {
-    let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, sentence));
     let painter = ui.painter();
     let galley = painter.layout(
         sentence.to_owned(),

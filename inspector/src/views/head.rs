@@ -33,6 +33,12 @@ pub fn show(ui: &mut Ui, title: &str, more: &str) {
     painter.galley(at, galley, theme::weak());
 }
 
+/// Controls below a head, in as many lines as they need, all of them as far from the left edge.
+pub fn wrapped(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
+    let frame = egui::Frame::NONE.inner_margin(egui::Margin::symmetric(8, 0));
+    frame.show(ui, |ui| ui.horizontal_wrapped(add));
+}
+
 /// Draws a head and returns what room it leaves.
 pub fn bar(ui: &mut Ui, title: &str) -> Rect {
     let width = ui.available_width();

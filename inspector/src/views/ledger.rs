@@ -9,17 +9,20 @@ use crate::theme;
 
 /// Draws the ledger. A click on a kind or an object filters by it.
 pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Command>) {
-    let stats = model.bandwidth();
-    let more = stats.as_ref().map_or_else(
-        || model.why_not_yet().unwrap_or("being worked out").to_owned(),
-        |stats| {
+    let waits = || model.why_not_yet().unwrap_or("being worked out").to_owned();
+    let told = match *by {
+        LedgerBy::Field => {
+            let by_field = model.by_field();
+            by_field.map(|it| (it.of_text(), it.rows()))
+        }
+        by => model.bandwidth().map(|stats| {
             let bytes = text::bytes(stats.all.bytes as f64);
-            format!(
-                "{bytes} of payload in {} packets",
-                text::count(stats.all.packets)
-            )
-        },
-    );
+            let packets = text::count(stats.all.packets);
+            let said = format!("{bytes} of payload in {packets} packets");
+            (said, model.ledger_rows(&stats, by))
+        }),
+    };
+    let (more, rows) = told.map_or_else(|| (waits(), None), |(said, rows)| (said, Some(rows)));
     head::show(ui, "ledger", &more);
     ui.add_space(3.0);
     ui.horizontal(|ui| {
@@ -31,8 +34,7 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
             }
         }
     });
-    let Some(stats) = stats else { return };
-    let mut rows = model.ledger_rows(&stats, *by);
+    let Some(mut rows) = rows else { return };
     let view = ui.available_rect_before_wrap().shrink2(vec2(8.0, 4.0));
     ui.advance_cursor_after_rect(view);
     if rows.is_empty() {
@@ -51,7 +53,7 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
         let id = ui.scope_id().with(("ledger", place));
         let response = ui.interact(rect, id, Sense::click());
         let filter = filter(model, row);
-        let label = format!("{}: {}", row.name, words(row));
+        let label = format!("{}: {}", row.name, words(row, *by));
         response.widget_info(|| WidgetInfo::labeled(Role::Button, filter.is_some(), &label));
         let color = color(model, row, place);
         painter.rect_filled(rect, 1.0, color);
@@ -65,7 +67,8 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
         {
             commands.push(Command::SetFilter(filter));
         }
-        response.on_hover_text(format!("{}\n{}", row.name, words(row).replace(", ", "\n")));
+        let said = words(row, *by).replace(", ", "\n");
+        response.on_hover_text(format!("{}\n{said}", row.name));
     }
 }
 
@@ -96,14 +99,19 @@ fn filter(model: &Model, row: &LedgerRow) -> Option<String> {
     }
 }
 
-fn words(row: &LedgerRow) -> String {
+fn words(row: &LedgerRow, by: LedgerBy) -> String {
     let mut words = vec![
         bits_text(row.bits),
         format!("{:.1} %", 100.0 * row.part),
         format!("in {} packets", text::count(row.packets)),
     ];
     if row.messages > 0 {
-        words.push(format!("{} messages", text::count(row.messages)));
+        let of = if by == LedgerBy::Field {
+            "times"
+        } else {
+            "messages"
+        };
+        words.push(format!("{} {of}", text::count(row.messages)));
     }
     if row.resent_bits > 0 {
         words.push(format!("{} of it again", bits_text(row.resent_bits)));
@@ -122,7 +130,13 @@ fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: egui::Colo
     if rect.height() < 34.0 {
         return;
     }
-    let said = format!("{}  {:.1} %", bits_text(row.bits), 100.0 * row.part);
-    let said = findings::elided(painter, &said, theme::small(), room, color);
+    // The bytes alone where there is no room for their part too.
+    let bits = bits_text(row.bits);
+    let both = format!("{bits}  {:.1} %", 100.0 * row.part);
+    let said = painter.layout_no_wrap(both, theme::small(), color);
+    let said = match said.size().x <= room {
+        true => said,
+        false => findings::elided(painter, &bits, theme::small(), room, color),
+    };
     painter.galley(pos2(rect.left() + 5.0, below), said, color);
 }

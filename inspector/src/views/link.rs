@@ -1,12 +1,13 @@
 //! One link over time, under the one ruler: how much it carried and lost, how long packets took, and
 //! how many were under way.
 
-use egui::{Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Painter, Rect, Stroke, Ui, pos2};
 use netreel_inspector_model::{Command, Flow, Flows, LinkEnds, Model, Scale, Span, text};
 use netreel_protocol::session::SessionTime;
 
+use super::axis::TimeView;
 use super::plot::{self, Head, Strip};
-use super::{axis, findings, head};
+use super::{findings, head};
 use crate::theme;
 
 /// A lower strip shows nothing.
@@ -28,21 +29,16 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         );
         return;
     }
-    let view = ui.available_rect_before_wrap();
-    ui.advance_cursor_after_rect(view);
-    let mut time = axis::time_rect(view, model);
-    let ruler = Rect::from_min_size(time.min, vec2(time.width(), axis::HEIGHT));
-    time.min.y = ruler.bottom();
-    let scale = model.scale(time.width());
-    let response = ui.interact(view, ui.scope_id().with("link"), Sense::click_and_drag());
     let label = format!("link {} over time", model.link_label(link));
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
-    painter.rect_filled(view, 0.0, theme::panel());
-    let below = Rect::from_min_max(ruler.min, pos2(time.right(), view.bottom()));
-    axis::gaps(&painter.with_clip_rect(below), below, time, &scale);
-    axis::show(&painter, ruler, view.bottom(), &scale);
-    match model.flows(link, &scale) {
+    let shown = TimeView::new(ui, model, "link", &label);
+    let TimeView {
+        view,
+        time,
+        scale,
+        painter,
+        ..
+    } = &shown;
+    match model.flows(link, scale) {
         None => drop(painter.text(
             time.center(),
             egui::Align2::CENTER_CENTER,
@@ -50,16 +46,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             theme::body(),
             theme::dim(),
         )),
-        Some(flows) => strips(&painter, view, time, &scale, &flows),
+        Some(flows) => strips(painter, *view, *time, scale, &flows),
     }
-    axis::cursor(&painter, time, &scale, model);
-    axis::navigate(ui, &response, time, &scale, commands);
-    if response.clicked() {
-        commands.push(Command::SetCursor(axis::time_at(&response, time, &scale)));
-    }
-    if response.secondary_clicked() {
-        commands.push(Command::SetCursor(None));
-    }
+    shown.finish(ui, model, commands);
 }
 
 /// What there is to say of a link in a line.

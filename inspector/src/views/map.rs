@@ -97,7 +97,7 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     };
     let marks = model.marks(&believed);
     let mut objects: BTreeMap<u64, Vec<&Mark>> = BTreeMap::new();
-    for mark in &marks {
+    for mark in marks.iter() {
         objects.entry(mark.object).or_default().push(mark);
     }
     let differ = objects
@@ -130,6 +130,8 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     }
     let pointer = response.hover_pos();
     let mut near: Option<(f32, u64)> = None;
+    let mut named_at: Vec<(Pos2, u64)> = Vec::new();
+    // No name lies over a mark or another name.
     let mut written: Vec<Rect> = Vec::new();
     for (&object, marks) in &objects {
         let places = draw(&painter, model, &ground, marks, selected == Some(object));
@@ -141,20 +143,41 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
             }
         }
         let named = objects.len() <= NAMED_MAX || selected == Some(object);
-        let Some(at) = places.first().filter(|at| named && view.contains(**at)) else {
-            continue;
-        };
+        if objects.len() <= NAMED_MAX {
+            let discs = places
+                .iter()
+                .map(|at| Rect::from_center_size(*at, Vec2::splat(9.0)));
+            written.extend(discs);
+        }
+        let at = places.first().filter(|at| named && view.contains(**at));
+        named_at.extend(at.map(|at| (*at, object)));
+    }
+    for (at, object) in named_at {
         let name = model.object_name(object);
-        let galley = painter.layout_no_wrap(name, theme::small(), theme::weak());
-        // Beside the mark, or where there is another name, below it or above it.
-        let height = galley.size().y;
-        let places = [0.0, height, -height].map(|below| {
-            let at = *at + vec2(10.0, below - height / 2.0);
+        let galley = painter.layout_no_wrap(name, theme::small(), theme::text());
+        // Beside the mark, or where something else is, below it or above it.
+        let (width, height) = (galley.size().x, galley.size().y);
+        let (right, left) = (10.0, -10.0 - width);
+        let places = [
+            (right, 0.0),
+            (left, 0.0),
+            (right, height),
+            (right, -height),
+            (left, height),
+            (left, -height),
+        ];
+        let places = places.map(|(aside, below)| {
+            let at = at + vec2(aside, below - height / 2.0);
             Rect::from_min_size(at, galley.size())
         });
-        let is_free = |place: &&Rect| !written.iter().any(|other| other.intersects(**place));
+        let is_free = |place: &&Rect| {
+            let is_other = |other: &Rect| other.intersects(**place);
+            view.contains_rect(**place) && !written.iter().any(is_other)
+        };
         if let Some(&place) = places.iter().find(is_free) {
-            painter.galley(place.min, galley, theme::weak());
+            let behind = theme::faded(theme::panel(), 0.8);
+            painter.rect_filled(place.expand2(vec2(2.0, 0.0)), 2.0, behind);
+            painter.galley(place.min, galley, theme::text());
             written.push(place);
         }
     }

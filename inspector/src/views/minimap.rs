@@ -1,11 +1,14 @@
 //! The whole session in one strip: traffic, loss, findings, and which part is in view.
 
-use egui::{Align2, Color32, CursorIcon, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, Color32, CursorIcon, Mesh, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Command, MinimapColumn, Model, Scale};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::SessionTime;
 
 use super::axis;
+use super::timeline::bar;
 use crate::theme;
 
 const HEIGHT: f32 = 46.0;
@@ -74,17 +77,20 @@ fn strip(
 ) {
     let floor = view.bottom() - 6.0;
     let room = HEIGHT - 20.0;
+    let lost = theme::faded(theme::warning(), strength.max(0.5));
+    let color = theme::faded(color, strength);
+    let mut mesh = Mesh::default();
     for column in columns {
-        let x = time.left() + column.column as f32 + 0.5;
+        let x = (time.left() + column.column as f32).round();
         // The square root keeps single packets visible beside bursts.
         let part = (column.events as f32 / most as f32).sqrt();
         let top = floor - (part * room).max(1.5);
-        painter.vline(x, top..=floor, (1.0, theme::faded(color, strength)));
+        mesh.add_colored_rect(bar(x, top, floor), color);
         if column.lost > 0 {
-            let color = theme::faded(theme::warning(), strength.max(0.5));
-            painter.vline(x, floor + 1.0..=floor + 5.0, (1.0, color));
+            mesh.add_colored_rect(bar(x, floor + 1.0, floor + 5.0), lost);
         }
     }
+    painter.add(mesh);
 }
 
 /// The edges of the frame, which can be dragged. Returns whether somebody holds one.
@@ -144,8 +150,8 @@ fn gutter(painter: &egui::Painter, view: Rect) {
 fn flags(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
     let mut last: Option<(f32, Level)> = None;
     let mut marks: Vec<(f32, Level)> = model
-        .flags(whole, 1.0)
-        .into_iter()
+        .minimap_flags(time.width())
+        .iter()
         .map(|flag| ((time.left() + whole.x(flag.time)).round(), flag.level))
         .collect();
     marks.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0)));

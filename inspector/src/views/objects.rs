@@ -1,6 +1,8 @@
 //! Who owned what: a row for each object, and below it one for each node where it matters.
 
-use egui::{Align2, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, Mesh, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
@@ -12,6 +14,9 @@ use crate::{glyph, theme};
 pub const ROW: f32 = 20.0;
 /// Height of what stands above the rows.
 pub const HEAD: f32 = head::HEIGHT;
+
+/// A narrower stretch has neither round corners nor hatching nor a name.
+const NARROW: f32 = 5.0;
 
 /// From this height on the rows have an axis of their own.
 const WITH_AXIS: f32 = 330.0;
@@ -128,9 +133,20 @@ fn line(
     time.max.y = rect.bottom();
     let stretches = model.stretches(row, scale);
     let clipped = painter.with_clip_rect(time.intersect(painter.clip_rect()));
+    // Narrow ones are one shape: a row may have one a pixel.
+    let mut narrow = Mesh::default();
     for stretch in &stretches {
-        draw(&clipped, time, scale, model, stretch, node.is_some());
+        let of_node = node.is_some();
+        draw(
+            &clipped,
+            time,
+            scale,
+            model,
+            (stretch, of_node),
+            &mut narrow,
+        );
     }
+    clipped.add(narrow);
 
     let response = ui.interact(
         rect,
@@ -193,8 +209,8 @@ fn draw(
     time: Rect,
     scale: &Scale,
     model: &Model,
-    stretch: &Stretch,
-    of_node: bool,
+    (stretch, of_node): (&Stretch, bool),
+    narrow: &mut Mesh,
 ) {
     let x = |at| (time.left() + scale.x(at)).round();
     let (left, right) = (x(stretch.time.start), x(stretch.time.end));
@@ -207,6 +223,23 @@ fn draw(
         pos2(right, time.bottom() - inset),
     );
     let shown = bar.intersect(time);
+    if right - left < NARROW {
+        let color = match stretch.shown {
+            Shown::Agreed(Belief::Owned(peer)) => theme::owner(peer),
+            Shown::Agreed(Belief::Orphaned(_)) | Shown::Somewhere(Belief::Orphaned(_)) => {
+                theme::error()
+            }
+            Shown::Split | Shown::Somewhere(_) => theme::faded(theme::plain(), 0.6),
+            Shown::Agreed(Belief::Destroyed | Belief::Unknown) => theme::dim(),
+        };
+        let rect = match stretch.shown {
+            Shown::Agreed(Belief::Destroyed | Belief::Unknown) => {
+                Rect::from_center_size(bar.center(), vec2(bar.width(), 1.0))
+            }
+            _ => bar,
+        };
+        return narrow.add_colored_rect(rect, color);
+    }
     let write = |text: &str, color| {
         let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), color);
         if galley.size().x + 8.0 < shown.width() {

@@ -1,7 +1,7 @@
 //! A replay that somebody sits in: the events of one node, and a layer that is played to before one of
 //! them.
 
-use egui::{Key, Rect, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Model, text};
 use netreel_protocol::session::NodeId;
 
@@ -49,7 +49,8 @@ impl Seat {
         self.why = (!why.is_empty()).then_some(why);
     }
 
-    fn say(&mut self, command: &str, requests: &mut Vec<Request>) {
+    /// Has a command obeyed, unless one is being obeyed.
+    pub fn say(&mut self, command: &str, requests: &mut Vec<Request>) {
         if !self.waits {
             self.waits = true;
             requests.push(Request::Say(command.to_owned()));
@@ -58,7 +59,7 @@ impl Seat {
 }
 
 /// What the buttons say, and what that is at the prompt.
-const BUTTONS: [(&str, &str, &str); 10] = [
+pub const BUTTONS: [(&str, &str, &str); 10] = [
     (
         "|<",
         "continue back to the breakpoint before",
@@ -78,6 +79,21 @@ const BUTTONS: [(&str, &str, &str); 10] = [
     ),
     ("?", "what can be said to it", "help"),
 ];
+
+impl Seat {
+    /// Sits at a node, unless somebody sits already, or is about to.
+    pub fn sit(&mut self, node: &str, requests: &mut Vec<Request>) {
+        if self.waits || self.standing.is_some() {
+            return;
+        }
+        self.waits = true;
+        self.why = None;
+        requests.push(Request::Sit {
+            node: node.to_owned(),
+            changes: self.changes.clone(),
+        });
+    }
+}
 
 /// Draws the replay.
 pub fn show(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request>) {
@@ -150,12 +166,7 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
             let label = format!("replay {}", node.name);
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
             if response.clicked() {
-                seat.waits = true;
-                seat.why = None;
-                requests.push(Request::Sit {
-                    node: node.name.clone(),
-                    changes: seat.changes.clone(),
-                });
+                seat.sit(&node.name, requests);
             }
         }
         if !is_any {
@@ -187,8 +198,7 @@ fn controls(
     requests: &mut Vec<Request>,
 ) {
     ui.add_space(3.0);
-    ui.horizontal_wrapped(|ui| {
-        ui.add_space(6.0);
+    head::wrapped(ui, |ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
         for (sign, what, command) in BUTTONS {
             let text = egui::RichText::new(sign).font(theme::small());
@@ -216,15 +226,14 @@ fn controls(
             requests.push(Request::Stand);
         }
     });
-    ui.horizontal(|ui| {
-        ui.add_space(6.0);
+    head::wrapped(ui, |ui| {
         let label = ui.label(egui::RichText::new("say").color(theme::weak()));
         let hint = "until kind == migrate  ·  break finding  ·  goto 1.2s  ·  object 42";
         let edit = TextEdit::singleline(&mut seat.command)
             .id_salt("command")
             .font(theme::mono())
             .hint_text(egui::RichText::new(hint).color(theme::dim()))
-            .desired_width(f32::INFINITY);
+            .desired_width(ui.available_width() - 8.0);
         let response = ui.add(edit).labelled_by(label.id);
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         if entered && !seat.command.trim().is_empty() {
@@ -369,14 +378,13 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
         return;
     }
     ui.add_space(3.0);
-    ui.horizontal(|ui| {
-        ui.add_space(6.0);
+    head::wrapped(ui, |ui| {
         let label = ui.label(egui::RichText::new("only").color(theme::weak()));
         let edit = TextEdit::singleline(&mut seat.part)
             .id_salt("part of the layer")
             .font(theme::mono())
             .hint_text(egui::RichText::new("objects[42]").color(theme::dim()))
-            .desired_width(f32::INFINITY);
+            .desired_width(ui.available_width() - 8.0);
         ui.add(edit).labelled_by(label.id);
     });
     let lines = standing.layer.iter();
@@ -406,8 +414,8 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
                 theme::text()
             };
             let split = (rect.width() * 0.5).min(230.0);
-            write(&painter, rect, 10.0, split - 16.0, name, theme::weak());
-            write(
+            findings::write(&painter, rect, 10.0, split - 16.0, name, theme::weak());
+            findings::write(
                 &painter,
                 rect,
                 split,
@@ -418,17 +426,4 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
             response.on_hover_text(format!("{name}\n{value}"));
         }
     });
-}
-
-fn write(
-    painter: &egui::Painter,
-    rect: Rect,
-    left: f32,
-    room: f32,
-    text: &str,
-    color: egui::Color32,
-) {
-    let galley = findings::elided(painter, text, theme::mono(), room, color);
-    let at = pos2(rect.left() + left, rect.center().y - galley.size().y / 2.0);
-    painter.galley(at, galley, color);
 }

@@ -3,15 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic};
+use egui::{
+    Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
+use netreel_inspector_model::{Arrow, Command, Flag, Hover, Model, Scale, Traffic};
 use netreel_protocol::session::{NodeId, PacketId};
 use netreel_wire::KindId;
 
 use super::arrows::{self, Labels, Line};
+use super::axis::TimeView;
 use super::lanes::{self, Lanes};
 use super::story::Story;
-use super::{axis, head, legend};
+use super::{axis, head, legend, signs};
 use crate::{glyph, theme};
 
 /// How near the pointer must be to an arrow, in points.
@@ -36,35 +39,27 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 /// The same under another name.
 pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command>) {
-    let signs = head::bar(ui, title);
-    legend::show(ui, signs, model);
-    let view = ui.available_rect_before_wrap();
-    ui.advance_cursor_after_rect(view);
-    let mut time = axis::time_rect(view, model);
-    let axis_rect = Rect::from_min_size(time.min, vec2(time.width(), axis::HEIGHT));
-    time.min.y = axis_rect.bottom();
-    let scale = model.scale(time.width());
-    let lanes = Lanes::new(model, time);
-    let response = ui.interact(
+    let room = head::bar(ui, title);
+    legend::show(ui, room, model);
+    let shown = TimeView::new(ui, model, "timeline", title);
+    let TimeView {
         view,
-        ui.scope_id().with("timeline"),
-        Sense::click_and_drag(),
-    );
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, title));
-
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
-    painter.rect_filled(view, 0.0, theme::panel());
-    let below = Rect::from_min_max(axis_rect.min, pos2(time.right(), view.bottom()));
-    axis::gaps(&painter.with_clip_rect(below), below, time, &scale);
-    axis::show(&painter, axis_rect, view.bottom(), &scale);
-    lanes::show(&painter, model, view, &lanes, &scale);
+        ruler,
+        time,
+        scale,
+        response,
+        painter,
+    } = &shown;
+    let (view, time) = (*view, *time);
+    let lanes = Lanes::new(model, time);
+    lanes::show(painter, model, view, &lanes, scale);
     let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
     let mut labels = Labels::default();
-    lanes::triggers(&inside, model, &lanes, &scale, &mut labels);
-    let mut flags = model.flags(&scale, FLAG_FOLD);
+    lanes::triggers(&inside, model, &lanes, scale, &mut labels);
+    let mut flags = model.flags(scale, FLAG_FOLD);
     flags.retain(|flag| lanes.has(flag.node));
     for flag in &flags {
-        labels.block(flag_rect(&lanes, &scale, flag));
+        labels.block(flag_rect(&lanes, scale, flag));
     }
     let points: Vec<Pos2> = model
         .story()
@@ -72,19 +67,27 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
         .map(|piece| arrows::point(time, scale.x(piece.time), lanes.y(piece.node)))
         .collect();
     let story = Story::plan(&inside, model, time, &points, &mut labels);
-    let near = traffic(&inside, model, &lanes, &scale, &response, &mut labels);
+    let pointer = response.hover_pos();
+    let near = traffic(&inside, model, &lanes, scale, response, &mut labels);
+    let written = signs::lines(&inside, model, &lanes, scale, pointer, &mut labels);
     story.draw(&inside);
-    axis::cursor(&inside, time, &scale, model);
-    let on_flag = flags_view(ui, &inside, model, &lanes, &scale, &flags, commands);
+    let places = (*ruler, time);
+    signs::bookmarks(ui, painter, model, places, scale, &mut labels, commands);
+    axis::cursor(&inside, time, scale, model);
+    let on_flag = flags_view(ui, &inside, model, &lanes, scale, &flags, commands);
     input(
         ui,
         model,
-        &response,
+        response,
         &lanes,
-        &scale,
+        scale,
         if on_flag { None } else { near },
         commands,
     );
+    if let Some(written) = written.filter(|_| near.is_none() && !on_flag) {
+        let text = egui::RichText::new(written).font(theme::mono());
+        response.clone().on_hover_text_at_pointer(text);
+    }
 }
 
 /// Arrows or density. Returns the packet near the pointer.
@@ -96,21 +99,22 @@ fn traffic(
     response: &Response,
     labels: &mut Labels,
 ) -> Option<PacketId> {
-    let Traffic {
-        density: buckets,
-        density_is_rest,
-        arrows: mut shown,
-    } = model.traffic(scale);
-    density(painter, lanes, &buckets, density_is_rest);
+    let mut traffic = model.traffic(scale);
+    density(painter, lanes, &traffic);
+    let mut shown = std::mem::take(&mut traffic.arrows);
     let quiet = model.selection().finding.is_some();
     let pointer = response.hover_pos().filter(|at| lanes.time.contains(*at));
-    shown.sort_by_key(|arrow| arrows::prominence(model, arrow));
+    shown.sort_by_cached_key(|arrow| arrows::prominence(model, arrow));
     let mut nearest: Option<(f32, PacketId, Line)> = None;
     // Many arrows are drawn faintly, so that what stands out among them still does.
     let crowd = (ARROWS_CLEAR / shown.len().max(1) as f32).clamp(0.2, 1.0);
+    // Those that are drawn together lie behind the others: the place for them is kept.
+    let behind = painter.add(Shape::Noop);
+    let mut together = Mesh::default();
     for arrow in &shown {
         let line = lanes.line(scale, arrow);
-        arrows::draw(painter, model, arrow, line, (quiet, crowd));
+        let strength = (quiet, crowd);
+        arrows::draw(painter, model, arrow, line, strength, &mut together);
         if let Some(at) = pointer.filter(|_| arrow.matches) {
             let distance = arrows::distance(line, at);
             if distance < NEAR && nearest.is_none_or(|(least, ..)| distance <= least) {
@@ -118,8 +122,9 @@ fn traffic(
             }
         }
     }
+    painter.set(behind, together);
     // Among bars of density single marks would hide more than they tell.
-    if buckets.is_empty() {
+    if traffic.density.is_empty() {
         for (node, time, _) in model.duplicates(scale) {
             let at = arrows::point(lanes.time, scale.x(time), lanes.y(node));
             glyph::twice(painter, at, theme::warning());
@@ -166,14 +171,19 @@ fn names(
         if !lanes.time.x_range().contains(line.start.x) {
             continue;
         }
+        // What is not new where it stands need not be read.
+        let before = said_at.get(&(arrow.kind, arrow.from.0));
+        if prominence < 4 && before.is_some_and(|before| line.start.x - before < STRETCH) {
+            said_at.insert((arrow.kind, arrow.from.0), line.start.x);
+            continue;
+        }
         let text = model.lead_text(arrow.packet);
         // The same said to several nodes at once has its name once.
         let about = (line.start.x / 8.0).round() as i64;
         let is_new = told_at.insert((text.clone(), arrow.from.0, about));
         if prominence < 4 {
-            let before = said_at.insert((arrow.kind, arrow.from.0), line.start.x);
-            let goes_on = before.is_some_and(|before| line.start.x - before < STRETCH);
-            if goes_on || !is_new {
+            said_at.insert((arrow.kind, arrow.from.0), line.start.x);
+            if !is_new {
                 continue;
             }
         }
@@ -189,16 +199,16 @@ fn names(
 }
 
 /// Traffic that is too dense for arrows; `rest` is what the filter leaves out.
-fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>], rest: bool) {
-    let strength = if rest { 0.35 } else { 1.0 };
-    let most = buckets
-        .iter()
-        .flatten()
-        .map(|b| b.events)
-        .max()
-        .unwrap_or(1)
-        .max(1);
+fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic) {
+    let strength = if traffic.density_is_rest { 0.35 } else { 1.0 };
+    let buckets = &traffic.density;
+    let events = buckets.iter().flatten().map(|b| b.events);
+    let most = events.max().unwrap_or(1).max(1);
     let room = (lanes.height * 0.36).max(3.0);
+    let left = lanes.time.left() + traffic.density_left;
+    let lost = theme::faded(theme::warning(), strength);
+    // One shape for all: thousands of lines would each be smoothed.
+    let mut mesh = Mesh::default();
     for (place, lane) in buckets.iter().enumerate() {
         let node = NodeId(place as u16);
         if !lanes.has(node) {
@@ -206,20 +216,22 @@ fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>], rest: bool
         }
         let y = lanes.y(node);
         for bucket in lane {
-            let x = lanes.time.left() + bucket.column as f32 + 0.5;
+            let x = (left + bucket.column as f32).round();
             let part = (bucket.events as f32 / most as f32).sqrt();
             let half = (part * room).max(1.0);
             let color = theme::faded(theme::info(), (0.25 + 0.5 * part) * strength);
-            painter.vline(x, y - half..=y + half, (1.0, color));
+            mesh.add_colored_rect(bar(x, y - half, y + half), color);
             if bucket.lost > 0 {
-                painter.vline(
-                    x,
-                    y + room + 2.0..=y + room + 7.0,
-                    (1.0, theme::faded(theme::warning(), strength)),
-                );
+                mesh.add_colored_rect(bar(x, y + room + 2.0, y + room + 7.0), lost);
             }
         }
     }
+    painter.add(mesh);
+}
+
+/// A column of pixels.
+pub fn bar(x: f32, top: f32, bottom: f32) -> Rect {
+    Rect::from_min_max(pos2(x, top), pos2(x + 1.0, bottom))
 }
 
 fn flag_rect(lanes: &Lanes, scale: &Scale, flag: &Flag) -> Rect {
@@ -252,22 +264,29 @@ fn flags_view(
             flag.level,
             flag.selected,
         );
-        let Some(finding) = model.finding_row(flag.finding) else {
-            continue;
-        };
         let id = ui.scope_id().with(("flag", flag.finding));
         let response = ui.interact(rect.intersect(lanes.time), id, Sense::click());
-        let label = format!("flag {} at {}", finding.rule, finding.node);
-        let more = match flag.count {
-            0 | 1 => String::new(),
-            count => format!("\nand {} more near it", count - 1),
-        };
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, flag.selected, &label));
+        response.widget_info(|| {
+            let named = model.finding_row(flag.finding);
+            let label =
+                named.map_or_else(String::new, |it| format!("flag {} at {}", it.rule, it.node));
+            WidgetInfo::selected(Role::Button, true, flag.selected, &label)
+        });
         on_flag |= response.hovered();
         if response.clicked() {
             commands.push(Command::SelectFinding(flag.finding));
         }
-        response.on_hover_text(format!("{}\n{}{more}", finding.rule, finding.sentence));
+        // What it says is made for the one that the pointer is at.
+        response.on_hover_ui(|ui| {
+            let Some(finding) = model.finding_row(flag.finding) else {
+                return;
+            };
+            let more = match flag.count {
+                0 | 1 => String::new(),
+                count => format!("\nand {} more near it", count - 1),
+            };
+            ui.label(format!("{}\n{}{more}", finding.rule, finding.sentence));
+        });
     }
     on_flag
 }

@@ -1,7 +1,9 @@
 //! The bar at the top: what is open, which view, the menus; below it the filter and the zoom.
 
+use std::path::PathBuf;
+
 use egui::{Align, Button, Color32, Label, Layout, RichText, TextEdit, Ui, vec2};
-use netreel_inspector_model::{Command, Model, text};
+use netreel_inspector_model::{Command, Model, Spot, text};
 use netreel_protocol::session::SessionTime;
 
 use crate::layout::{Pane, Side, Workspace};
@@ -40,6 +42,8 @@ pub struct Bar {
 /// What a click in the bars asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
+    /// Write a note for a spot.
+    Bookmark(Spot),
     Workspace(Workspace),
     Pane(Move),
     Theme(Theme),
@@ -47,9 +51,13 @@ pub enum Asked {
     Keys,
     Open,
     Wire,
-    Recent(String),
+    Recent(Vec<PathBuf>),
     Follow(bool),
     Cancel,
+    /// Sit in the replay of this node.
+    Sit(String),
+    /// Say this to the replay.
+    Say(&'static str),
 }
 
 /// Draws the two lines.
@@ -121,9 +129,10 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
         if !settings.recent.is_empty() {
             ui.separator();
         }
-        for path in &settings.recent {
-            if ui.button(RichText::new(path).font(theme::mono())).clicked() {
-                bar.asked.push(Asked::Recent(path.clone()));
+        for paths in &settings.recent {
+            let name = RichText::new(Settings::named(paths)).font(theme::mono());
+            if ui.button(name).clicked() {
+                bar.asked.push(Asked::Recent(paths.clone()));
             }
         }
     });

@@ -2,7 +2,9 @@
 //! owner is marked, and so is what was another value at the pinned moment.
 
 use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Believed, Command, Model, RowsOf, ValueCell, ValueRow, text};
+use netreel_inspector_model::{
+    Believed, Command, Model, RowsOf, ValueCell, ValueRow, ValueRows, text,
+};
 use netreel_protocol::session::NodeId;
 
 use super::links::node_color;
@@ -15,6 +17,10 @@ const OBJECT: f32 = 118.0;
 const PROPERTY: f32 = 92.0;
 /// A narrower column of a node says nothing.
 const CELL_MIN: f32 = 92.0;
+/// How wide a letter of a value is.
+const LETTER: f32 = 7.25;
+/// The same of the small face.
+const SMALL_LETTER: f32 = 6.65;
 
 /// Draws the values.
 pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
@@ -29,12 +35,8 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
         return;
     };
     let nodes = model.believers();
-    let (rows, is_much) = model.value_rows(&believed, *of);
-    head::show(
-        ui,
-        "values",
-        &more(model, &believed, &rows, is_much, &nodes),
-    );
+    let ValueRows { rows, differing } = model.value_rows(&believed, *of);
+    head::show(ui, "values", &more(model, &believed, differing));
     bar(ui, model, of, commands);
     if rows.is_empty() {
         let sentence = match of {
@@ -74,24 +76,14 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
 }
 
 /// When, and how many values differ then.
-fn more(
-    model: &Model,
-    believed: &Believed,
-    rows: &[ValueRow],
-    is_much: bool,
-    nodes: &[NodeId],
-) -> String {
+fn more(model: &Model, believed: &Believed, differing: Option<usize>) -> String {
     let at = match model.cursor() {
         Some(at) => format!("at {} s", text::seconds(at)),
         None => format!("at {} s, the end", text::seconds(model.moment())),
     };
-    if is_much {
+    let Some(differ) = differing else {
         return format!("{at}   {} values", text::count(believed.row_count() as u64));
-    }
-    let cells = rows
-        .iter()
-        .flat_map(|&row| model.value_cells(believed, row, nodes));
-    let differ = cells.filter(|cell| cell.differs).count();
+    };
     match differ {
         0 => format!("{at}   none differs from its owner's"),
         1 => format!("{at}   1 differs from its owner's"),
@@ -101,8 +93,7 @@ fn more(
 
 fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
     ui.add_space(3.0);
-    ui.horizontal(|ui| {
-        ui.add_space(8.0);
+    head::wrapped(ui, |ui| {
         for (name, rows) in RowsOf::ALL {
             let text = egui::RichText::new(name).font(theme::body());
             if ui.selectable_label(*of == rows, text).clicked() {
@@ -110,6 +101,7 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
             }
         }
         ui.separator();
+        around(ui, model, commands);
         match model.pinned() {
             None => {
                 let button = ui.button("pin this moment");
@@ -119,7 +111,7 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
                 }
             }
             Some(pinned) => {
-                let said = format!("held against {} s", text::seconds(pinned));
+                let said = format!("against {} s", text::seconds(pinned));
                 let said = egui::RichText::new(said).font(theme::mono());
                 ui.label(said.color(theme::accent()));
                 if ui.button("go there").clicked() {
@@ -132,6 +124,23 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
             }
         }
     });
+}
+
+/// Just before the selected packet, and just after it, in one click.
+fn around(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let (Some(packet), Some((before, after))) = (model.selection().packet, model.around_packet())
+    else {
+        return;
+    };
+    if model.pinned() == Some(before) && model.cursor() == Some(after) {
+        return;
+    }
+    let button = ui.button(format!("around packet {}", packet.0));
+    let what = "hold the moment at which it was received against the one before it";
+    if button.on_hover_text(what).clicked() {
+        commands.push(Command::Pin(Some(before)));
+        commands.push(Command::SetCursor(Some(after)));
+    }
 }
 
 fn names(ui: &mut Ui, model: &Model, nodes: &[NodeId], cell: f32, hidden: usize) {
@@ -224,9 +233,11 @@ fn line(
         let id = ui.scope_id().with((row.object, row.property.0, node));
         let response = ui.interact(area, id, Sense::click());
         let who = model.lane_name(node);
-        let label = label(property, row.object, who, cell);
         let is_selected = drawn.is_selected;
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
+        response.widget_info(|| {
+            let label = label(property, row.object, who, cell);
+            WidgetInfo::selected(Role::Button, true, is_selected, &label)
+        });
         paint(
             &painter,
             area,
@@ -295,22 +306,29 @@ fn paint(
         (true, _) => theme::text(),
         (false, _) => theme::dim(),
     };
-    let shown = match (&cell.before, cell.text.as_str()) {
-        (Some(before), now) => {
-            let or_none = |text: &str| match text {
-                "" => "–".to_owned(),
-                text => text.to_owned(),
-            };
-            format!("{} → {}", or_none(before), or_none(now))
-        }
-        (None, "") => "–".to_owned(),
-        (None, now) => now.to_owned(),
+    // What does not fit is said whole where the pointer is.
+    let room = area.width() - 18.0;
+    let characters = |letter: f32| (room / letter).max(0.0) as usize;
+    let or_none = |text: &str, characters: usize| match text {
+        "" => "–".to_owned(),
+        text => text::narrow(text, characters),
     };
+    let shown = |characters: usize| match &cell.before {
+        Some(before) => {
+            let half = characters.saturating_sub(3) / 2;
+            format!("{} → {}", or_none(before, half), or_none(&cell.text, half))
+        }
+        None => or_none(&cell.text, characters),
+    };
+    let (mut font, mut text) = (theme::mono(), shown(characters(LETTER)));
+    if text.chars().count() > characters(LETTER) {
+        (font, text) = (theme::small(), shown(characters(SMALL_LETTER)));
+    }
     let color = match cell.before {
         Some(_) => theme::accent(),
         None => color,
     };
-    let galley = findings::elided(painter, &shown, theme::mono(), area.width() - 18.0, color);
+    let galley = findings::elided(painter, &text, font, room, color);
     let at = pos2(area.left() + 14.0, area.center().y - galley.size().y / 2.0);
     painter.galley(at, galley, color);
 }

@@ -69,6 +69,7 @@ pub(crate) fn details(
         (
             CallId::START
             | CallId::INPUT
+            | CallId::PRINTED
             | CallId::LOOKED_UP
             | CallId::OWN_NAME
             | CallId::PEER_NAME
@@ -95,6 +96,7 @@ pub(crate) fn numbers(call: CallId, details: &[u8]) -> usize {
         CallId::CONNECT | CallId::PEEK => 2,
         CallId::SET_OPTION | CallId::GET_OPTION => 10,
         CallId::RANDOM | CallId::EXEC | CallId::SPAWN | CallId::START | CallId::INPUT => 1,
+        CallId::PRINTED => 1,
         CallId::OWN_NAME | CallId::PEER_NAME => 2,
         CallId::LOOKED_UP => 0,
         // The last that is known here: nobody knows what others have.

@@ -88,7 +88,7 @@ impl Story {
             Whole {
                 protocol: joined.protocol,
                 bytes: history.payload(&self.session, joined),
-                fragments: fragments.map(<[u8]>::to_vec).collect(),
+                fragments: fragments.collect(),
             }
         });
         whole.collect()

@@ -1,5 +1,7 @@
 //! `diff`: what differs between two sessions.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -133,6 +135,17 @@ pub struct FieldChangeJson {
     /// What it says; `null` where it is not there.
     #[serde(flatten)]
     pub values: Both<Option<String>>,
+}
+
+/// Messages of one kind of which the same fields say something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alike<'a> {
+    /// The kind.
+    pub kind: &'a str,
+    /// The paths of the fields; none where they cannot be told.
+    pub paths: Vec<&'a str>,
+    /// Places in [`DiffJson::changed`].
+    pub places: Vec<usize>,
 }
 
 /// A message with which a node did something else.
@@ -284,6 +297,25 @@ pub fn diff(sides: [Side<'_>; 2], diff: &Diff) -> DiffJson {
 }
 
 impl DiffJson {
+    /// The messages that say something else, those of one kind with the same fields together, in the
+    /// order of their first ones.
+    pub fn changed_alike(&self) -> Vec<Alike<'_>> {
+        let mut alike: BTreeMap<(&str, Vec<&str>), Vec<usize>> = BTreeMap::new();
+        for (place, each) in self.changed.iter().enumerate() {
+            let paths = each.fields.iter().map(|field| field.path.as_str());
+            let key = (each.about.kind.as_str(), paths.collect());
+            alike.entry(key).or_default().push(place);
+        }
+        let alike = alike.into_iter().map(|((kind, paths), places)| Alike {
+            kind,
+            paths,
+            places,
+        });
+        let mut alike: Vec<Alike<'_>> = alike.collect();
+        alike.sort_by_key(|it| it.places.first().copied());
+        alike
+    }
+
     fn words_of(&self, first: First) -> Option<FirstJson> {
         let (list, time_ns, words) = match first {
             First::Only { side, place } => {
@@ -325,6 +357,40 @@ impl DiffJson {
             list,
             words,
         })
+    }
+}
+
+impl Alike<'_> {
+    /// For people: `310 create: has_counter`.
+    pub fn words(&self) -> String {
+        let fields = match self.paths.is_empty() {
+            true => "its bytes".to_owned(),
+            false => self.paths.join(", "),
+        };
+        format!("{} {}: {fields}", self.places.len(), self.kind)
+    }
+}
+
+impl ChangedJson {
+    /// What its fields say, for people.
+    pub fn fields_in_words(&self) -> String {
+        let words: Vec<String> = self.fields.iter().map(FieldChangeJson::words).collect();
+        words.join("; ")
+    }
+}
+
+impl ValuedJson {
+    /// For people.
+    pub fn sentence(&self) -> String {
+        let shown = |words: &Option<String>| words.clone().unwrap_or("not heard of".to_owned());
+        format!(
+            "object {} at {}: {} is {}, was {}",
+            self.object,
+            self.node,
+            self.property,
+            shown(&self.words.second),
+            shown(&self.words.first)
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! `events`: one object an event of a reel, and the same in words.
 
-use netreel_reel::{ClockId, Event, FaultVerdict, Record, SendOutcome};
+use netreel_reel::{CallId, ClockId, Event, FaultVerdict, Record, SendOutcome};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -94,6 +94,11 @@ fn fields(of: &SessionReel<'_>, event: &Event<'_>) -> Map<String, Value> {
         Event::ClockRead { clock, value } => {
             json!({ "clock": clock.0, "value": value.to_string() })
         }
+        Event::Called {
+            call: call @ CallId::PRINTED,
+            details: [descriptor, line @ ..],
+            ..
+        } => json!({ "call": call.name(), "descriptor": descriptor, "text": text(line) }),
         Event::Called { call, result, .. } => json!({ "call": call.name(), "result": result }),
         Event::Seen { from, to, .. } => json!({ "from": of.name_of(from), "to": of.name_of(to) }),
         Event::Cut { of, length } => json!({ "of": of.0, "whole": length }),
@@ -134,7 +139,7 @@ fn fields(of: &SessionReel<'_>, event: &Event<'_>) -> Map<String, Value> {
 
 /// An event in words, without its number, its time and its bytes; `call` as for [`event`].
 pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>) -> String {
-    let text = readable;
+    let text = beginning;
     match *event {
         Event::SocketOpened { socket, local } => format!("socket {} at {local}", socket.0),
         Event::SocketClosed { socket } | Event::PollEmpty { socket } => {
@@ -168,6 +173,11 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         Event::Stalled { nanos } => format!("the program waited {nanos} ns for the recorder"),
         Event::WriteFailed { code } => format!("recording stopped: {}", os_error(code)),
         Event::ClockRead { clock, value } => format!("{}: {value} ns", clock_name(clock)),
+        Event::Called {
+            call: CallId::PRINTED,
+            details: [descriptor, line @ ..],
+            ..
+        } => format!("prints on descriptor {descriptor}: {}", printed(line)),
         Event::Called {
             call,
             result,
@@ -220,15 +230,31 @@ fn os_error(code: i32) -> String {
     std::io::Error::from_raw_os_error(code).to_string()
 }
 
+/// A line that was printed, without its end; a part of one goes on.
+fn printed(line: &[u8]) -> String {
+    match line.strip_suffix(b"\n") {
+        Some(whole) => beginning(whole.strip_suffix(b"\r").unwrap_or(whole)),
+        None => beginning(line) + " …",
+    }
+}
+
 /// A text in one line, its first characters.
-fn readable(bytes: &[u8]) -> String {
+fn beginning(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(TEXT_MAX) {
+        Some((end, _)) => readable(text.get(..end).unwrap_or_default()) + " …",
+        None => readable(&text),
+    }
+}
+
+/// A stranger's text as one line that a terminal shows as it is: what would move the cursor, erase, or
+/// turn the direction of letters is written out.
+pub fn readable(text: &str) -> String {
     let mut line = String::new();
-    for (place, character) in text.chars().enumerate() {
-        if place == TEXT_MAX {
-            return line + " …";
-        }
-        match character.is_control() {
+    for character in text.chars() {
+        let turns = matches!(character,
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        match character.is_control() || turns {
             true => line.extend(character.escape_default()),
             false => line.push(character),
         }

@@ -21,11 +21,12 @@ mod why;
 pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
 pub use csv::{CSV_COLUMNS, csv_row};
 pub use diff::{
-    AboutJson, BelievedJson, Both, ChangedJson, DiffJson, DifferentlyJson, FieldChangeJson,
+    AboutJson, Alike, BelievedJson, Both, ChangedJson, DiffJson, DifferentlyJson, FieldChangeJson,
     FirstJson, LevelJson, SpokenJson, ValuedJson, diff,
 };
-pub use events::{EventJson, event, event_words};
+pub use events::{EventJson, event, event_words, readable};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
+pub(crate) use objects::object;
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects, span};
 pub use packets::{EffectJson, MessageJson, PacketJson, packet, protocol};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};

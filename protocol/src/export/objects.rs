@@ -90,7 +90,8 @@ pub fn objects(session: &Session, history: &History, at: Option<SessionTime>) ->
     }
 }
 
-fn object(
+/// One object of a session, at a moment or for all time.
+pub(crate) fn object(
     session: &Session,
     history: &History,
     id: u64,

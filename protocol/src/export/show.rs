@@ -119,6 +119,11 @@ fn field(node: TreeNode<'_>, path: String, depth: u32) -> FieldJson {
     let (raw, value) = match node.value() {
         Value::None => (None, Json::Null),
         Value::Unsigned(value) => (Some(value.to_string()), unsigned(value)),
+        Value::Wide(value) => {
+            let json = u64::try_from(value).map(unsigned);
+            let json = json.unwrap_or_else(|_| Json::String(value.to_string()));
+            (Some(value.to_string()), json)
+        }
         Value::Signed(value) => (Some(value.to_string()), signed(value)),
         Value::Bool(value) => (Some(u8::from(value).to_string()), Json::Bool(value)),
         Value::Float(value) => (None, float(value)),

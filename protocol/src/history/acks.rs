@@ -1,14 +1,16 @@
 //! When each packet's sender learnt that it had arrived.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, Sequence};
 
 use super::line::Line;
 use super::sequence::{span, unwrap};
 use super::streams::{Stream, Streams, reliable};
-use crate::session::{EndId, MessageId, NodeId, PacketId, Session, Stamp, Way, parallel};
+use crate::session::{ACKNOWLEDGES, MessageId, NodeId, PacketId, Said, Session, Shape, Stamp, Way};
 
 /// What senders learnt.
 pub(super) struct Acks {
@@ -21,40 +23,57 @@ pub(super) struct Acks {
 }
 
 impl Acks {
-    pub fn new(session: &Session, streams: &Streams, workers: usize) -> Acks {
-        let nodes: Vec<NodeId> = (0..session.nodes.len())
-            .map(|it| NodeId(it as u16))
-            .collect();
-        let told = parallel::map(nodes, workers, |node| {
-            let mut learning = Learning {
-                session,
-                streams,
-                node,
-                acks: BTreeMap::new(),
-                newest_messages: BTreeMap::new(),
-                all_before: BTreeMap::new(),
-                learnt: Learnt::default(),
-            };
-            for (end, crossing, stamp) in session.ends(node) {
-                // A node that was not recorded learns what it is seen being told.
-                if matches!(crossing.way, Way::In | Way::Passing) {
-                    learning.hears(crossing.packet, end, stamp);
+    /// What all nodes have heard.
+    pub fn of<'a>(session: &Session, heard: impl Iterator<Item = (NodeId, &'a Heard)>) -> Acks {
+        let mut acked = vec![0; session.packet_count()];
+        let mut ambiguous = Vec::new();
+        for (node, heard) in heard {
+            let first = session.first_receipt(node);
+            for &(packet, end) in &heard.learnt.acked {
+                if let Some(slot) = acked.get_mut(packet.0 as usize) {
+                    *slot = end.saturating_add(first) + 1;
                 }
             }
-            learning.learnt
-        });
-        let mut acked = vec![0; session.packet_count()];
-        let ambiguous = told.iter().flat_map(|learnt| &learnt.ambiguous);
-        let mut ambiguous: Vec<PacketId> = ambiguous.copied().collect();
-        ambiguous.sort_unstable();
-        for (packet, end) in told.into_iter().flat_map(|learnt| learnt.acked) {
-            if let Some(slot) = acked.get_mut(packet.0 as usize) {
-                *slot = end.0 + 1;
-            }
+            ambiguous.extend_from_slice(&heard.learnt.ambiguous);
         }
+        ambiguous.sort_unstable();
         let mut acked: Column = acked.into_iter().map(u64::from).collect();
         acked.shrink();
         Acks { acked, ambiguous }
+    }
+}
+
+/// What a node has heard of the arrival of its packets.
+#[derive(Clone, Default)]
+pub(super) struct Heard {
+    acks: BTreeMap<(NodeId, u16), Acked>,
+    newest_messages: BTreeMap<Stream, i64>,
+    /// All messages before this place are known to have arrived.
+    all_before: BTreeMap<Stream, i64>,
+    learnt: Learnt,
+}
+
+impl Heard {
+    /// Goes on with these of the node's events.
+    pub fn go_on(
+        &mut self,
+        (session, streams): (&Session, &Streams),
+        node: NodeId,
+        events: Range<EventNumber>,
+    ) {
+        let first = session.first_receipt(node);
+        let mut learning = Learning {
+            session,
+            streams,
+            node,
+            heard: self,
+        };
+        for (end, crossing, stamp) in session.ends_in(node, events) {
+            // A node that was not recorded learns what it is seen being told.
+            if matches!(crossing.way, Way::In | Way::Passing) {
+                learning.hears(crossing.packet, end.0.saturating_sub(first), stamp);
+            }
+        }
     }
 }
 
@@ -63,14 +82,14 @@ struct Learning<'a> {
     session: &'a Session,
     streams: &'a Streams,
     node: NodeId,
-    acks: BTreeMap<(NodeId, u16), Acked>,
-    newest_messages: BTreeMap<Stream, i64>,
-    /// All messages before this place are known to have arrived.
-    all_before: BTreeMap<Stream, i64>,
-    learnt: Learnt,
+    heard: &'a mut Heard,
 }
 
+/// An end, counted from the node's first receipt: ends have other numbers when reels have grown.
+type Receipt = u32;
+
 /// What acks of one peer said so far.
+#[derive(Clone)]
 struct Acked {
     /// The highest place.
     near: i64,
@@ -81,9 +100,9 @@ struct Acked {
 }
 
 /// Packets that are known to have arrived, each with the end that told of it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Learnt {
-    acked: Vec<(PacketId, EndId)>,
+    acked: Vec<(PacketId, Receipt)>,
     known: super::bits::Bits,
     /// The first copies of messages of which further acks tell nothing new.
     settled: super::bits::Bits,
@@ -92,7 +111,7 @@ struct Learnt {
 }
 
 impl Learnt {
-    fn note(&mut self, packet: PacketId, end: EndId) {
+    fn note(&mut self, packet: PacketId, end: Receipt) {
         if self.known.insert(packet.0) {
             self.acked.push((packet, end));
         }
@@ -103,7 +122,7 @@ impl Learnt {
         &mut self,
         known: (&Session, &Streams),
         (line, place): (&Line, i64),
-        (end, stamp): (EndId, Stamp),
+        (end, stamp): (Receipt, Stamp),
     ) {
         let Some(first) = line.first(place) else {
             return;
@@ -128,24 +147,25 @@ impl Learnt {
 
 impl Learning<'_> {
     /// The node is told of packets by another one.
-    fn hears(&mut self, id: PacketId, end: EndId, stamp: Stamp) {
+    fn hears(&mut self, id: PacketId, end: Receipt, stamp: Stamp) {
         let Some(from) = self.session.link(id).map(|(from, _)| from) else {
             return;
         };
-        if self.streams.acknowledges {
-            self.hears_of_messages(id, from, end, stamp);
-        }
         let at = self.streams.meeting_at(self.session, (self.node, from), id);
-        let Some(line) = self.streams.packets.get(&(self.node, from, at)) else {
+        let tells = |shape: &Shape| shape.has(ACKNOWLEDGES);
+        let Some((said, messages)) = self.session.said_and(id, tells) else {
             return;
         };
-        let Some(said) = self.session.said(id) else {
+        if self.streams.acknowledges {
+            self.hears_of_messages((from, at), (&said, messages), end, stamp);
+        }
+        let Some(line) = self.streams.packets.get(&(self.node, from, at)) else {
             return;
         };
         if said.ack.is_none() && said.ack_ranges.is_empty() {
             return;
         }
-        let acks = self.acks.entry((from, at)).or_insert_with(|| Acked {
+        let acks = self.heard.acks.entry((from, at)).or_insert_with(|| Acked {
             near: line.start().unwrap_or(0),
             last: i64::MIN,
             settled: 0,
@@ -158,7 +178,7 @@ impl Learning<'_> {
                 line,
                 (ack, said.ack_bits),
                 (end, stamp),
-                &mut self.learnt,
+                &mut self.heard.learnt,
             );
         }
         for &(first, value) in &said.ack_ranges {
@@ -168,22 +188,32 @@ impl Learning<'_> {
             let first = last.saturating_sub_unsigned(span(first, value, bits));
             let places = line.from(first).take_while(|&(place, _)| place <= last);
             for (place, _) in places {
-                learn(self.session, line, place, (end, stamp), &mut self.learnt);
+                learn(
+                    self.session,
+                    line,
+                    place,
+                    (end, stamp),
+                    &mut self.heard.learnt,
+                );
             }
         }
     }
 
     /// Marks the packets that carried the messages that messages of this packet acknowledge.
-    fn hears_of_messages(&mut self, id: PacketId, from: NodeId, end: EndId, stamp: Stamp) {
+    fn hears_of_messages(
+        &mut self,
+        (from, at): (NodeId, u16),
+        (said, messages): (&Said, impl Iterator<Item = (MessageId, MessageFacts)>),
+        end: Receipt,
+        stamp: Stamp,
+    ) {
         let session = self.session;
-        let said = session.said(id);
         let link = (self.node, from);
-        let at = self.streams.meeting_at(self.session, link, id);
-        if let Some(before) = said.and_then(|said| said.acknowledges_before) {
+        if let Some(before) = said.acknowledges_before {
             let facts = MessageFacts::default();
             self.hears_of_all_before(reliable(link, at, &facts), before, end, stamp);
         }
-        for (_, facts) in session.messages_of(id) {
+        for (_, facts) in messages {
             if let Some(before) = facts.acknowledges_before {
                 self.hears_of_all_before(reliable(link, at, &facts), before, end, stamp);
             }
@@ -195,30 +225,44 @@ impl Learning<'_> {
                 continue;
             };
             let first = || line.start().unwrap_or(0);
-            let near = self.newest_messages.entry(stream).or_insert_with(first);
+            let near = self
+                .heard
+                .newest_messages
+                .entry(stream)
+                .or_insert_with(first);
             let place = unwrap(sequence, *near);
             *near = place.max(*near);
             let known = (session, self.streams);
-            self.learnt.note_message(known, (line, place), (end, stamp));
+            self.heard
+                .learnt
+                .note_message(known, (line, place), (end, stamp));
         }
     }
 }
 
 impl Learning<'_> {
     /// Marks the packets that carried the messages of a stream before one.
-    fn hears_of_all_before(&mut self, stream: Stream, before: Sequence, end: EndId, stamp: Stamp) {
+    fn hears_of_all_before(
+        &mut self,
+        stream: Stream,
+        before: Sequence,
+        end: Receipt,
+        stamp: Stamp,
+    ) {
         let Some(line) = self.streams.links.get(&stream) else {
             return;
         };
         let start = line.start().unwrap_or(0);
-        let near = self.newest_messages.entry(stream).or_insert(start);
+        let near = self.heard.newest_messages.entry(stream).or_insert(start);
         let place = unwrap(before, *near);
         *near = place.saturating_sub(1).max(*near);
-        let settled = self.all_before.entry(stream).or_insert(start);
+        let settled = self.heard.all_before.entry(stream).or_insert(start);
         let places = line.from(*settled).take_while(|&(at, _)| at < place);
         for (at, _) in places {
             let known = (self.session, self.streams);
-            self.learnt.note_message(known, (line, at), (end, stamp));
+            self.heard
+                .learnt
+                .note_message(known, (line, at), (end, stamp));
         }
         *settled = place.max(*settled);
     }
@@ -231,7 +275,7 @@ impl Acked {
         session: &Session,
         line: &Line,
         (ack, bits): (i64, Option<(u64, u8)>),
-        told: (EndId, Stamp),
+        told: (Receipt, Stamp),
         learnt: &mut Learnt,
     ) {
         let (bits, count) = bits.unwrap_or((0, 0));
@@ -273,7 +317,7 @@ fn learn(
     session: &Session,
     line: &Line,
     place: i64,
-    (end, stamp): (EndId, Stamp),
+    (end, stamp): (Receipt, Stamp),
     learnt: &mut Learnt,
 ) -> bool {
     let Some(first) = line.first(place).map(PacketId) else {
@@ -423,7 +467,15 @@ mod tests {
             reel: Arc::new(reel(sent, ack, bits)),
         };
         let session = Session::build(vec![input], Some(Arc::new(wire))).expect("a session");
-        let acks = Acks::new(&session, &Streams::new(&session), 1);
+        let streams = Streams::new(&session);
+        let nodes = (0..session.nodes.len() as u16).map(NodeId);
+        let heard = nodes.map(|node| {
+            let mut heard = Heard::default();
+            heard.go_on((&session, &streams), node, Session::EVENTS);
+            (node, heard)
+        });
+        let heard: Vec<(NodeId, Heard)> = heard.collect();
+        let acks = Acks::of(&session, heard.iter().map(|(node, heard)| (*node, heard)));
         let found: Vec<u64> = sent
             .iter()
             .enumerate()

@@ -4,11 +4,13 @@
 //! moment is known better: what a call led to is sent in the next tick, after what arrives in it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
+use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role};
 
 use super::nodes::Facts;
-use crate::session::{MessageId, Node, NodeId, Session, Stamp, Way};
+use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
 
 /// Something that a node did.
 #[derive(Clone, Debug)]
@@ -22,64 +24,131 @@ pub(super) struct Act {
     pub role: Role,
 }
 
-/// All that a node did, in the order in which it did it.
-pub(super) fn acts(facts: &Facts<'_>, id: NodeId, node: &Node) -> Vec<Act> {
-    let orders = orders(facts.session, id);
-    let mut done: BTreeMap<(u64, Role, Option<u64>), Told> = BTreeMap::new();
-    let mut acts: Vec<Act> = Vec::new();
-    // The tick in which the node dropped a peer: what it does then is its own doing.
-    let mut dropped_in = None;
-    for (_, crossing, sent) in facts.session.ends(id) {
-        if crossing.way != Way::Out {
-            continue;
+/// What is known of what a node did, as far as its sends were looked at.
+#[derive(Clone, Default)]
+pub(super) struct Acting {
+    done: BTreeMap<(u64, Role, Option<u64>), Told>,
+    /// The tick in which the node dropped a peer: what it does then is its own doing.
+    dropped_in: Option<EventNumber>,
+    /// The objects, and at which counter, that the node was ordered to take over.
+    orders: BTreeSet<Taking>,
+    /// The same that it gave away or took, as far as shows without an order.
+    unordered: BTreeSet<Taking>,
+}
+
+/// What messages say that tell of something which their sender did.
+const ACTS: [Role; 5] = [
+    Role::Create,
+    Role::Migrate,
+    Role::MigrateOrder,
+    Role::Destroy,
+    Role::Disconnect,
+];
+
+/// An object, and at which counter it changes its owner.
+type Taking = (Option<u64>, Option<u64>);
+
+/// Something came later that changes what was said before it.
+#[derive(Debug)]
+pub(super) struct Disturbed;
+
+impl Acting {
+    /// What these of the node's events tell that it did, in the order in which it told it.
+    ///
+    /// # Errors
+    /// Among them is the order for something that was taken for its own doing.
+    pub fn go_on(
+        &mut self,
+        facts: &Facts<'_>,
+        (id, node): (NodeId, &Node),
+        events: Range<EventNumber>,
+    ) -> Result<Vec<Act>, Disturbed> {
+        let has_orders = facts.session.has_role(Role::MigrateOrder);
+        self.take_orders(facts.session, id, events.clone())?;
+        let mut acts: Vec<Act> = Vec::new();
+        if !ACTS.iter().any(|&role| facts.session.has_role(role)) {
+            return Ok(acts);
         }
-        let Some((_, to)) = facts.session.link(crossing.packet) else {
-            continue;
+        let may_tell = |shape: &Shape| {
+            let role = facts.session.role_of(shape.kind());
+            role == Role::Fragment || ACTS.contains(&role)
         };
-        let turn = || facts.session.turn_at(id, crossing.number);
-        for (message, known) in facts.session.messages_of(crossing.packet) {
-            let Some((message_facts, role)) = told_first(facts, message, known) else {
-                continue;
-            };
-            let own = message_facts.origin.is_none() || message_facts.origin == node.peer;
-            if role == Role::Disconnect && !own {
-                dropped_in = turn().map(|turn| turn.begins);
-            }
-            let is_act = match role {
-                Role::Disconnect => true,
-                _ => own && is_new(&mut done, to, role, &message_facts),
-            };
-            if !is_act {
+        for (_, crossing, sent) in facts.session.ends_in(id, events) {
+            if crossing.way != Way::Out {
                 continue;
             }
-            let answers = match role {
-                Role::Migrate => {
-                    orders.contains(&(message_facts.object, message_facts.migration_counter))
+            let Some((_, to)) = facts.session.link(crossing.packet) else {
+                continue;
+            };
+            let turn = || facts.session.turn_at(id, crossing.number);
+            for (message, known) in facts.session.messages_that(crossing.packet, &may_tell) {
+                let Some((message_facts, role)) = told_first(facts, message, known) else {
+                    continue;
+                };
+                let own = message_facts.origin.is_none() || message_facts.origin == node.peer;
+                if role == Role::Disconnect && !own {
+                    self.dropped_in = turn().map(|turn| turn.begins);
                 }
-                _ => false,
-            };
-            let turn = turn();
-            let by_itself = !own
-                || answers
-                || dropped_in.is_some_and(|begins| turn.is_some_and(|turn| turn.begins == begins));
-            let asked = turn.and_then(|turn| turn.asked).filter(|_| !by_itself);
-            let at = asked.unwrap_or(sent);
-            acts.push(Act {
-                at,
-                sent,
-                message,
-                facts: Box::new(message_facts),
-                role,
-            });
+                let is_act = match role {
+                    Role::Disconnect => true,
+                    _ => own && is_new(&mut self.done, to, role, &message_facts),
+                };
+                if !is_act {
+                    continue;
+                }
+                let taking = (message_facts.object, message_facts.migration_counter);
+                let answers = role == Role::Migrate && self.orders.contains(&taking);
+                if role == Role::Migrate && !answers && has_orders {
+                    self.unordered.insert(taking);
+                }
+                let turn = turn();
+                let by_itself = !own
+                    || answers
+                    || (self.dropped_in)
+                        .is_some_and(|begins| turn.is_some_and(|turn| turn.begins == begins));
+                let asked = turn.and_then(|turn| turn.asked).filter(|_| !by_itself);
+                let at = asked.unwrap_or(sent);
+                acts.push(Act {
+                    at,
+                    sent,
+                    message,
+                    facts: Box::new(message_facts),
+                    role,
+                });
+            }
         }
+        Ok(acts)
     }
-    acts.sort_by_key(|act| act.at.number);
-    acts
+
+    fn take_orders(
+        &mut self,
+        session: &Session,
+        id: NodeId,
+        events: Range<EventNumber>,
+    ) -> Result<(), Disturbed> {
+        if !session.has_role(Role::MigrateOrder) {
+            return Ok(());
+        }
+        for (_, crossing, _) in session.ends_in(id, events) {
+            if crossing.way != Way::In {
+                continue;
+            }
+            let is_order = |shape: &Shape| session.role_of(shape.kind()) == Role::MigrateOrder;
+            for (_, facts) in session.messages_that(crossing.packet, is_order) {
+                let taking = (facts.object, facts.migration_counter);
+                if self.unordered.contains(&taking) {
+                    return Err(Disturbed);
+                }
+                self.orders.insert(taking);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How often a node did one thing to one object at one counter, told by the messages that it sent
 /// about it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Told {
     done: u64,
     told: BTreeMap<NodeId, u64>,
@@ -93,10 +162,7 @@ fn is_new(
     role: Role,
     facts: &MessageFacts,
 ) -> bool {
-    let acts = matches!(
-        role,
-        Role::Create | Role::Migrate | Role::MigrateOrder | Role::Destroy
-    );
+    let acts = role != Role::Disconnect && ACTS.contains(&role);
     let (true, Some(object)) = (acts, facts.object) else {
         return false;
     };
@@ -133,23 +199,4 @@ fn told_first(
     };
     let role = facts.session.role(&said);
     Some((said, role))
-}
-
-/// The objects, and at which counter, that a node was ordered to take over.
-fn orders(session: &Session, id: NodeId) -> BTreeSet<(Option<u64>, Option<u64>)> {
-    let mut orders = BTreeSet::new();
-    if !session.has_role(Role::MigrateOrder) {
-        return orders;
-    }
-    for (_, crossing, _) in session.ends(id) {
-        if crossing.way != Way::In {
-            continue;
-        }
-        for (_, facts) in session.messages_of(crossing.packet) {
-            if session.role(&facts) == Role::MigrateOrder {
-                orders.insert((facts.object, facts.migration_counter));
-            }
-        }
-    }
-    orders
 }

@@ -21,6 +21,8 @@ pub struct Bounds {
     pub head_of_line_wait: HeadOfLineWait,
     /// `rtt-step`.
     pub rtt_step: RttStep,
+    /// `tick-stall`.
+    pub tick_stall: TickStall,
 }
 
 /// See `resend-storm`.
@@ -72,6 +74,14 @@ pub struct RttStep {
     /// The middle of sixteen round trips may be so much above that of the sixteen before; without it
     /// nothing is found.
     pub highest: Option<Length>,
+}
+
+/// See `tick-stall`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TickStall {
+    /// From the begin of a tick to that of the next may take so long; without it nothing is found.
+    pub longest: Option<Length>,
 }
 
 /// A length of time, written with its unit: `1s`, `300ms`.
@@ -165,13 +175,14 @@ impl Bounds {
 }
 
 /// The rules that have bounds.
-pub const WITH_BOUNDS: [&str; 6] = [
+pub const WITH_BOUNDS: [&str; 7] = [
     "resend-storm",
     "duplicate-sequence",
     "reliable-not-delivered",
     "objects-differ-at-rest",
     "head-of-line-wait",
     "rtt-step",
+    "tick-stall",
 ];
 
 #[cfg(test)]

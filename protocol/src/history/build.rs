@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use netreel_table::Column;
 use netreel_wire::MessageFacts;
 
-use super::acks::Acks;
-use super::claims::Claims;
 use super::delivered::Deliveries;
-use super::join::Joins;
-use super::nodes::{Facts, NodeHistory};
+use super::fold::{Fold, Known};
 use super::streams::{Stream, Streams};
-use super::{Belief, Finding, History, Joined, Link, Object, Span, finding, kept, lanes, links};
-use crate::session::{EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp, parallel};
+use super::walked::NodeHistory;
+use super::{Belief, Finding, History, Joined, Link, Object, Span, kept, links};
+use crate::session::{EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
 
 impl History {
     /// Works out what followed from the packets of a session, or takes it from the session's index,
@@ -25,57 +23,10 @@ impl History {
         if let Some(kept) = kept.and_then(kept::take) {
             return kept;
         }
-        let workers = session.workers();
-        let mut streams = Streams::new(session);
-        let joins = Joins::new(session, &streams);
-        for joined in &joins.joined {
-            let first = joined.fragments.first();
-            let packet = first.and_then(|&first| session.carrier(first));
-            let stamp = packet.and_then(|packet| session.packet(packet)?.first());
-            if let (Some(object), Some(stamp)) = (joined.facts.object, stamp) {
-                streams.was_born(object, stamp.time);
-            }
-        }
-        let acks = Acks::new(session, &streams, workers);
-        let facts = Facts {
-            session,
-            streams: &streams,
-            joins: &joins,
-        };
-        let recorded = session
-            .nodes
-            .iter()
-            .enumerate()
-            .filter(|(_, node)| node.recorded);
-        let recorded = recorded.map(|(place, node)| (NodeId(place as u16), node));
-        let nodes = parallel::map(recorded.collect(), workers, |(id, node)| {
-            (id, facts.node(id, node))
-        });
-        let undelivered = undelivered(session, &streams, &nodes);
-        let joined_of = joins.of_messages(session, &streams);
-        let mut history = History {
-            acked: acks.acked,
-            ambiguous: acks.ambiguous,
-            joined: joins.joined,
-            joined_of,
-            undelivered,
-            parting_messages: std::mem::take(&mut streams.partings),
-            ..History::default()
-        };
-        lanes::merge(nodes, &mut history);
-        lanes::orphan(session, &mut history);
-        let claims = Claims::new(session, &streams, workers);
-        let case = finding::Case {
-            session,
-            history: &history,
-            streams: &streams,
-            claims: &claims,
-        };
-        let found = finding::all(&case).into_iter();
-        history.resends = streams.into_resends();
-        (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
-        history.proofs = proofs(&history.findings);
-        history
+        let known = Known::new(session, Streams::begin(session));
+        // Nothing was worked out before that could be disturbed.
+        let whole = Fold::default().conclude(session, known);
+        whole.unwrap_or_default()
     }
 
     /// What the wire says of a message; of a fragment, what it says of the whole, once all of it
@@ -180,6 +131,17 @@ impl History {
         self.proofs = proofs(&self.findings);
     }
 
+    /// Adds findings of other rules behind those that there are.
+    pub fn add_findings(&mut self, more: Vec<Finding>) {
+        if let Some(numbers) = &mut self.numbers {
+            let next = numbers.iter().max().map_or(1, |last| last + 1);
+            numbers.extend((next..).take(more.len()));
+        }
+        self.findings.extend(more);
+        self.fixed.resize(self.findings.len(), None);
+        self.proofs = proofs(&self.findings);
+    }
+
     /// What a node believed of an object at a moment; `None` before it heard of it.
     pub fn belief_at(&self, object: u64, node: NodeId, time: SessionTime) -> Option<&Span> {
         let lane = self.objects.get(&object)?.lanes.get(&node)?;
@@ -250,7 +212,7 @@ impl Delivered {
 
 /// See [`History::undelivered`]. What was sent to or by a node that left is not under way, unless
 /// the receiver's reel ended before either of them knew: then it was when the reel ended.
-fn undelivered(
+pub(super) fn undelivered(
     session: &Session,
     streams: &Streams,
     nodes: &[(NodeId, NodeHistory)],

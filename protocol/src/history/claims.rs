@@ -5,13 +5,15 @@
 //! One walk along each node's packets, with two words of bits for each link.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use netreel_reel::EventNumber;
 use netreel_wire::Sequence;
 
 use super::line::Line;
 use super::sequence::unwrap;
 use super::streams::Streams;
-use crate::session::{NodeId, PacketId, Session, Stamp, Way, parallel};
+use crate::session::{NodeId, PacketId, Session, Stamp, Way};
 
 /// Of what many packets show, so many are kept as evidence.
 const KEPT_MAX: usize = 3;
@@ -48,16 +50,11 @@ pub(super) struct Claim {
 }
 
 impl Claims {
-    pub fn new(session: &Session, streams: &Streams, workers: usize) -> Claims {
-        let nodes = (0u16..).map(NodeId).zip(&session.nodes);
-        let whole: Vec<NodeId> = nodes
-            .filter(|&(node, _)| is_whole(session, node))
-            .map(|(node, _)| node)
-            .collect();
-        let all = parallel::map(whole, workers, |node| of_node(session, streams, node));
+    /// What the acks of all nodes say.
+    pub fn of(all: impl Iterator<Item = (NodeId, Claiming)>) -> Claims {
         let mut claims = Claims::default();
-        for (node, links) in all {
-            for ((peer, _), link) in links {
+        for (node, claiming) in all {
+            for ((peer, _), link) in claiming.links {
                 let put = |wrong: Wrong, all: &mut BTreeMap<_, Wrong>| {
                     if wrong.count > 0 {
                         let before: &mut Wrong = all.entry((node, peer)).or_default();
@@ -84,50 +81,61 @@ pub(super) fn is_whole(session: &Session, node: NodeId) -> bool {
     })
 }
 
-/// What a node's acks say, for each peer and each time that the two connected anew.
-type Links = BTreeMap<(NodeId, u16), Acking>;
+/// What a node's acks say.
+#[derive(Clone, Default)]
+pub(super) struct Claiming {
+    /// For each peer and each time that the two connected anew.
+    links: BTreeMap<(NodeId, u16), Acking>,
+}
 
-fn of_node(session: &Session, streams: &Streams, node: NodeId) -> (NodeId, Links) {
-    let mut links = Links::new();
-    for (_, crossing, at) in session.ends(node) {
-        let Some((from, to)) = session.link(crossing.packet) else {
-            continue;
-        };
-        let anew = streams.meeting_at(session, (from, to), crossing.packet);
-        match crossing.way {
-            Way::In => {
-                if let Some(place) = streams.packet_place(crossing.packet) {
-                    links
-                        .entry((from, anew))
-                        .or_default()
-                        .received
-                        .insert(place);
+impl Claiming {
+    /// Goes on with these of a node's events. Of a node that is not whole nothing is said.
+    pub fn go_on(
+        &mut self,
+        (session, streams): (&Session, &Streams),
+        node: NodeId,
+        events: Range<EventNumber>,
+    ) {
+        if !is_whole(session, node) {
+            return;
+        }
+        let links = &mut self.links;
+        for (_, crossing, at) in session.ends_in(node, events) {
+            let Some((from, to)) = session.link(crossing.packet) else {
+                continue;
+            };
+            let anew = streams.meeting_of(crossing.packet);
+            match crossing.way {
+                Way::In => {
+                    if let Some(place) = streams.packet_place(crossing.packet) {
+                        let link = links.entry((from, anew)).or_default();
+                        link.received.insert(place);
+                    }
                 }
-            }
-            Way::Out => {
-                let Some(link) = links.get_mut(&(to, anew)) else {
-                    continue;
-                };
-                let Some(line) = streams.packets.get(&(to, node, anew)) else {
-                    continue;
-                };
-                let said = session.said(crossing.packet);
-                let Some(said) = said.filter(|said| said.diagnostics == 0) else {
-                    continue;
-                };
-                if let Some(ack) = said.ack.filter(|_| is_whole(session, to)) {
-                    let claim = (crossing.packet, at);
-                    link.says((session, line), ack, said.ack_bits, claim);
+                Way::Out => {
+                    let Some(link) = links.get_mut(&(to, anew)) else {
+                        continue;
+                    };
+                    let Some(line) = streams.packets.get(&(to, node, anew)) else {
+                        continue;
+                    };
+                    let said = session.said(crossing.packet);
+                    let Some(said) = said.filter(|said| said.diagnostics == 0) else {
+                        continue;
+                    };
+                    if let Some(ack) = said.ack.filter(|_| is_whole(session, to)) {
+                        let claim = (crossing.packet, at);
+                        link.says((session, line), ack, said.ack_bits, claim);
+                    }
                 }
+                Way::Again | Way::Passing => {}
             }
-            Way::Again | Way::Passing => {}
         }
     }
-    (node, links)
 }
 
 /// What a node has received of another one, and what its acks said of that.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Acking {
     received: Received,
     before: Option<Said>,
@@ -143,6 +151,7 @@ struct Received {
 }
 
 /// An ack that was sent. Bit i of each is the place i before the one that is acked.
+#[derive(Clone)]
 struct Said {
     ack: i64,
     /// Received by then.

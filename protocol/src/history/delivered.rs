@@ -49,20 +49,22 @@ impl Deliveries {
             return None;
         }
         let what = self.what.get(place);
-        let effect = what >> 1 & ((1 << EFFECT_BITS) - 1);
+        let (node, effect) = made_of(what);
         Some(Delivery {
-            node: NodeId((what >> (EFFECT_BITS + 1)) as u16),
+            node,
             at: Stamp {
                 number: EventNumber(self.numbers.get(place)),
                 time: self.time(place),
             },
             message: self.message(place),
             local: what & 1 == 1,
-            effect: Effect::ALL
-                .get(effect as usize)
-                .copied()
-                .unwrap_or(Effect::Unknown),
+            effect,
         })
+    }
+
+    /// Where the one at a place was made, and what of it, for who asks no more of very many.
+    pub(super) fn effect(&self, place: u32) -> (NodeId, Effect) {
+        made_of(self.what.get(place as usize))
     }
 
     /// All of them, in order.
@@ -120,6 +122,14 @@ impl Deliveries {
         let columns = [&self.times, &self.numbers, &self.messages, &self.what];
         columns.into_iter().map(Column::memory).sum()
     }
+}
+
+/// The node and the effect in a row of [`Deliveries::what`].
+fn made_of(what: u64) -> (NodeId, Effect) {
+    let effect = what >> 1 & ((1 << EFFECT_BITS) - 1);
+    let effect = Effect::ALL.get(effect as usize).copied();
+    let node = NodeId((what >> (EFFECT_BITS + 1)) as u16);
+    (node, effect.unwrap_or(Effect::Unknown))
 }
 
 impl Effect {

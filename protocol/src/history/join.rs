@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{MessageFacts, PacketFacts, Role};
+use netreel_wire::{MessageFacts, PacketFacts, ProtocolId, Role};
 
 use super::Joined;
 use super::line::Line;
 use super::streams::Streams;
-use crate::session::{MessageId, NodeId, Session};
+use crate::session::{Message, MessageId, NodeId, Session, SessionTime};
 
 /// A message of more fragments is taken for nonsense.
 const FRAGMENTS_MAX: u64 = 4096;
@@ -16,8 +16,10 @@ const FRAGMENTS_MAX: u64 = 4096;
 #[derive(Default)]
 pub(super) struct Joins {
     pub joined: Vec<Joined>,
-    /// For each fragment, by the copy that was sent first, what it is a part of.
-    parts: BTreeMap<MessageId, Part>,
+    /// For each copy of each fragment what it is a part of: a place in [`Joins::joined`].
+    pub parts: BTreeMap<MessageId, u32>,
+    /// How many of them stand in runs: the first ones.
+    runs: usize,
 }
 
 /// A fragment's part in the whole.
@@ -37,26 +39,123 @@ type Group = BTreeMap<u64, MessageId>;
 /// Who tells whom, in which channel, which message: its id, and in how many fragments.
 type GroupKey = (NodeId, NodeId, Option<u64>, u64, u64);
 
+/// Messages whose fragments were found.
+#[derive(Default)]
+struct Found {
+    /// Fragments without an id: their index, and how many there are.
+    without_id: BTreeMap<MessageId, (u64, u64)>,
+    groups: BTreeMap<GroupKey, Group>,
+    /// The fragments of each message.
+    wholes: Vec<Vec<MessageId>>,
+}
+
 impl Joins {
     pub fn new(session: &Session, streams: &Streams) -> Joins {
-        let mut joins = Joins::default();
-        if session.fragments().next().is_none() {
-            return joins;
+        let mut found = Found::default();
+        for message in session.fragments() {
+            found.take(session, streams, message);
         }
-        for line in streams.links.values() {
-            joins.runs(session, line);
+        let mut wholes = found.runs(streams);
+        let runs = wholes.len();
+        wholes.append(&mut found.wholes);
+        let mut joins = Joins {
+            runs,
+            ..Joins::of(session, wholes)
+        };
+        for message in session.fragments().filter(|it| streams.is_resend(*it)) {
+            if let Some(&whole) = joins.parts.get(&streams.first_copy(message)) {
+                joins.parts.insert(message, whole);
+            }
         }
-        joins.groups(session, streams);
         joins
     }
 
-    /// Fragments without an id stand next to each other.
-    fn runs(&mut self, session: &Session, line: &Line) {
+    /// Puts messages together whose fragments are known.
+    fn of(session: &Session, wholes: Vec<Vec<MessageId>>) -> Joins {
+        let mut joins = Joins::default();
+        let protocol = |fragments: &[MessageId]| {
+            let packet = session.carrier(*fragments.first()?)?;
+            session.said(packet)?.protocol
+        };
+        let protocols: Vec<Option<ProtocolId>> =
+            wholes.iter().map(|fragments| protocol(fragments)).collect();
+        let facts = session.wholes(&wholes, |whole, payload| {
+            let mut facts = PacketFacts::default();
+            let protocol = protocols.get(whole).copied().flatten();
+            if let Some(wire) = &session.wire {
+                wire.message_facts(protocol, payload, &mut facts);
+            }
+            // What is no message of this wire says nothing.
+            match (facts.messages.pop(), facts.diagnostics) {
+                (Some(whole), 0) => whole,
+                _ => MessageFacts::default(),
+            }
+        });
+        let told = protocols.into_iter().zip(facts);
+        for (fragments, (protocol, facts)) in wholes.into_iter().zip(told) {
+            let whole = joins.joined.len() as u32;
+            let parts = fragments.iter().map(|&fragment| (fragment, whole));
+            joins.parts.extend(parts);
+            joins.joined.push(Joined {
+                protocol,
+                fragments,
+                facts,
+            });
+        }
+        joins
+    }
+
+    /// What a fragment is a part of; of a copy, ask for the first.
+    pub fn part(&self, first_copy: MessageId) -> Option<Part> {
+        let &whole = self.parts.get(&first_copy)?;
+        let fragments = self.joined.get(whole as usize)?.fragments.as_slice();
+        let is_run = (whole as usize) < self.runs;
+        Some(Part {
+            whole,
+            is_first: fragments.first() == Some(&first_copy),
+            is_last: fragments.last() == Some(&first_copy),
+            any_order: (!is_run).then_some(fragments.len()),
+        })
+    }
+
+    /// When the first fragment was sent, from a moment on, of which the others are not there yet.
+    pub fn begun(&self, session: &Session, since: SessionTime) -> Option<SessionTime> {
+        let left = session.fragments();
+        let left = left.filter(|message| !self.parts.contains_key(message));
+        let sent = left.filter_map(|message| session.departed(session.carrier(message)?));
+        let sent = sent.map(|(_, stamp)| stamp.time);
+        sent.filter(|&time| time >= since).min()
+    }
+
+    /// Whether a message is whole with a packet from this one on, and has fragments in packets before.
+    pub fn straddle(&self, session: &Session, packet: u32) -> bool {
+        let is_before = |fragment: &MessageId| {
+            let carrier = session.carrier(*fragment);
+            carrier.is_some_and(|carrier| carrier.0 < packet)
+        };
+        self.joined.iter().any(|joined| {
+            let before = joined.fragments.iter().filter(|it| is_before(it)).count();
+            before > 0 && before < joined.fragments.len()
+        })
+    }
+}
+
+impl Found {
+    /// The messages whose fragments have no id: these stand next to each other.
+    fn runs(&self, streams: &Streams) -> Vec<Vec<MessageId>> {
+        let mut wholes = Vec::new();
+        if !self.without_id.is_empty() {
+            let lines = streams.links.values();
+            lines.for_each(|line| self.runs_of(line, &mut wholes));
+        }
+        wholes
+    }
+
+    fn runs_of(&self, line: &Line, wholes: &mut Vec<Vec<MessageId>>) {
         let mut run: Vec<(i64, MessageId)> = Vec::new();
         for (place, message) in line.from(i64::MIN) {
             let message = MessageId(message);
-            let found = fragment(session, message);
-            let Some((_, index, count)) = found.filter(|(id, ..)| id.is_none()) else {
+            let Some(&(index, count)) = self.without_id.get(&message) else {
                 run.clear();
                 continue;
             };
@@ -68,101 +167,47 @@ impl Joins {
                 run.push((place, message));
                 if run.len() as u64 == count {
                     let fragments = run.drain(..).map(|(_, message)| message).collect();
-                    self.join(session, fragments, None);
+                    wholes.push(fragments);
                 }
             }
         }
     }
 
-    /// Fragments with an id belong to the others with that id, wherever they stand.
-    fn groups(&mut self, session: &Session, streams: &Streams) {
-        let mut groups: BTreeMap<GroupKey, Group> = BTreeMap::new();
-        for message in session.fragments() {
-            if streams.is_resend(message) {
-                continue;
-            }
-            let Some((Some(id), index, count)) = fragment(session, message) else {
-                continue;
-            };
-            let Some(known) = session.message(message) else {
-                continue;
-            };
-            let Some((from, to)) = session.link(known.packet) else {
-                continue;
-            };
-            if index >= count || count > FRAGMENTS_MAX {
-                continue;
-            }
-            let key = (from, to, known.facts.channel, id, count);
-            let group = groups.entry(key).or_default();
-            group.entry(index).or_insert(message);
-            if group.len() as u64 == count {
-                let group = groups.remove(&key).unwrap_or_default();
-                let count = group.len();
-                self.join(session, group.into_values().collect(), Some(count));
-            }
+    /// Takes the next fragment. One with an id belongs to the others with that id, wherever they
+    /// stand.
+    fn take(&mut self, session: &Session, streams: &Streams, message: MessageId) {
+        if streams.is_resend(message) {
+            return;
         }
-    }
-
-    /// What a fragment is a part of; of a copy, ask for the first.
-    pub fn part(&self, first_copy: MessageId) -> Option<Part> {
-        self.parts.get(&first_copy).copied()
-    }
-
-    /// See [`super::History::joined_of`].
-    pub fn of_messages(&self, session: &Session, streams: &Streams) -> BTreeMap<MessageId, u32> {
-        session
-            .fragments()
-            .filter_map(|message| {
-                let part = self.part(streams.first_copy(message))?;
-                Some((message, part.whole))
-            })
-            .collect()
-    }
-
-    fn join(&mut self, session: &Session, fragments: Vec<MessageId>, any_order: Option<usize>) {
-        let Some(wire) = &session.wire else { return };
-        let payload = carried(session, &fragments);
-        let mut facts = PacketFacts::default();
-        let packet = fragments.first().and_then(|&first| session.carrier(first));
-        let said = packet.and_then(|packet| session.said(packet));
-        let protocol = said.and_then(|said| said.protocol);
-        wire.message_facts(protocol, &payload, &mut facts);
-        // What is no message of this wire says nothing.
-        let facts = match (facts.messages.pop(), facts.diagnostics) {
-            (Some(whole), 0) => whole,
-            _ => MessageFacts::default(),
+        let Some(Message { packet, facts }) = session.message(message) else {
+            return;
         };
-        let whole = self.joined.len() as u32;
-        for (index, &fragment) in fragments.iter().enumerate() {
-            let part = Part {
-                whole,
-                is_first: index == 0,
-                is_last: index + 1 == fragments.len(),
-                any_order,
-            };
-            self.parts.insert(fragment, part);
+        let is_fragment = session.role(&facts) == Role::Fragment;
+        let Some((index, count)) = facts.fragment.filter(|_| is_fragment) else {
+            return;
+        };
+        let Some(id) = facts.fragment_id else {
+            self.without_id.insert(message, (index, count));
+            return;
+        };
+        let Some((from, to)) = session.link(packet) else {
+            return;
+        };
+        if index >= count || count > FRAGMENTS_MAX {
+            return;
         }
-        self.joined.push(Joined {
-            protocol,
-            fragments,
-            facts,
-        });
+        let key = (from, to, facts.channel, id, count);
+        let group = self.groups.entry(key).or_default();
+        group.entry(index).or_insert(message);
+        if group.len() as u64 == count {
+            let group = self.groups.remove(&key).unwrap_or_default();
+            self.wholes.push(group.into_values().collect());
+        }
     }
 }
 
 /// The bytes that fragments carry, joined.
 pub(super) fn carried(session: &Session, fragments: &[MessageId]) -> Vec<u8> {
     let parts = fragments.iter().filter_map(|&each| session.fragment(each));
-    parts.flatten().copied().collect()
-}
-
-/// The id of the split message, where it has one, the fragment's index and how many there are.
-fn fragment(session: &Session, message: MessageId) -> Option<(Option<u64>, u64, u64)> {
-    let facts: MessageFacts = session.message(message)?.facts;
-    let is_fragment = session.kind_of(&facts)?.role == Role::Fragment;
-    let (index, count) = facts
-        .fragment
-        .filter(|_| is_fragment && facts.fragment_data.is_some())?;
-    Some((facts.fragment_id, index, count))
+    parts.flatten().collect()
 }

@@ -6,76 +6,120 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use netreel_table::Column;
 
-use super::nodes::NodeHistory;
+use super::acts::Disturbed;
+use super::delivered::Deliveries;
 use super::settled::unrecorded;
+use super::walked::NodeHistory;
 use super::{Belief, History, Parting, Span};
 use crate::session::{NodeId, Session, SessionTime};
 
-/// Brings the nodes' deliveries into one order and their lanes together.
-pub(super) fn merge(nodes: Vec<(NodeId, NodeHistory)>, history: &mut History) {
-    let mut places: Vec<Column> = vec![Column::new(); nodes.len()];
-    let mut types: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
-    // A node's own order holds even where its clock does not.
-    let mut heap: BinaryHeap<Reverse<(SessionTime, usize)>> = BinaryHeap::new();
-    let mut next = vec![0; nodes.len()];
-    for (index, (_, node)) in nodes.iter().enumerate() {
-        if !node.deliveries.is_empty() {
-            heap.push(Reverse((node.deliveries.time(0), index)));
-        }
-    }
-    while let Some(mut top) = heap.peek_mut() {
-        let Reverse((latest, index)) = *top;
-        let Some((_, node)) = nodes.get(index) else {
-            break;
+/// The nodes' deliveries in one order, as far as all nodes have come.
+#[derive(Clone, Default)]
+pub(super) struct Merged {
+    deliveries: Deliveries,
+    /// By object, the deliveries about it.
+    about: BTreeMap<u64, Vec<u32>>,
+    nodes: Vec<Merging>,
+    /// What was taken last: the latest time of its node so far, and which node it was.
+    last: Option<(SessionTime, usize)>,
+}
+
+/// One node's deliveries.
+#[derive(Clone)]
+struct Merging {
+    /// Where those that were taken stand in the order of all.
+    places: Column,
+    latest: SessionTime,
+}
+
+impl Merged {
+    /// Takes what nodes were handed and did before a moment.
+    ///
+    /// # Errors
+    /// Some of it was before what was taken already.
+    pub fn go_on(&mut self, nodes: &[&NodeHistory], until: SessionTime) -> Result<(), Disturbed> {
+        let first = Merging {
+            places: Column::new(),
+            latest: SessionTime(i64::MIN),
         };
-        let place = next[index];
-        next[index] += 1;
-        match next[index] < node.deliveries.len() {
-            true => *top = Reverse((latest.max(node.deliveries.time(next[index])), index)),
-            false => drop(PeekMut::pop(top)),
-        }
-        let global = history.deliveries.len() as u32;
-        places[index].push(u64::from(global));
-        if let Some(delivery) = node.deliveries.get(place) {
-            history.deliveries.push(&delivery);
-        }
-        if let Some(object) = node.about.get_some(place) {
-            let known = history.objects.entry(object).or_default();
-            known.deliveries.push(global);
-        }
-    }
-    history.deliveries.shrink();
-    for ((id, node), places) in nodes.into_iter().zip(&places) {
-        let global = |place: u32| places.get(place as usize) as u32;
-        for (object, mut lane) in node.lanes {
-            for span in &mut lane {
-                span.because = global(span.because);
+        self.nodes.resize(nodes.len(), first);
+        // A node's own order holds even where its clock does not.
+        let mut heap: BinaryHeap<Reverse<(SessionTime, usize)>> = BinaryHeap::new();
+        for (index, (node, merging)) in nodes.iter().zip(&self.nodes).enumerate() {
+            let next = merging.places.len();
+            if next < node.deliveries.len() {
+                let key = (node.deliveries.time(next).max(merging.latest), index);
+                if self.last.is_some_and(|last| key < last) {
+                    return Err(Disturbed);
+                }
+                heap.push(Reverse(key));
             }
-            lane.shrink_to_fit();
-            let known = history.objects.entry(object).or_default();
-            known.lanes.insert(id, lane);
         }
-        for (object, (place, object_type)) in node.types {
-            let told = (global(place), object_type);
-            let first = types.entry(object).or_insert(told);
-            *first = told.min(*first);
+        while let Some(mut top) = heap.peek_mut() {
+            let Reverse((latest, index)) = *top;
+            let (Some(node), Some(merging)) = (nodes.get(index), self.nodes.get_mut(index)) else {
+                break;
+            };
+            if latest >= until {
+                break;
+            }
+            let place = merging.places.len();
+            match place + 1 < node.deliveries.len() {
+                true => *top = Reverse((latest.max(node.deliveries.time(place + 1)), index)),
+                false => drop(PeekMut::pop(top)),
+            }
+            let global = self.deliveries.len() as u32;
+            merging.places.push(u64::from(global));
+            merging.latest = latest;
+            self.last = Some((latest, index));
+            if let Some(delivery) = node.deliveries.get(place) {
+                self.deliveries.push(&delivery);
+            }
+            if let Some(object) = node.about.get_some(place) {
+                self.about.entry(object).or_default().push(global);
+            }
         }
-        let partings = node.partings.into_iter();
-        history.partings.extend(partings.map(|parting| Parting {
-            delivery: global(parting.delivery),
-            ..parting
-        }));
+        Ok(())
     }
-    history
-        .partings
-        .sort_unstable_by_key(|parting| parting.delivery);
-    for (object, (_, object_type)) in types {
-        if let Some(object) = history.objects.get_mut(&object) {
-            object.object_type = Some(object_type);
+
+    /// Brings the nodes' lanes together, all of whose deliveries were taken.
+    pub fn conclude(self, nodes: Vec<(NodeId, NodeHistory)>, history: &mut History) {
+        let mut types: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+        history.deliveries = self.deliveries;
+        history.deliveries.shrink();
+        for (object, mut deliveries) in self.about {
+            deliveries.shrink_to_fit();
+            history.objects.entry(object).or_default().deliveries = deliveries;
         }
-    }
-    for object in history.objects.values_mut() {
-        object.deliveries.shrink_to_fit();
+        for ((id, node), Merging { places, .. }) in nodes.into_iter().zip(&self.nodes) {
+            let global = |place: u32| places.get(place as usize) as u32;
+            for (object, mut lane) in node.lanes {
+                for span in &mut lane {
+                    span.because = global(span.because);
+                }
+                lane.shrink_to_fit();
+                let known = history.objects.entry(object).or_default();
+                known.lanes.insert(id, lane);
+            }
+            for (object, (place, object_type)) in node.types {
+                let told = (global(place), object_type);
+                let first = types.entry(object).or_insert(told);
+                *first = told.min(*first);
+            }
+            let partings = node.partings.into_iter();
+            history.partings.extend(partings.map(|parting| Parting {
+                delivery: global(parting.delivery),
+                ..parting
+            }));
+        }
+        history
+            .partings
+            .sort_unstable_by_key(|parting| parting.delivery);
+        for (object, (_, object_type)) in types {
+            if let Some(object) = history.objects.get_mut(&object) {
+                object.object_type = Some(object_type);
+            }
+        }
     }
 }
 

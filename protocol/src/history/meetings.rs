@@ -20,7 +20,7 @@ pub(super) fn pair((from, to): (NodeId, NodeId)) -> Pair {
 }
 
 /// All meetings of nodes that met more than once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Meetings {
     /// Where two nodes met between several ports.
     ports: Option<Ports>,
@@ -28,7 +28,7 @@ pub(super) struct Meetings {
 }
 
 /// The meetings of two nodes: with which packet each began, in order, and its number.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Met {
     all: Vec<(PacketId, u16)>,
     /// The same between two ports, the lower node's first.
@@ -43,11 +43,16 @@ struct Talk {
     connects: bool,
 }
 
+/// Whether ports may tell of meetings. They do so backwards: what passed between two of them counts
+/// from its first packet on, once packets have gone both ways.
+pub(super) fn may_be_told(session: &Session) -> bool {
+    session.has_role(Role::Connect) && session.has_several_ports()
+}
+
 impl Meetings {
     /// The meetings that ports tell.
     pub fn between_ports(session: &Session) -> Meetings {
-        let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-        if !kinds.iter().any(|kind| kind.role == Role::Connect) || !session.has_several_ports() {
+        if !may_be_told(session) {
             return Meetings::default();
         }
         let ports = Ports::new(session);
@@ -65,7 +70,7 @@ impl Meetings {
             });
             talk.ways[usize::from(link.0 > link.1)] = true;
             if !talk.connects
-                && let Some((.., messages)) = session.spoken(packet)
+                && let Some((.., messages)) = session.spoken(packet, |_| true)
             {
                 let mut roles = messages.map(|(_, facts)| session.role(&facts));
                 talk.connects = roles.any(|role| role == Role::Connect);
@@ -92,11 +97,6 @@ impl Meetings {
             ports: (!pairs.is_empty()).then_some(ports),
             pairs,
         }
-    }
-
-    /// Whether no two nodes met more than once.
-    pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
     }
 
     /// Two nodes meet again with this packet.

@@ -1,19 +1,15 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::iter::Peekable;
-use std::slice::Iter;
+use std::ops::Range;
 
 use netreel_reel::EventNumber;
-use netreel_table::Column;
 use netreel_wire::{MessageFacts, Role, Rules};
 
-use super::acts::{Act, acts};
+use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
-use super::bits::Bits;
-use super::delivered::Deliveries;
 use super::join::{Joins, Part};
 use super::streams::{Sent, Stream, Streams, Turn};
+use super::walked::{Inbox, NodeHistory, Walked};
 use super::{Belief, Delivery, Effect, Parting, Span};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
@@ -27,84 +23,81 @@ pub(super) struct Facts<'a> {
     pub joins: &'a Joins,
 }
 
-/// The history of one node.
-#[derive(Default)]
-pub(super) struct NodeHistory {
-    /// In the order of the node's events.
-    pub deliveries: Deliveries,
-    /// For each delivery the object that it is about.
-    pub about: Column,
-    /// The type of each object, and the delivery that first told it.
-    pub types: BTreeMap<u64, (u32, u64)>,
-    /// Deliveries that say that somebody leaves.
-    pub partings: Vec<Parting>,
-    /// Per object, spans whose `because` is a place in [`NodeHistory::deliveries`].
-    pub lanes: BTreeMap<u64, Vec<Span>>,
-    /// For each stream the place that the engine waits for at the end.
-    pub waits_for: BTreeMap<Stream, i64>,
-    /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
-    /// that was sent first.
-    pub seen: Bits,
-    /// Whether the node's reel has a hole.
-    pub is_blind: bool,
-    /// The peers that left or were dropped, as far as the node knows, and since when it knows;
-    /// itself, once it has left.
-    pub gone: BTreeMap<u64, SessionTime>,
-}
-
 impl Facts<'_> {
-    /// Goes through a node's sends and receipts.
-    pub fn node(&self, id: NodeId, node: &Node) -> NodeHistory {
-        let mut walk = Walk {
-            facts: self,
-            id,
-            node,
-            rules: rules_of(self.session, node),
-            inboxes: BTreeMap::new(),
-            arrived: BTreeMap::new(),
-            objects: BTreeMap::new(),
-            gone: BTreeMap::new(),
-            blind_until: None,
-            history: NodeHistory::default(),
-        };
-        let acts = acts(self, id, node);
-        let mut acts = acts.iter().peekable();
-        let mut answers: VecDeque<&Act> = VecDeque::new();
-        let mut holes = node.holes.iter().peekable();
+    /// Goes on with these of a node's sends and receipts.
+    ///
+    /// # Errors
+    /// What they tell would have changed what was worked out before.
+    pub fn go_on(
+        &self,
+        (id, node): (NodeId, &Node),
+        walked: &mut Walked,
+        events: Range<EventNumber>,
+    ) -> Result<(), Disturbed> {
+        let acts = walked.acting.go_on(self, (id, node), events.clone())?;
+        if acts.iter().any(|act| act.at.number < walked.reached) {
+            return Err(Disturbed);
+        }
+        let mut ahead = std::mem::take(&mut walked.ahead);
+        ahead.extend(acts);
+        ahead.make_contiguous().sort_by_key(|act| act.at.number);
+        let mut walk = self.walk((id, node), walked);
+        walk.find_places();
         let mut packet = Vec::new();
-        for (_, crossing, stamp) in self.session.ends(id) {
+        for (_, crossing, stamp) in self.session.ends_in(id, events) {
             if crossing.way != Way::In {
                 continue;
             }
-            while let Some(act) = acts.next_if(|act| act.at.number < crossing.number) {
-                walk.holes_before(&mut holes, act.at.number);
-                if walk.is_answer(act) && act.sent.number > crossing.number {
-                    answers.push_back(act);
+            while let Some(act) = ahead.pop_front_if(|act| act.at.number < crossing.number) {
+                walk.holes_before(act.at.number);
+                if walk.is_answer(&act) && act.sent.number > crossing.number {
+                    walk.own.answers.push_back(act);
                 } else {
-                    walk.did(act, act.at);
+                    walk.did(&act, act.at);
                 }
             }
-            while let Some(act) = answers.pop_front_if(|act| act.sent.number < crossing.number) {
-                walk.did(act, act.sent);
+            let is_sent = |act: &mut Act| act.sent.number < crossing.number;
+            while let Some(act) = walk.own.answers.pop_front_if(is_sent) {
+                walk.did(&act, act.sent);
             }
-            walk.holes_before(&mut holes, crossing.number);
+            walk.holes_before(crossing.number);
             if let Some(link) = self.session.link(crossing.packet) {
                 packet.clear();
                 packet.extend(self.session.messages_of(crossing.packet));
                 walk.received(crossing.packet, link, &packet, stamp);
             }
+            walk.own.reached = crossing.number;
         }
+        walked.ahead = ahead;
+        Ok(())
+    }
+
+    /// The history of a node, of which all events were taken.
+    pub fn conclude(&self, (id, node): (NodeId, &Node), mut walked: Walked) -> NodeHistory {
+        let (answers, ahead) = (
+            std::mem::take(&mut walked.answers),
+            std::mem::take(&mut walked.ahead),
+        );
+        let mut walk = self.walk((id, node), &mut walked);
         for act in answers {
-            walk.did(act, act.sent);
+            walk.did(&act, act.sent);
         }
-        for act in acts {
-            walk.holes_before(&mut holes, act.at.number);
-            walk.did(act, act.at);
+        for act in ahead {
+            walk.holes_before(act.at.number);
+            walk.did(&act, act.at);
         }
-        for hole in holes {
-            walk.hole(hole);
+        walk.holes_before(EventNumber(u64::MAX));
+        walked.finish(node)
+    }
+
+    fn walk<'a>(&'a self, (id, node): (NodeId, &'a Node), own: &'a mut Walked) -> Walk<'a> {
+        Walk {
+            facts: self,
+            id,
+            node,
+            rules: rules_of(self.session, node),
+            own,
         }
-        walk.finish()
     }
 
     fn peer(&self, node: NodeId) -> Option<u64> {
@@ -129,27 +122,7 @@ struct Walk<'a> {
     id: NodeId,
     node: &'a Node,
     rules: Option<&'a Rules>,
-    inboxes: BTreeMap<Stream, Inbox>,
-    /// For each whole whose fragments may come in any order, how many have arrived.
-    arrived: BTreeMap<u32, usize>,
-    objects: BTreeMap<u64, Believer>,
-    /// The peers that left or were dropped; the node itself, once it has left.
-    gone: BTreeMap<u64, SessionTime>,
-    /// Until when what happened may have happened in a hole.
-    blind_until: Option<SessionTime>,
-    history: NodeHistory,
-}
-
-/// What has arrived of one sender's stream.
-struct Inbox {
-    /// What lies before this was delivered before the last hole.
-    floor: i64,
-    /// The place that is delivered next. What lies between may have been delivered in a hole.
-    next: i64,
-    /// How many messages of that place were delivered.
-    taken: usize,
-    /// Arrived, but behind a gap.
-    waiting: BTreeMap<i64, Vec<MessageId>>,
+    own: &'a mut Walked,
 }
 
 impl Walk<'_> {
@@ -158,7 +131,7 @@ impl Walk<'_> {
         let belief = act
             .facts
             .object
-            .and_then(|object| self.objects.get(&object)?.belief());
+            .and_then(|object| self.own.objects.get(&object)?.belief());
         act.role == Role::Destroy && belief != self.node.peer.map(Belief::Owned)
     }
 
@@ -169,7 +142,7 @@ impl Walk<'_> {
             self.parts_from(act.facts.origin.or(peer), at);
             return;
         }
-        if self.blind_until.is_some_and(|until| at.time <= until) {
+        if self.own.blind_until.is_some_and(|until| at.time <= until) {
             // What it tells again after a hole it may have told, and undone, in the hole.
             return self.doubt(act.message, &act.facts, act.role, at, true);
         }
@@ -198,7 +171,7 @@ impl Walk<'_> {
                 message,
                 facts,
             };
-            let (stream, place) = match self.facts.streams.turn(self.facts.session, sent) {
+            let (stream, place) = match self.facts.streams.turn(id, sent) {
                 Turn::Now => {
                     self.hand_over(sent, id, stamp);
                     continue;
@@ -214,11 +187,11 @@ impl Walk<'_> {
             if stream.ordered && !self.is_first_arrival(message) {
                 continue;
             }
-            if !self.inboxes.contains_key(&stream) {
+            if !self.own.inboxes.contains_key(&stream) {
                 let (floor, next) = (i64::MIN, self.first_place(stream, i64::MIN));
-                self.inboxes.insert(stream, Inbox::new(floor, next));
+                self.own.inboxes.insert(stream, Inbox::new(floor, next));
             }
-            let Some(inbox) = self.inboxes.get_mut(&stream) else {
+            let Some(inbox) = self.own.inboxes.get_mut(&stream) else {
                 continue;
             };
             if place >= inbox.next {
@@ -229,7 +202,7 @@ impl Walk<'_> {
             } else if stream.ordered {
                 // A sequenced message has the number of an ordered one.
                 self.hand_over(sent, id, stamp);
-            } else if place >= inbox.floor && self.blind_until.is_some() {
+            } else if place >= inbox.floor && self.own.blind_until.is_some() {
                 self.doubt_arrival(message, facts, stamp);
             }
             self.empty_inbox(stream, (id, messages), stamp);
@@ -243,7 +216,7 @@ impl Walk<'_> {
         latest: (PacketId, &[(MessageId, MessageFacts)]),
         stamp: Stamp,
     ) {
-        while let Some(inbox) = self.inboxes.get_mut(&stream) {
+        while let Some(inbox) = self.own.inboxes.get_mut(&stream) {
             let Some(messages) = inbox.waiting.remove(&inbox.next) else {
                 break;
             };
@@ -269,20 +242,21 @@ impl Walk<'_> {
     /// Whether no copy of a message has arrived before, where its place does not tell.
     fn is_first_arrival(&mut self, message: MessageId) -> bool {
         let first = self.facts.streams.first_copy(message);
-        self.history.seen.insert(first.0)
+        self.own.history.seen.insert(first.0)
     }
 
     /// A peer is no longer in the session.
     fn parts_from(&mut self, peer: Option<u64>, at: Stamp) {
         if let Some(peer) = peer {
-            self.gone.entry(peer).or_insert(at.time);
+            self.own.gone.entry(peer).or_insert(at.time);
         }
     }
 
     /// Whether a message from this node reaches nobody any more.
     fn is_deaf_to(&self, from: NodeId) -> bool {
-        let is_gone = |peer: Option<u64>| peer.is_some_and(|peer| self.gone.contains_key(&peer));
-        !self.gone.is_empty() && (is_gone(self.node.peer) || is_gone(self.facts.peer(from)))
+        let is_gone =
+            |peer: Option<u64>| peer.is_some_and(|peer| self.own.gone.contains_key(&peer));
+        !self.own.gone.is_empty() && (is_gone(self.node.peer) || is_gone(self.facts.peer(from)))
     }
 
     /// Where a stream begins, as far as anybody recorded it; after a hole, the first place from
@@ -290,7 +264,7 @@ impl Walk<'_> {
     fn first_place(&self, stream: Stream, floor: i64) -> i64 {
         let session = self.facts.session;
         let sent_after_hole = |message: MessageId| {
-            let Some(until) = self.blind_until else {
+            let Some(until) = self.own.blind_until else {
                 return true;
             };
             let packet = session.carrier(message);
@@ -326,8 +300,8 @@ impl Walk<'_> {
         let Some(object) = facts.object.filter(|_| is_about_object(role)) else {
             return;
         };
-        let because = self.history.deliveries.len() as u32;
-        let believer = self.objects.entry(object).or_default();
+        let because = self.own.history.deliveries.len() as u32;
+        let believer = self.own.objects.entry(object).or_default();
         believer.forget();
         let (belief, counter) = (believer.belief(), believer.counter());
         self.believe(object, belief, counter, at.time, because);
@@ -407,14 +381,14 @@ impl Walk<'_> {
         at: Stamp,
         local: bool,
     ) {
-        let because = self.history.deliveries.len() as u32;
+        let because = self.own.history.deliveries.len() as u32;
         let effect = match facts.object.filter(|_| is_about_object(role)) {
             None => Effect::Plain,
             Some(object) => {
                 let born = self.facts.streams.born.get(&object);
                 let is_older = |until| born.is_none_or(|&at| at <= until);
-                let unseen = self.blind_until.is_some_and(is_older);
-                let believer = self.objects.entry(object).or_insert_with(|| {
+                let unseen = self.own.blind_until.is_some_and(is_older);
+                let believer = self.own.objects.entry(object).or_insert_with(|| {
                     let mut believer = Believer::default();
                     if unseen {
                         believer.forget();
@@ -437,8 +411,8 @@ impl Walk<'_> {
         if role == Role::Disconnect
             && let Some(peer) = speaker.peer
         {
-            self.history.partings.push(Parting {
-                delivery: self.history.deliveries.len() as u32,
+            self.own.history.partings.push(Parting {
+                delivery: self.own.history.deliveries.len() as u32,
                 peer,
                 is_named: facts.origin.is_some(),
             });
@@ -449,11 +423,11 @@ impl Walk<'_> {
     /// Notes a delivery, and what it is about.
     fn note(&mut self, delivery: &Delivery, facts: &MessageFacts, role: Role) {
         let object = facts.object.filter(|_| is_about_object(role));
-        let place = self.history.deliveries.len() as u32;
-        self.history.deliveries.push(delivery);
-        self.history.about.push_some(object);
+        let place = self.own.history.deliveries.len() as u32;
+        self.own.history.deliveries.push(delivery);
+        self.own.history.about.push_some(object);
         if let (Some(object), Some(object_type)) = (object, facts.object_type) {
-            let types = &mut self.history.types;
+            let types = &mut self.own.history.types;
             types.entry(object).or_insert((place, object_type));
         }
     }
@@ -468,16 +442,15 @@ impl Walk<'_> {
         because: u32,
     ) {
         let Some(belief) = belief else { return };
-        let lane = self.history.lanes.entry(object).or_default();
+        let lane = self.own.history.lanes.entry(object).or_default();
         if let Some(last) = lane.last_mut() {
             if (last.belief, last.counter) == (belief, counter) {
                 return;
             }
             last.time.end = time;
         }
-        let end = self.node.span.end.max(time);
         lane.push(Span {
-            time: time..end,
+            time: time..time,
             belief,
             counter,
             because,
@@ -485,8 +458,13 @@ impl Walk<'_> {
     }
 
     /// The holes that lie before an event.
-    fn holes_before(&mut self, holes: &mut Peekable<Iter<'_, Hole>>, number: EventNumber) {
-        while let Some(hole) = holes.next_if(|hole| hole.before <= number) {
+    fn holes_before(&mut self, number: EventNumber) {
+        let node = self.node;
+        while let Some(hole) = node.holes.get(self.own.holes) {
+            if hole.before > number {
+                return;
+            }
+            self.own.holes += 1;
             self.hole(hole);
         }
     }
@@ -496,42 +474,46 @@ impl Walk<'_> {
     fn hole(&mut self, hole: &Hole) {
         let time = hole.time.start;
         let until = SessionTime(hole.time.end.0.saturating_add(DOUBT_NS));
-        self.blind_until = self.blind_until.max(Some(until));
+        self.own.blind_until = self.own.blind_until.max(Some(until));
         let streams: Vec<(Stream, i64)> = self
+            .own
             .inboxes
             .iter()
             .map(|(&stream, inbox)| (stream, inbox.next.max(inbox.floor)))
             .collect();
         for (stream, reached) in streams {
             let known = self
+                .own
                 .inboxes
                 .get(&stream)
                 .map_or(i64::MIN, |inbox| inbox.floor);
             let floor = if reached == i64::MAX { known } else { reached };
             let next = self.first_place(stream, floor);
-            self.inboxes.insert(stream, Inbox::new(floor, next));
+            self.own.inboxes.insert(stream, Inbox::new(floor, next));
         }
-        let objects: Vec<u64> = self.objects.keys().copied().collect();
+        let objects: Vec<u64> = self.own.objects.keys().copied().collect();
         for object in objects {
-            let Some(believer) = self.objects.get_mut(&object) else {
+            let Some(believer) = self.own.objects.get_mut(&object) else {
                 continue;
             };
             believer.forget();
             let (belief, counter) = (believer.belief(), believer.counter());
-            let lane = self.history.lanes.get(&object);
+            let lane = self.own.history.lanes.get(&object);
             if let Some(because) = lane.and_then(|lane| lane.last()).map(|span| span.because) {
                 self.believe(object, belief, counter, time, because);
             }
         }
     }
 
-    fn finish(mut self) -> NodeHistory {
-        for (&stream, inbox) in &self.inboxes {
-            self.history.waits_for.insert(stream, inbox.next);
+    /// Streams of which nothing had been sent behind what was handed over may go on by now, and not
+    /// with the next number.
+    fn find_places(&mut self) {
+        for (&stream, inbox) in &mut self.own.inboxes {
+            if stream.ordered && inbox.taken == 0 {
+                let next = self.facts.streams.next_place(stream, inbox.next, |_| true);
+                inbox.next = next.unwrap_or(inbox.next);
+            }
         }
-        self.history.is_blind = self.blind_until.is_some();
-        self.history.gone = self.gone;
-        self.history
     }
 
     fn part(&self, message: MessageId) -> Option<Part> {
@@ -544,20 +526,13 @@ impl Walk<'_> {
         let Some(count) = part.any_order else {
             return part.is_last;
         };
-        let arrived = self.arrived.entry(part.whole).or_default();
+        let joined = self.facts.joins.joined.get(part.whole as usize);
+        let Some(&first) = joined.and_then(|joined| joined.fragments.first()) else {
+            return false;
+        };
+        let arrived = self.own.arrived.entry(first).or_default();
         *arrived += 1;
         *arrived == count
-    }
-}
-
-impl Inbox {
-    fn new(floor: i64, next: i64) -> Inbox {
-        Inbox {
-            floor,
-            next,
-            taken: 0,
-            waiting: BTreeMap::new(),
-        }
     }
 }
 

@@ -4,13 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_table::Column;
-use netreel_wire::{MessageFacts, Role, Sequence};
+use netreel_wire::{KindId, MessageFacts, Role, Sequence};
 
 use super::bits::Bits;
 use super::line::Line;
 use super::meetings::{self, Meetings, Pair};
 use super::sequence::unwrap;
-use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
+use crate::session::{
+    ACKNOWLEDGES, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session, SessionTime,
+    Shape,
+};
 
 /// Messages that share one row of sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,9 +50,20 @@ pub(super) struct Sent<'a> {
 /// From whom to whom packets go, and how often these two had connected anew.
 pub(super) type Way = (NodeId, NodeId, u16);
 
-/// All streams of a session, and what else one pass over all messages tells.
-#[derive(Default)]
+/// All streams of a session, and what else one pass over all messages tells. The pass may stop
+/// anywhere and go on with more of the session.
+#[derive(Clone, Default)]
 pub(super) struct Streams {
+    /// The first packet that was not taken yet.
+    next: u32,
+    /// The highest place of each stream, and of each way.
+    newest: BTreeMap<Stream, i64>,
+    newest_packets: BTreeMap<Way, i64>,
+    restarting: Option<Restarting>,
+    /// What was the highest where the pass last stopped.
+    passed: Option<(BTreeMap<Stream, i64>, BTreeMap<Way, i64>)>,
+    /// Whether something came at a place that had been passed then.
+    is_disturbed: bool,
     /// Messages that repeat an earlier one.
     resent: Bits,
     /// Each of these, and the earlier one.
@@ -58,6 +72,8 @@ pub(super) struct Streams {
     copies: Vec<(MessageId, MessageId)>,
     /// For each packet its place on its link's line of sequence numbers.
     packet_places: Column,
+    /// For each packet how often its sender and its receiver had connected anew when it left.
+    met: Column,
     /// For each link and session its packets by that place.
     pub packets: BTreeMap<Way, Line>,
     meetings: Meetings,
@@ -80,68 +96,127 @@ pub(super) struct Streams {
 }
 
 /// What is known of nodes that part and meet again.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Restarting {
     /// Of which two nodes one said that it leaves.
     parted: BTreeSet<Pair>,
 }
 
 impl Streams {
+    /// All of a session.
+    #[cfg(test)]
     pub fn new(session: &Session) -> Streams {
-        let mut streams = Streams {
+        let mut streams = Streams::begin(session);
+        streams.go_on(session, session.packet_count() as u32);
+        streams.conclude();
+        streams
+    }
+
+    /// Before the first packet.
+    pub fn begin(session: &Session) -> Streams {
+        let restarts = session.has_role(Role::Connect) && session.has_role(Role::Disconnect);
+        Streams {
             meetings: Meetings::between_ports(session),
+            restarting: restarts.then(Restarting::default),
             ..Streams::default()
+        }
+    }
+
+    /// Takes the packets up to one.
+    pub fn go_on(&mut self, session: &Session, until: u32) {
+        let mut restarting = self.restarting.take();
+        let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
+        let telling: Vec<bool> = (0..kinds)
+            .map(|kind| match session.role_of(Some(KindId(kind as u16))) {
+                Role::Disconnect => true,
+                Role::Connect => restarting.is_some(),
+                _ => false,
+            })
+            .collect();
+        // All others are in no stream, and say nothing of what is asked here.
+        let tells = |shape: &Shape| {
+            let kind = shape.kind().map(|kind| usize::from(kind.0));
+            shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT)
+                || kind.is_some_and(|kind| telling.get(kind) == Some(&true))
         };
-        let mut newest: BTreeMap<Stream, i64> = BTreeMap::new();
-        let mut newest_packets: BTreeMap<Way, i64> = BTreeMap::new();
-        let has = |role: Role| {
-            let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-            kinds.iter().any(|kind| kind.role == role)
-        };
-        let mut restarting =
-            (has(Role::Connect) && has(Role::Disconnect)).then(Restarting::default);
-        for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-            let Some((link, first, said, messages)) = session.spoken(packet) else {
+        for packet in (self.next..until).map(PacketId) {
+            let Some((link, first, said, messages)) = session.spoken(packet, &tells) else {
+                self.met.push(0);
                 continue;
             };
-            streams.acknowledges |= said.acknowledges_before.is_some();
+            self.acknowledges |= said.acknowledges_before.is_some();
+            let mut at = self.meetings.number(session, packet, link);
             for (message, facts) in messages {
                 let facts = &facts;
-                if let Some(restarting) = &mut restarting {
-                    streams.restart(session, (packet, link), facts, &newest, restarting);
+                self.pass(message);
+                if let Some(restarting) = &mut restarting
+                    && self.restart(session, (packet, link), facts, restarting)
+                {
+                    at = self.meetings.number(session, packet, link);
                 }
-                let at = streams.meetings.number(session, packet, link);
-                streams.take(
-                    Sent {
-                        link,
-                        message,
-                        facts,
-                    },
-                    at,
-                    &mut newest,
-                );
+                let sent = Sent {
+                    link,
+                    message,
+                    facts,
+                };
+                self.take(sent, at);
                 if let Some(object) = facts.object {
-                    streams.was_born(object, first);
+                    self.was_born(object, first);
                 }
                 if session.role(facts) == Role::Disconnect {
-                    streams.partings.push(message);
+                    self.partings.push(message);
                 }
-                streams.acknowledges |=
+                self.acknowledges |=
                     facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
             }
-            streams.take_packet(session, (packet, link), said.sequence, &mut newest_packets);
+            self.pass(MessageId(said.messages.end));
+            self.met.push(u64::from(at));
+            self.take_packet((packet, link, at), said.sequence);
         }
-        for column in [
-            &mut streams.places,
-            &mut streams.orders,
-            &mut streams.packet_places,
-        ] {
+        self.restarting = restarting;
+        self.next = self.next.max(until);
+    }
+
+    /// The messages before this one that were not taken are in no stream.
+    fn pass(&mut self, message: MessageId) {
+        while self.places.len() < message.0 as usize {
+            self.places.push(0);
+            self.orders.push(0);
+        }
+    }
+
+    /// Stops here: what comes from now on at a place that was passed, or on another line, disturbs.
+    pub fn stop(&mut self) {
+        self.passed = Some((self.newest.clone(), self.newest_packets.clone()));
+        self.sort_copies();
+    }
+
+    fn sort_copies(&mut self) {
+        let copies = self.resends.iter();
+        self.copies = copies.map(|&(copy, first)| (first, copy)).collect();
+        self.copies.sort_unstable();
+    }
+
+    /// Whether what was worked out before the pass last stopped may have to be worked out anew.
+    pub fn is_disturbed(&self) -> bool {
+        self.is_disturbed
+    }
+
+    /// Whether a place had been passed where the pass last stopped, or is on a line that nobody had
+    /// spoken on then: acks may have named what came later.
+    fn was_passed(&self, stream: Stream, place: i64) -> bool {
+        let passed = self.passed.as_ref();
+        passed.is_some_and(|(streams, _)| is_passed(streams, &stream, place))
+    }
+
+    /// No more will be taken.
+    pub fn conclude(&mut self) {
+        let columns = [&mut self.places, &mut self.orders, &mut self.packet_places];
+        for column in columns.into_iter().chain([&mut self.met]) {
             column.shrink();
         }
-        let copies = streams.resends.iter();
-        streams.copies = copies.map(|&(copy, first)| (first, copy)).collect();
-        streams.copies.sort_unstable();
-        streams
+        self.sort_copies();
+        (self.newest, self.newest_packets, self.passed) = Default::default();
     }
 
     /// An object was spoken of at a moment.
@@ -155,22 +230,21 @@ impl Streams {
         get(&self.packet_places, packet.0 as usize)
     }
 
-    /// Whether two nodes that had parted connect anew with this packet: what it says in the first
-    /// place would be a copy of what was said before they parted.
+    /// Notes who parts, and whether two nodes that had parted connect anew with this packet: what it
+    /// says in the first place would be a copy of what was said before they parted.
     fn restart(
         &mut self,
         session: &Session,
         (packet, link): (PacketId, (NodeId, NodeId)),
         facts: &MessageFacts,
-        newest: &BTreeMap<Stream, i64>,
         restarting: &mut Restarting,
-    ) {
+    ) -> bool {
         let pair = meetings::pair(link);
         let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
         let of_them = [peer(link.0), peer(link.1)];
         if facts.origin.is_some() && !of_them.contains(&facts.origin) {
             // They speak of somebody else.
-            return;
+            return false;
         }
         match session.role(facts) {
             Role::Disconnect => {
@@ -178,16 +252,18 @@ impl Streams {
             }
             Role::Connect if restarting.parted.contains(&pair) => {
                 let stream = reliable(link, self.meeting_at(session, link, packet), facts);
-                let known = newest.get(&stream).zip(facts.reliable_sequence);
+                let known = self.newest.get(&stream).zip(facts.reliable_sequence);
                 let place = known.map(|(&near, sequence)| unwrap(sequence, near));
                 let line = self.links.get(&stream);
                 if place.is_some_and(|at| line.is_some_and(|line| line.first(at).is_some())) {
                     self.meetings.again(session, packet, link);
                     restarting.parted.remove(&pair);
+                    return true;
                 }
             }
             _ => {}
         }
+        false
     }
 
     /// How often two nodes had connected anew when a packet left.
@@ -195,33 +271,29 @@ impl Streams {
         self.meetings.number(session, packet, link)
     }
 
-    /// The same of the packet of a message.
-    fn meeting_of(&self, session: &Session, sent: Sent<'_>) -> u16 {
-        if self.meetings.is_empty() {
-            return 0;
-        }
-        let packet = session.carrier(sent.message);
-        packet.map_or(0, |packet| self.meeting_at(session, sent.link, packet))
+    /// The same of a packet that left its own way.
+    pub fn meeting_of(&self, packet: PacketId) -> u16 {
+        self.met.get(packet.0 as usize) as u16
     }
 
     fn take_packet(
         &mut self,
-        session: &Session,
-        (packet, link): (PacketId, (NodeId, NodeId)),
+        (packet, link, at): (PacketId, (NodeId, NodeId), u16),
         sequence: Option<Sequence>,
-        newest: &mut BTreeMap<Way, i64>,
     ) {
         let Some(sequence) = sequence else {
             self.packet_places.push(0);
             return;
         };
-        let way = (link.0, link.1, self.meeting_at(session, link, packet));
-        let place = lay_out(newest, way, sequence);
+        let way = (link.0, link.1, at);
+        let place = lay_out(&mut self.newest_packets, way, sequence);
         self.packet_places.push(put(place));
+        let passed = self.passed.as_ref();
+        self.is_disturbed |= passed.is_some_and(|(_, ways)| is_passed(ways, &way, place));
         self.packets.entry(way).or_default().append(place, packet.0);
     }
 
-    fn take(&mut self, sent: Sent<'_>, at: u16, newest: &mut BTreeMap<Stream, i64>) {
+    fn take(&mut self, sent: Sent<'_>, at: u16) {
         let Sent {
             link,
             message,
@@ -233,23 +305,29 @@ impl Streams {
             return;
         };
         let stream = reliable(link, at, facts);
-        let place = lay_out(newest, stream, sequence);
+        let place = lay_out(&mut self.newest, stream, sequence);
         self.places.push(put(place));
         let earlier = self.links.entry(stream).or_default().put(place, message.0);
-        if let Some(earlier) = earlier {
-            self.resent.insert(message.0);
-            self.resends.push((message, MessageId(earlier)));
+        match earlier {
+            Some(earlier) => {
+                self.resent.insert(message.0);
+                self.resends.push((message, MessageId(earlier)));
+            }
+            None => self.is_disturbed |= self.was_passed(stream, place),
         }
         // What is not reliable waits for nothing.
         let Some(sequence) = facts.ordered_sequence else {
             self.orders.push(0);
             return;
         };
-        self.unordered.insert(stream);
+        if self.unordered.insert(stream) {
+            self.is_disturbed |= self.was_passed(stream, i64::MIN);
+        }
         let stream = in_order(link, at, facts);
-        let place = lay_out(newest, stream, sequence);
+        let place = lay_out(&mut self.newest, stream, sequence);
         self.orders.push(put(place));
         if earlier.is_none() {
+            self.is_disturbed |= self.was_passed(stream, place);
             self.ordered
                 .entry(stream)
                 .or_default()
@@ -257,17 +335,17 @@ impl Streams {
         }
     }
 
-    /// When the engine is handed a message.
-    pub fn turn(&self, session: &Session, sent: Sent<'_>) -> Turn {
+    /// When the engine is handed a message of a packet.
+    pub fn turn(&self, packet: PacketId, sent: Sent<'_>) -> Turn {
         let row = sent.message.0 as usize;
         if let Some(place) = get(&self.orders, row) {
-            let at = self.meeting_of(session, sent);
+            let at = self.meeting_of(packet);
             return Turn::InOrder(in_order(sent.link, at, sent.facts), place);
         }
         let Some(place) = get(&self.places, row) else {
             return Turn::Now;
         };
-        let at = self.meeting_of(session, sent);
+        let at = self.meeting_of(packet);
         let stream = reliable(sent.link, at, sent.facts);
         match !self.unordered.is_empty() && self.unordered.contains(&stream) {
             true => Turn::Once,
@@ -383,6 +461,10 @@ fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) ->
         channel: facts.channel,
         ordered: true,
     }
+}
+
+fn is_passed<K: Ord>(highest: &BTreeMap<K, i64>, line: &K, place: i64) -> bool {
+    highest.get(line).is_none_or(|&highest| place <= highest)
 }
 
 fn lay_out<K: Ord>(newest: &mut BTreeMap<K, i64>, line: K, sequence: Sequence) -> i64 {

@@ -8,7 +8,7 @@ use netreel_wire::MessageFacts;
 use super::parse::nearest_of;
 use super::path::{Constant, Opened, Path};
 use super::{Comparison, Expr, Field, Literal, Word};
-use crate::history::{Effect, Finding, History, Level};
+use crate::history::{Effect, Finding, History, Level, RULES};
 use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Said, Session};
 
 /// What [`effect_name`] can give.
@@ -45,7 +45,25 @@ pub(super) struct Subject<'a, 'h> {
     pub opened: &'a OnceCell<Option<Opened>>,
 }
 
-impl<'h> Subject<'_, 'h> {
+impl<'a, 'h> Subject<'a, 'h> {
+    /// A packet, without any of its messages.
+    pub fn of(
+        session: &'a Session,
+        history: &'a dyn Fn() -> &'h History,
+        (id, packet): (PacketId, &'a Packet),
+        opened: &'a OnceCell<Option<Opened>>,
+    ) -> Subject<'a, 'h> {
+        Subject {
+            session,
+            history,
+            id,
+            packet: Some(packet),
+            message: None,
+            finding: None,
+            opened,
+        }
+    }
+
     pub fn passes(&self, expr: &Expr) -> bool {
         match expr {
             Expr::All => true,
@@ -299,8 +317,13 @@ pub(crate) fn effect_name(effect: Effect) -> &'static str {
     }
 }
 
-/// See [`super::Query::unknown_names`].
-pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<String>) {
+/// See [`super::Query::unknown_names_beside`].
+pub(super) fn unknown_names(
+    expr: &Expr,
+    session: &Session,
+    own_rules: &[&str],
+    sentences: &mut Vec<String>,
+) {
     let mut check_node = |name: &str| {
         if !session.nodes.iter().any(|node| is_named(node, name)) {
             let nodes = session.nodes.iter().map(|node| node.name.as_str());
@@ -308,10 +331,10 @@ pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<
         }
     };
     match expr {
-        Expr::Not(inner) => unknown_names(inner, session, sentences),
+        Expr::Not(inner) => unknown_names(inner, session, own_rules, sentences),
         Expr::And(left, right) | Expr::Or(left, right) => {
-            unknown_names(left, session, sentences);
-            unknown_names(right, session, sentences);
+            unknown_names(left, session, own_rules, sentences);
+            unknown_names(right, session, own_rules, sentences);
         }
         Expr::Compare(Field::From | Field::To | Field::Node, _, Literal::Name(name)) => {
             check_node(name);
@@ -329,9 +352,9 @@ pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<
             }
         }
         Expr::Compare(Field::Rule, _, Literal::Name(name)) => {
-            let rules = crate::history::RULES;
-            if !rules.contains(&name.as_str()) {
-                sentences.push(unknown("rule", name, rules.into_iter()));
+            let rules = RULES.iter().chain(own_rules).copied();
+            if !rules.clone().any(|rule| rule == name) {
+                sentences.push(unknown("rule", name, rules));
             }
         }
         Expr::Wire(path, _) => {

@@ -62,15 +62,8 @@ impl Query {
         let Some(found) = session.packet(packet) else {
             return false;
         };
-        let subject = eval::Subject {
-            session,
-            history: &|| history,
-            id: packet,
-            packet: Some(&found),
-            message: None,
-            finding: None,
-            opened: &OnceCell::new(),
-        };
+        let (history, opened) = (|| history, OnceCell::new());
+        let subject = eval::Subject::of(session, &history, (packet, &found), &opened);
         if !self.root.is_about_messages() {
             return subject.passes(&self.root);
         }
@@ -92,16 +85,33 @@ impl Query {
         let Some(packet) = session.packet(known.packet) else {
             return false;
         };
+        let (history, opened) = (|| history, OnceCell::new());
+        let subject = eval::Subject::of(session, &history, (known.packet, &packet), &opened);
         eval::Subject {
-            session,
-            history: &|| history,
-            id: known.packet,
-            packet: Some(&packet),
             message: Some((message, &known.facts)),
-            finding: None,
-            opened: &OnceCell::new(),
+            ..subject
         }
         .passes(&self.root)
+    }
+
+    /// The messages of a packet that pass, in its order. The packet is read once for all of them.
+    pub(crate) fn messages(
+        &self,
+        session: &Session,
+        history: &History,
+        packet: PacketId,
+    ) -> Vec<MessageId> {
+        let Some(found) = session.packet(packet) else {
+            return Vec::new();
+        };
+        let (history, opened) = (|| history, OnceCell::new());
+        let subject = eval::Subject::of(session, &history, (packet, &found), &opened);
+        let messages = session.messages_of(packet);
+        let passing = messages.filter(|(message, facts)| {
+            let message = Some((*message, facts));
+            eval::Subject { message, ..subject }.passes(&self.root)
+        });
+        passing.map(|(message, _)| message).collect()
     }
 
     /// Whether a finding passes: with one of the messages of its evidence, or without any where it
@@ -148,8 +158,13 @@ impl Query {
 
     /// The names in the filter that nothing in the session has: a sentence each.
     pub fn unknown_names(&self, session: &Session) -> Vec<String> {
+        self.unknown_names_beside(session, &[])
+    }
+
+    /// The same where these rules were asked beside those that are built in, by their ids.
+    pub fn unknown_names_beside(&self, session: &Session, own_rules: &[&str]) -> Vec<String> {
         let mut sentences = Vec::new();
-        eval::unknown_names(&self.root, session, &mut sentences);
+        eval::unknown_names(&self.root, session, own_rules, &mut sentences);
         sentences
     }
 }

@@ -165,11 +165,9 @@ impl Parser {
                 }
                 Constant::Text(text)
             }
-            What::Number(text, unit) if unit.is_empty() => match (text.parse(), text.parse()) {
-                (Ok(number), _) => Constant::Whole(number),
-                (_, Ok(number)) => Constant::Decimal(number),
-                _ => return Err(self.expected("a number or a text")),
-            },
+            What::Number(text, unit) if unit.is_empty() => {
+                Constant::number(&text).ok_or_else(|| self.expected("a number or a text"))?
+            }
             What::Number(..) => {
                 return Err(self.expected("a number as it is on the wire, without a unit"));
             }

@@ -34,8 +34,19 @@ pub(super) enum Each {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Constant {
     Whole(i128),
+    /// A whole number that is larger.
+    Wide(u128),
     Decimal(f64),
     Text(String),
+}
+
+impl Constant {
+    /// A number as it is written, without a unit.
+    pub fn number(text: &str) -> Option<Constant> {
+        let whole = text.parse().map(Constant::Whole);
+        let whole = whole.or_else(|_| text.parse().map(Constant::Wide));
+        whole.or_else(|_| text.parse().map(Constant::Decimal)).ok()
+    }
 }
 
 /// A packet with all its fields, and where its messages are.
@@ -111,9 +122,15 @@ fn is_at(tree: &Tree, node: TreeNode<'_>, names: &[String]) -> bool {
 fn compare(value: &Value, comparison: Comparison, constant: &Constant) -> bool {
     let order = match constant {
         Constant::Text(text) => return has_text(value, text, comparison),
-        Constant::Whole(number) => match whole(value) {
-            Some(found) => Some(found.cmp(number)),
-            None => decimal(value).and_then(|found| found.partial_cmp(&(*number as f64))),
+        Constant::Whole(number) => match (whole(value), value) {
+            (Some(found), _) => Some(found.cmp(number)),
+            (None, Value::Wide(_)) => Some(Ordering::Greater),
+            _ => decimal(value).and_then(|found| found.partial_cmp(&(*number as f64))),
+        },
+        Constant::Wide(number) => match (value, whole(value)) {
+            (Value::Wide(found), _) => Some(found.cmp(number)),
+            (_, Some(_)) => Some(Ordering::Less),
+            _ => decimal(value).and_then(|found| found.partial_cmp(&(*number as f64))),
         },
         Constant::Decimal(number) => {
             let found = decimal(value).or_else(|| whole(value).map(|found| found as f64));
@@ -127,6 +144,7 @@ fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::Unsigned(value) => Some(i128::from(*value)),
         Value::Signed(value) => Some(i128::from(*value)),
+        Value::Wide(value) => i128::try_from(*value).ok(),
         Value::Bool(value) => Some(i128::from(*value)),
         Value::Enum { raw, .. } | Value::Flags { raw, .. } => Some(i128::from(*raw)),
         Value::Delta { value, .. } => *value,
@@ -137,6 +155,7 @@ fn whole(value: &Value) -> Option<i128> {
 fn decimal(value: &Value) -> Option<f64> {
     match value {
         Value::Float(value) | Value::Quantized { value, .. } => Some(*value),
+        Value::Wide(value) => Some(*value as f64),
         _ => None,
     }
 }
@@ -174,7 +193,7 @@ mod tests {
     }
 
     use Comparison::{Equal, Greater, Less, NotEqual};
-    use Constant::{Decimal, Text, Whole};
+    use Constant::{Decimal, Text, Whole, Wide};
 
     #[test]
     fn numbers_of_all_kinds_have_one_order() {
@@ -189,6 +208,19 @@ mod tests {
             true,
         );
         check(Value::Float(f64::NAN), NotEqual, Whole(1), false);
+    }
+
+    #[test]
+    fn numbers_of_128_bits_are_compared_to_the_last() {
+        let large = u128::MAX - 1;
+        check(Value::Wide(large), Equal, Wide(large), true);
+        check(Value::Wide(large), Less, Wide(u128::MAX), true);
+        check(Value::Wide(large), Greater, Whole(i128::MAX), true);
+        check(Value::Wide(7), Equal, Whole(7), true);
+        check(Value::Wide(7), Less, Wide(large), true);
+        check(Value::Unsigned(u64::MAX), Less, Wide(large), true);
+        check(Value::Float(0.5), Less, Wide(large), true);
+        check(Value::Wide(large), Greater, Decimal(0.5), true);
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn number(rest: &[char]) -> (usize, What) {
     if text == "0" && matches!(rest.get(1), Some('x' | 'X')) {
         let hex = count(2, |character| character.is_ascii_hexdigit());
         let digits: String = rest[2..2 + hex].iter().collect();
-        if let Ok(value) = u64::from_str_radix(&digits, 16) {
+        if let Ok(value) = u128::from_str_radix(&digits, 16) {
             return (2 + hex, What::Number(value.to_string(), String::new()));
         }
     }

@@ -21,8 +21,11 @@ use super::read::payloads;
 use super::read::scan::Scan;
 use super::read::source::{ReelInput, Source, drop_copies, one_session, sources};
 use super::weave::fate;
+use super::weave::missing::Missing;
 use super::weave::order::{Order, Ordered};
-use super::weave::weaver::{EndId, Places, Weaver, Woven, samples};
+use super::weave::samples::samples;
+use super::weave::strangers::Strangers;
+use super::weave::weaver::{EndId, Places, Weaver, Woven};
 use super::who::cast::{Cast, utc_ns};
 use super::who::meeting::{one_meeting, proxied};
 use super::who::proxied::take_apart;
@@ -122,12 +125,14 @@ impl Session {
             scans: &scans,
             places: &places,
         };
+        let strangers = Strangers::new(&cast, roads.acquainted());
         let weave = |clocks: &[Alignment]| {
             let weaver = Weaver {
                 roads: &roads,
-                sources: &sources,
                 places: &places,
                 clocks,
+                missing: &Missing::new(&sources, &scans, clocks),
+                strangers: &strangers,
                 workers,
                 join: &|ends| strays.are_numbered(ends),
             };
@@ -184,6 +189,8 @@ impl Session {
         }
         session.tracks = tracks;
         session.wait_ns = session.wait_ns.filter(|_| stays);
+        let firm = sources.iter_mut().map(|source| source.firm.take());
+        session.firm = firm.collect::<Option<Vec<_>>>().unwrap_or_default();
         let pieces = sources.iter_mut().map(|source| source.pieces.take());
         let pieces: Vec<_> = pieces.collect();
         if let Some(wire) = &session.wire

@@ -97,6 +97,7 @@ impl Growing {
         let looks = parallel::map(files, self.workers, |reel| Look {
             scan: Grown::whole(reel),
             pieces: None,
+            firm: None,
         });
         let looked = reels.into_iter().zip(looks).collect();
         Session::put_together(self.workers, looked, wire)

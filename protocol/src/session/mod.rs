@@ -22,6 +22,7 @@ pub use ask::traffic::Traffic;
 pub(crate) use build::packets;
 pub use error::SessionError;
 pub use facts::shape::Said;
+pub(crate) use facts::shape::{ACKNOWLEDGES, OBJECT, RELIABLE_SEQUENCE, Shape};
 pub use growing::Growing;
 pub use index::{IndexError, IndexKey};
 pub(crate) use index::{put_plain, take_plain};
@@ -45,6 +46,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::history::bounds::Bounds;
+pub(crate) use ask::firm::Firm;
 use facts::told::Told;
 use weave::rows::Rows;
 
@@ -123,6 +125,8 @@ pub struct Session {
     /// How long a packet may be on its way, as far as all that arrived shows; `None` where what was
     /// read may still be told otherwise when more is read.
     wait_ns: Option<i64>,
+    /// Of reels that grow, what of each track stays as it is.
+    firm: Vec<Firm>,
     told: OnceLock<Told>,
     traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
     /// The history as the index has it.

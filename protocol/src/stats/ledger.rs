@@ -79,8 +79,13 @@ impl Ledger {
     }
 }
 
-pub(super) fn fill(session: &Session, history: &History, packets: &[PacketId], stats: &mut Stats) {
-    for &id in packets {
+pub(super) fn fill(
+    session: &Session,
+    history: &History,
+    packets: impl Iterator<Item = PacketId>,
+    stats: &mut Stats,
+) {
+    for id in packets {
         packet(session, history, id, stats);
     }
 }

@@ -20,7 +20,7 @@ use links::Counting;
 pub type Link = (NodeId, NodeId);
 
 /// What a session's packets, or some of them, were.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     /// All links together. Delays and bursts are those of links.
     pub all: LinkStats,
@@ -52,14 +52,23 @@ pub struct Bucket {
 impl Stats {
     /// Counts packets, which are in order; with `all`, they are all of the session.
     pub fn new(session: &Session, history: &History, packets: &[PacketId]) -> Stats {
-        let (all, links) = count(session, history, packets.iter().copied());
+        Stats::while_wanted(session, history, packets, &|| true).unwrap_or_default()
+    }
+
+    /// The same as long as somebody wants it, which is asked now and then; `None` where nobody does
+    /// any more.
+    pub fn while_wanted(
+        session: &Session,
+        history: &History,
+        packets: &[PacketId],
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Option<Stats> {
+        let wanted = || packets.chunks(LOOK).take_while(|_| is_wanted()).flatten();
+        let (all, links) = count(session, history, wanted().copied());
         let mut stats = Stats {
             all,
             links,
-            kinds: Ledger::default(),
-            types: Ledger::default(),
-            objects: Ledger::default(),
-            rpcs: Ledger::default(),
+            ..Stats::default()
         };
         if packets.len() == session.packet_count() {
             for (link, traffic) in session.traffic() {
@@ -70,10 +79,13 @@ impl Stats {
             let reordered = session.traffic().values().map(|it| it.reordered);
             stats.all.reordered = Some(reordered.sum());
         }
-        ledger::fill(session, history, packets, &mut stats);
-        stats
+        ledger::fill(session, history, wanted().copied(), &mut stats);
+        is_wanted().then_some(stats)
     }
 }
+
+/// Whether somebody wants the answer is asked before so many packets.
+const LOOK: usize = 4096;
 
 /// The same of the links alone, by stretches of so many ns, from the first packet's on. Stretches in
 /// which nothing was sent are left out.

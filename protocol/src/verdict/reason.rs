@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{fit, gaps, who};
-use crate::history::{History, Level, took_part_unrecorded};
+use crate::history::{History, Level, RULES, took_part_unrecorded};
 use crate::session::{NodeId, Session};
 
 /// Why something could not be judged.
@@ -139,8 +139,10 @@ fn unread_reels(unread: &[String]) -> Option<Reason> {
 /// Findings about objects are warnings only where something that is missing could clear them up.
 fn suspected(session: &Session, history: &History) -> Option<Reason> {
     let findings = history.findings.iter();
+    // A team's own rules say what they mean: nothing is suspected by them.
+    let ours = findings.filter(|finding| RULES.contains(&finding.rule));
     let suspected =
-        findings.filter(|finding| finding.level == Level::Warning && finding.object.is_some());
+        ours.filter(|finding| finding.level == Level::Warning && finding.object.is_some());
     let suspected: Vec<_> = suspected.collect();
     let first = suspected.first()?;
     let object = first.object.unwrap_or_default();

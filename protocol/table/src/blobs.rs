@@ -18,6 +18,7 @@ impl Blobs {
     }
 
     /// How many rows there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -28,6 +29,7 @@ impl Blobs {
     }
 
     /// Appends a row, which `write` puts behind the bytes of the others.
+    #[inline]
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let bytes = self.bytes.own();
         let start = bytes.len();
@@ -42,6 +44,7 @@ impl Blobs {
     }
 
     /// A row; empty where there is none.
+    #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         if row >= self.ends.len() {
             return &[];

@@ -43,6 +43,7 @@ impl Column {
     }
 
     /// How many rows there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.chunks.len() * CHUNK + self.open.len()
     }
@@ -205,6 +206,7 @@ impl Chunk {
     }
 }
 
+#[inline]
 fn mask(width: u32) -> u64 {
     match width {
         0 => 0,

@@ -4,7 +4,9 @@
 //!
 //! `NETREEL_SEEDS` says how many worlds are looked at, 200 if it says nothing.
 
+mod clock;
 mod exact;
+mod solver;
 mod truth;
 mod world;
 

@@ -1,7 +1,8 @@
 //! The truth is within the bound, and no packet arrives before it was sent.
 
+use crate::clock::Clock;
 use crate::seeds;
-use crate::world::{Clock, Plan, Random, SECOND, World};
+use crate::world::{Plan, Random, SECOND, World};
 
 /// Looks at every send and every receipt of a world. Whether no packet is early and the session
 /// found clocks that explain all packets. Where it did not, it says so, and not how far they are off.

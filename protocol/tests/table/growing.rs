@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use netreel_capture::{Limits, Openings, Options, Pusher, Recorder, open_session_again};
 
-use netreel_protocol::history::{Certain, Finding, History};
+use netreel_protocol::history::{Certain, Finding, Ongoing};
 use netreel_protocol::session::{Growing, ReelInput, Session, SessionError};
 use netreel_reel::{Ending, OwnedRecord, Reel, ReelWriter};
 use netreel_sample_engine::{Script, SimWorldStart};
 use netreel_wire::{Keys, Wire};
 
 use crate::played::{Played, WAYS, boxes};
-use crate::story::{Out, RECORDINGS, imported, story, wire_of};
+use crate::story::{Out, RECORDINGS, imported, story, story_of, wire_of};
+use crate::tape::Tape;
 
 /// Numbers that look as if they were drawn (xorshift64).
 struct Draw(u64);
@@ -49,14 +50,27 @@ fn told(session: Result<Session, SessionError>) -> Vec<String> {
     }
 }
 
+/// The same of a session that goes on.
+fn told_on(session: Result<Session, SessionError>, ongoing: &mut Ongoing) -> Vec<String> {
+    match session {
+        Ok(session) => {
+            let history = ongoing.look(&session, |reel| *reel.ending() == Ending::Clean);
+            story_of(&session, &history)
+        }
+        Err(error) => vec![error.to_string()],
+    }
+}
+
 /// Looks at reels while they grow, each by as much as is drawn; at each look the story is that of
-/// the same reels read at once.
+/// the same reels read at once. For how many looks some packets had been followed before.
 #[track_caller]
-fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut Draw) {
+fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut Draw) -> usize {
     let bytes = reels.iter().map(|input| in_blocks(&input.reel, 60, draw));
     let bytes: Vec<Vec<u8>> = bytes.collect();
     let mut lengths = vec![0; bytes.len()];
     let mut growing = Growing::new(wire.cloned(), Keys::default());
+    let mut ongoing = Ongoing::default();
+    let mut gone_on = 0;
     for look in 0..=looks {
         for (length, bytes) in lengths.iter_mut().zip(&bytes) {
             let rest = bytes.len() - *length;
@@ -74,13 +88,78 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
             });
             opened.collect::<Vec<_>>()
         };
-        let grown = told(growing.look(now()));
+        let grown = told_on(growing.look(now()), &mut ongoing);
+        gone_on += usize::from(ongoing.known() > 0);
         let at_once = told(Session::build(now(), wire.cloned()));
         let both = at_once.iter().zip(&grown);
         let different = both.clone().find(|(one, other)| one != other);
         assert_eq!(different, None, "look {look} at {lengths:?}");
         assert_eq!(at_once.len(), grown.len(), "look {look}");
     }
+    gone_on
+}
+
+#[test]
+fn what_was_settled_is_not_followed_again() {
+    let mut gone_on = 0;
+    for (mode, topology) in WAYS {
+        let mut start = boxes(9, mode, topology);
+        start.script = Script::Boxes { ticks: 600 };
+        let played = Played::to_rest(&start);
+        let reels = played.reels.iter().map(|(name, bytes)| ReelInput {
+            name: format!("{name}.reel"),
+            reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a good reel")),
+        });
+        gone_on += check(&reels.collect::<Vec<_>>(), None, 30, &mut Draw(5));
+    }
+    assert!(gone_on > 30, "{gone_on}");
+}
+
+const SPLIT: &str = "wire w { byte_order = little; bit_order = lsb; root = P; }
+enum Kind : u8 { part = 1 @fragment, talk = 2 }
+struct P @message { kind: Kind @message_kind;
+    switch (kind) { Kind.part => part: Part; default => number: u16 @reliable_sequence; }
+}
+struct Part {
+    id: u8 @fragment_id;
+    count: u8 @fragment_count;
+    index: u8 @fragment_index;
+    data: bytes(rest) @fragment_data;
+}";
+
+/// A minute in which A talks to B, and sends the first of two fragments after a second; the other
+/// after so many tenths of a second, if at all.
+fn split(second: Option<u64>) -> Vec<ReelInput> {
+    let (mut a, mut b) = (Tape::node("A", 1, SPLIT), Tape::node("B", 2, ""));
+    let mut say = |tenth: u64, payload: &[u8]| {
+        let time = tenth * 100_000_000;
+        a.sent(time, 2, payload);
+        b.received(time + 1_000_000, 1, payload);
+    };
+    for tenth in 1..600 {
+        say(tenth, &[2, tenth as u8, (tenth >> 8) as u8]);
+        match tenth {
+            10 => say(tenth, &[1, 7, 2, 0, 2, 9]),
+            _ if second == Some(tenth) => say(tenth, &[1, 7, 2, 1, 9]),
+            _ => {}
+        }
+    }
+    vec![a.end(60_000_000_000), b.end(60_000_000_000)]
+}
+
+#[test]
+fn a_fragment_that_is_never_whole_keeps_no_look_from_going_on() {
+    let looks = 30;
+    let whole = check(&split(Some(12)), None, looks, &mut Draw(4));
+    let never = check(&split(None), None, looks, &mut Draw(4));
+    assert!(whole > looks / 2, "{whole}");
+    assert!(never > looks / 2, "{never}");
+}
+
+#[test]
+fn a_fragment_that_comes_very_late_makes_its_message_whole_all_the_same() {
+    let gone_on = check(&split(Some(400)), None, 30, &mut Draw(6));
+    assert!(gone_on > 0, "{gone_on}");
 }
 
 #[test]
@@ -168,6 +247,7 @@ fn check_followed(options: &Options) {
     let recorded = std::thread::spawn(move || again.play(Draw(3)));
     let mut openings = Openings::default();
     let mut growing = Growing::new(None, Keys::default());
+    let mut ongoing = Ongoing::default();
     let mut looks = 0;
     loop {
         let is_last = recorded.is_finished();
@@ -179,7 +259,7 @@ fn check_followed(options: &Options) {
                 });
                 reels.collect()
             };
-            let grown = told(growing.look(inputs()));
+            let grown = told_on(growing.look(inputs()), &mut ongoing);
             assert_eq!(grown, told(Session::build(inputs(), None)), "look {looks}");
             looks += 1;
         }
@@ -258,6 +338,7 @@ fn check_certain(start: &SimWorldStart, draw: &mut Draw) -> usize {
     let end = spans.map(|(_, last)| last.0).max().expect("events");
     let mut growing = Growing::new(None, Keys::default());
     let (mut certain, mut told) = (Certain::default(), Vec::new());
+    let mut ongoing = Ongoing::default();
     let mut moment = 0;
     while moment < end {
         moment += 1 + draw.below(300_000_000) as u64;
@@ -271,8 +352,8 @@ fn check_certain(start: &SimWorldStart, draw: &mut Draw) -> usize {
         let Ok(session) = growing.look(now.collect()) else {
             continue;
         };
-        let history = History::build(&session);
         let is_over = |reel: &Reel| *reel.ending() == Ending::Clean;
+        let history = ongoing.look(&session, is_over);
         let fresh = certain.fresh(&session, &history, is_over).into_iter();
         told.extend(fresh.map(|finding| (words(&session, finding), moment)));
     }

@@ -31,10 +31,14 @@ pub fn rows(session: &Session) -> Vec<String> {
 
 /// Everything that can be read of a session.
 pub fn story(session: &Session) -> Vec<String> {
-    let history = History::build(session);
+    story_of(session, &History::build(session))
+}
+
+/// The same with its history.
+pub fn story_of(session: &Session, history: &History) -> Vec<String> {
     let mut story = rows(session);
     for id in (0..session.packet_count() as u32).map(PacketId) {
-        story.push(json(export::packet(session, &history, id)));
+        story.push(json(export::packet(session, history, id)));
         story.push(format!("{id:?} {:?}", history.acked(session, id)));
     }
     for (number, message) in (0..).zip(session.messages()) {
@@ -52,10 +56,10 @@ pub fn story(session: &Session) -> Vec<String> {
     story.push(format!("{:?}", history.undelivered));
     story.push(format!("{:?}", history.links(session)));
     story.push(format!("{:?}", session.nodes));
-    story.push(json(export::info(session, &history)));
-    story.push(json(export::objects(session, &history, None)));
-    let judgement = Judgement::new(session, &history, Level::Info, &[]);
-    story.push(json(export::check(session, &history, &judgement)));
+    story.push(json(export::info(session, history)));
+    story.push(json(export::objects(session, history, None)));
+    let judgement = Judgement::new(session, history, Level::Info, &[]);
+    story.push(json(export::check(session, history, &judgement)));
     story
 }
 

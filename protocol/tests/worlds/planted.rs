@@ -3,10 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use netreel_protocol::history::Level;
+use netreel_protocol::history::bounds::Bounds;
+use netreel_protocol::history::{History, Level};
 use netreel_sample_engine::{Fault, Mode, Peer, Topology};
 
-use crate::played::{Played, boxes};
+use crate::played::{Played, boxes, read};
+
+#[path = "../../../samples/engine/examples/planted/table.rs"]
+mod table;
 
 const HOST: Peer = Peer(0);
 const A: Peer = Peer(1);
@@ -58,6 +62,36 @@ fn check(fault: Fault, at: Peer, ways: &[(Mode, Topology)], rule: &str, worlds_m
             "{fault:?} at {at:?}, {way:?}: {rule} in {found} of {WORLDS} worlds: {worlds:?}"
         );
     }
+}
+
+/// In how many of the worlds each fault was found by the rule that is meant.
+#[test]
+fn every_planted_fault_is_found_by_the_rule_that_is_meant() {
+    let bounds = Bounds::parse(table::BOUNDS).expect("bounds");
+    let mut missed = Vec::new();
+    for planted in table::TABLE {
+        let way = (planted.mode, planted.topology);
+        let mut worlds: BTreeMap<&str, u64> = BTreeMap::new();
+        for seed in 0..WORLDS {
+            let played = play(seed, way, Some((planted.at, planted.fault)));
+            let (mut session, _) = read(&played.reels);
+            session.bounds = bounds.clone();
+            let history = History::build(&session);
+            let findings = history.findings.iter().filter(|it| it.level > Level::Info);
+            let rules: BTreeSet<&str> = findings.map(|it| it.rule).collect();
+            rules
+                .into_iter()
+                .for_each(|rule| *worlds.entry(rule).or_default() += 1);
+        }
+        println!(
+            "{:?} at {:?}, {way:?}: {worlds:?}",
+            planted.fault, planted.at
+        );
+        if !worlds.contains_key(planted.rule) {
+            missed.push((planted, worlds));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 const ALL: [(Mode, Topology); 4] = [HOST_P2P, HOST_SERVER, OWNER_P2P, OWNER_SERVER];
@@ -234,4 +268,24 @@ fn faults_that_leave_no_trace_outside_the_node_are_not_seen() {
             assert!(found.is_empty(), "{fault:?} {way:?} seed {seed}: {found:?}");
         }
     }
+}
+
+/// How many nodes have a stall of more than a bound, in a world whose ticks take 16.7 ms.
+fn stalls(longest: &str, fault: Option<(Peer, Fault)>) -> usize {
+    let played = play(1, OWNER_P2P, fault);
+    let (mut session, _) = read(&played.reels);
+    let bounds = format!("[tick-stall]\nlongest = \"{longest}\"");
+    session.bounds = Bounds::parse(&bounds).expect("bounds");
+    let history = History::build(&session);
+    let found = history.findings.iter();
+    found.filter(|finding| finding.rule == "tick-stall").count()
+}
+
+#[test]
+fn a_stall_is_longer_than_the_bound() {
+    assert_eq!(stalls("20ms", None), 0);
+    assert_eq!(stalls("16ms", None), 4);
+    let stalled = Some((A, Fault::Stall));
+    assert_eq!(stalls("1s", stalled), 1);
+    assert_eq!(stalls("1100ms", stalled), 0);
 }

@@ -257,7 +257,10 @@ impl<'t> Context<'t> {
     fn types(&self, project: &Project, structs: bool) -> Vec<Proposal> {
         let mut all: Vec<Proposal> = words(HelpKind::Type, Sort::Type).collect();
         all.extend(
-            ["u1", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"].map(|word| {
+            [
+                "u1", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64",
+            ]
+            .map(|word| {
                 let sort = Sort::Type;
                 plain(word, sort)
             }),

@@ -111,6 +111,7 @@ fn of_symbol(project: &Project, capture: Option<&Capture>, id: SymbolId) -> Stri
     );
     match symbol.bits {
         Some(1) if shows_size => line.push_str(", 1 bit"),
+        Some(8) if shows_size => line.push_str(", 8 bits (1 byte)"),
         Some(bits) if shows_size && bits % 8 == 0 => {
             line.push_str(&format!(", {bits} bits ({} bytes)", bits / 8));
         }

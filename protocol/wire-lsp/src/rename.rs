@@ -78,9 +78,7 @@ pub fn check_name(project: &Project, id: SymbolId, name: &str) -> Result<(), Str
         return Ok(());
     };
     let what = crate::hover::noun(taken.kind);
-    Err(format!(
-        "the name `{name}` is taken: there is a {what} of that name"
-    ))
+    Err(format!("the name `{name}` is taken by another {what}"))
 }
 
 /// An item of the same sort with this name, in a file that shares names with that of the symbol.

@@ -13,6 +13,11 @@ impl fmt::Display for Value {
             Value::None => Ok(()),
             Value::Bool(value) => write!(f, "{value}"),
             Value::Unsigned(value) => write!(f, "{value}"),
+            // A number that large is a name, and names are compared by eye.
+            Value::Wide(value) => match u64::try_from(*value) {
+                Ok(value) => write!(f, "{value}"),
+                Err(_) => write!(f, "{value:#034x}"),
+            },
             Value::Signed(value) => write!(f, "{value}"),
             Value::Float(value) => write!(f, "{value}"),
             Value::Quantized { raw, value } => write!(f, "{value:.4} (raw {raw})"),
@@ -110,6 +115,15 @@ mod tests {
         check(
             Value::Bytes(vec![0xab; 17]),
             &format!("{}... (17 bytes)", "ab ".repeat(16)),
+        );
+    }
+
+    #[test]
+    fn an_integer_past_64_bits_is_hexadecimal() {
+        check(Value::Wide(7), "7");
+        check(
+            Value::Wide(u128::MAX >> 4),
+            "0x0fffffffffffffffffffffffffffffff",
         );
     }
 

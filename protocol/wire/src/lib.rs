@@ -76,6 +76,8 @@ pub use facts::{
     UnknownUpdate, UpdateFrom,
 };
 pub use format::format;
+#[cfg(feature = "lua")]
+pub use layers::guest as rules;
 pub use layers::{Keys, KeysError};
 pub use layout::StreamId;
 pub use lexemes::{Lexeme, LexemeKind, lexemes};

@@ -2,7 +2,7 @@
 
 use crate::check::model::{Checksum, Circumstance, Look};
 use crate::facts::{KindId, Meaning};
-use crate::layout::Encoding;
+use crate::layout::{ByteOrder, Encoding};
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
 
@@ -106,6 +106,11 @@ pub(crate) enum Operation {
         fact: Option<Meaning>,
         /// Gets the bits of the content.
         to: Register,
+        field: u32,
+    },
+    /// An integer of 128 bits; `order`: of its bytes, where that is not the stream's.
+    Wide {
+        order: Option<ByteOrder>,
         field: u32,
     },
     /// The integer that was just read is added to `base`.

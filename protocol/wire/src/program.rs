@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::check::model::{Layer, StatePart};
 use crate::layers::{Keys, Script};
-use crate::layout::{Encoding, Order};
+use crate::layout::{ByteOrder, Encoding, Order};
 use crate::limits::STATE_KEYS_MAX;
 use crate::operation::{Operand, Operation, Register};
 use crate::property::OfProperty;
@@ -293,12 +293,14 @@ pub(crate) enum Shown {
     /// Its text ends at the first zero, or with it.
     PaddedText(Encoding),
     Bytes,
+    /// 128 bits, in an order of bytes of its own where it has one.
+    Wide(Option<ByteOrder>),
     Uuid,
     Hash,
 }
 
 impl Shown {
-    /// Whether it is a text or bytes.
+    /// Whether it is a text or bytes, or takes more than 64 bits.
     pub(crate) fn is_content(self) -> bool {
         matches!(
             self,
@@ -306,6 +308,7 @@ impl Shown {
                 | Shown::ZeroText(_)
                 | Shown::PaddedText(_)
                 | Shown::Bytes
+                | Shown::Wide(_)
                 | Shown::Uuid
                 | Shown::Hash
         )

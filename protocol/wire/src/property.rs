@@ -106,31 +106,23 @@ impl Decoded {
         if !tree.has_properties() {
             return told;
         }
-        // The message that is looked at, and the node after it.
-        let mut message: Option<(u32, u32)> = None;
-        let mut messages = 0;
+        let mut open = Open::default();
         let mut next = 0;
         while let Some(node) = tree.get(TreeId(next)) {
-            if message.is_some_and(|(_, end)| next >= end) {
-                message = None;
-            }
-            if let Some(info) = node.info() {
-                if info.annotation.as_deref() == Some("message") {
-                    message = Some((messages, after(node)));
-                    messages += 1;
+            let message = open.message(node);
+            if let Some(info) = node.info()
+                && let (Some(property), Some(message)) = (info.of_property.property, message)
+            {
+                let values = values(tree, node, info.of_property.is_marked);
+                if !values.is_empty() {
+                    told.push(ToldProperty {
+                        message,
+                        property: PropertyId(property),
+                        values,
+                    });
                 }
-                if let (Some(property), Some((message, _))) = (info.of_property.property, message) {
-                    let values = values(tree, node, info.of_property.is_marked);
-                    if !values.is_empty() {
-                        told.push(ToldProperty {
-                            message,
-                            property: PropertyId(property),
-                            values,
-                        });
-                    }
-                    next = after(node);
-                    continue;
-                }
+                next = after(node);
+                continue;
             }
             next += 1;
         }
@@ -143,7 +135,7 @@ impl Decoded {
     pub fn snapshots(&self) -> Vec<ToldSnapshot> {
         let mut found: Vec<ToldSnapshot> = Vec::new();
         let mut bases: Vec<(u32, u64)> = Vec::new();
-        let mut messages = 0u32;
+        let mut open = Open::default();
         for node in self.tree.iter() {
             let number = || match node.value() {
                 Value::Unsigned(number) => Some(number),
@@ -151,8 +143,7 @@ impl Decoded {
                 Value::Delta { value, .. } => u64::try_from(value?).ok(),
                 _ => None,
             };
-            match (node.annotation(), messages.checked_sub(1)) {
-                (Some("message"), _) => messages += 1,
+            match (node.annotation(), open.message(node)) {
                 (Some("snapshot"), Some(message)) => {
                     found.extend(number().map(|number| ToldSnapshot {
                         message,
@@ -171,6 +162,31 @@ impl Decoded {
             each.base = base.map(|&(_, number)| number);
         }
         found
+    }
+}
+
+/// The messages that hold a node, with the nodes after them.
+#[derive(Default)]
+struct Open {
+    messages: Vec<(u32, u32)>,
+    count: u32,
+}
+
+impl Open {
+    /// The message that a node is of, or begins; nodes are asked for in their order.
+    fn message(&mut self, node: TreeNode<'_>) -> Option<u32> {
+        while self
+            .messages
+            .last()
+            .is_some_and(|(_, end)| node.id().0 >= *end)
+        {
+            self.messages.pop();
+        }
+        if node.annotation() == Some("message") {
+            self.messages.push((self.count, after(node)));
+            self.count += 1;
+        }
+        self.messages.last().map(|(message, _)| *message)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::facts::{PacketFacts, ProtocolId};
 use crate::files::Files;
 use crate::json::{Leaf, bytes_of, bytes_of_rest, raw_of};
+use crate::layout::ByteOrder;
 use crate::lower::lower;
 use crate::program::{Program, Shown};
 use crate::run::{Entry, Full, Source, Surroundings, Written, read, write};
@@ -329,7 +330,12 @@ impl<'t> Comparison<'t> {
         };
         let is_content = shown.is_content();
         let same = if is_content {
-            bytes_of(leaf, shown).map(|bytes| match shown {
+            let asked = match shown {
+                Shown::Wide(_) => Shown::Wide(Some(ByteOrder::Little)),
+                shown => shown,
+            };
+            bytes_of(leaf, asked).map(|bytes| match shown {
+                Shown::Wide(_) => bytes == node.wide().to_le_bytes(),
                 Shown::PaddedText(encoding) => {
                     before_zero(&bytes, encoding) == before_zero(&node.content(), encoding)
                 }

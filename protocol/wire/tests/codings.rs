@@ -219,6 +219,65 @@ fn uuids_and_hashes_are_shown_whole() {
 }
 
 #[test]
+fn integers_of_128_bits_keep_every_bit_in_every_order() {
+    let packet: Vec<u8> = (0..16).collect();
+    let (low, high) = (
+        "0x0f0e0d0c0b0a09080706050403020100",
+        "0x000102030405060708090a0b0c0d0e0f",
+    );
+    for (spelled, expected) in [("u128", low), ("u128le", low), ("u128be", high)] {
+        let body = format!("struct P {{ id: {spelled}; }}");
+        check(&body, &packet, &[&format!("id = {expected}")]);
+        let bytes = encode(&wire(&body), json!({ "packet": { "id": expected } }));
+        assert_eq!(bytes, packet, "{spelled}");
+    }
+}
+
+#[test]
+fn integers_of_128_bits_begin_at_any_bit() {
+    let body = "struct P { a: u3; id: u128; b: u5; }";
+    let json = json!({ "packet": { "a": 5, "id": u128::MAX.to_string(), "b": 0 } });
+    let bytes = encode(&wire(body), json);
+    assert_eq!(bytes.len(), 17);
+    check(
+        body,
+        &bytes,
+        &["a = 5", "id = 0xffffffffffffffffffffffffffffffff", "b = 0"],
+    );
+}
+
+#[test]
+fn a_packet_says_the_order_of_an_integer_of_128_bits() {
+    let body =
+        "struct P { big: bool; align(8) = 0; byte_order = if (big) big else little; id: u128; }";
+    for big in [0, 1] {
+        let mut packet = vec![big];
+        packet.extend([0; 16]);
+        packet[if big == 1 { 16 } else { 1 }] = 9;
+        check(
+            body,
+            &packet,
+            &[&format!("big = {}", big == 1), "padding = 0", "id = 9"],
+        );
+    }
+}
+
+#[test]
+fn an_integer_past_128_bits_is_refused() {
+    let wire = wire("struct P { id: u128; }");
+    for text in [
+        "340282366920938463463374607431768211456",
+        "-1",
+        "0x1g",
+        "1.5",
+    ] {
+        let refused = wire.encode(&json!({ "packet": { "id": text } }));
+        let why = refused.expect_err("it does not fit").to_string();
+        assert!(why.contains("is not 0 to 2^128 - 1"), "{why}");
+    }
+}
+
+#[test]
 fn a_writer_rounds_a_quantized_float_as_the_wire_says() {
     for (rounding, raw) in [
         ("", 130),

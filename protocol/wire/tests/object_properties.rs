@@ -44,6 +44,60 @@ fn a_message_tells_the_properties_that_it_has() {
 }
 
 #[test]
+fn a_message_about_an_object_stands_in_another_one() {
+    let wire = wire(
+        "struct Packet { messages: Snapshot[until end]; }
+         struct Snapshot @message {
+             number: u8 @snapshot;
+             count: u8;
+             items: Item[count];
+             let base: u8 = number - 1 @base;
+             tick: u8 @tick;
+         }
+         struct Item @message { object: u8 @object; health: u8 @property(count); }",
+    );
+    let packet = [9, 2, 7, 100, 8, 90, 33, 10, 0, 34];
+    let health = |message, value| {
+        let values = vec![Value::Unsigned(value)];
+        (message, "health".to_owned(), values)
+    };
+    assert_eq!(told(&wire, &packet), [health(1, 100), health(2, 90)]);
+    let decoded = wire.decode(&packet);
+    let messages = decoded.facts.messages.iter();
+    let facts: Vec<_> = messages
+        .map(|it| (it.object, it.tick, it.bits.clone()))
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            (None, Some(33), 0..56),
+            (Some(7), None, 16..32),
+            (Some(8), None, 32..48),
+            (None, Some(34), 56..80),
+        ]
+    );
+    let snapshots: Vec<_> = decoded.snapshots().into_iter().collect();
+    let snapshots: Vec<_> = snapshots
+        .iter()
+        .map(|it| (it.message, it.number, it.base))
+        .collect();
+    assert_eq!(snapshots, [(0, 9, Some(8)), (3, 10, Some(9))]);
+}
+
+#[test]
+fn a_packet_that_ends_inside_a_message_in_a_message_ends_both() {
+    let wire = wire(
+        "struct Packet { messages: Snapshot[until end]; }
+         struct Snapshot @message { count: u8; items: Item[count]; tick: u8 @tick; }
+         struct Item @message { object: u8 @object; health: u16 @property(count); }",
+    );
+    let decoded = wire.decode(&[1, 7, 0]);
+    let messages = decoded.facts.messages.iter();
+    let facts: Vec<_> = messages.map(|it| (it.object, it.bits.clone())).collect();
+    assert_eq!(facts, [(None, 0..16), (Some(7), 8..16)]);
+}
+
+#[test]
 fn a_wire_says_what_its_properties_are() {
     let wire = wire(
         "struct Packet @message {

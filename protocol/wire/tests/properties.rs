@@ -153,7 +153,7 @@ enum Part {
     Align(u8, &'static str),
 }
 
-const PLAIN: [&str; 37] = [
+const PLAIN: [&str; 40] = [
     "u1",
     "u3",
     "u8",
@@ -190,6 +190,9 @@ const PLAIN: [&str; 37] = [
     "smallest_three(7, zyx)",
     "F",
     "uuid",
+    "u128",
+    "u128le",
+    "u128be",
     "hash(3)",
 ];
 

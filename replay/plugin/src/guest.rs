@@ -153,6 +153,8 @@ struct Made {
     layer: Box<dyn Layer>,
     io: Shared<World>,
     error: CString,
+    /// What was saved last, until it is fetched.
+    state: Option<Vec<u8>>,
 }
 
 thread_local! {
@@ -219,7 +221,14 @@ pub unsafe fn create(
     let why = match layer {
         Ok(Ok(layer)) => {
             let error = CString::default();
-            *made = Box::into_raw(Box::new(Made { layer, io, error })).cast();
+            let state = None;
+            let whole = Made {
+                layer,
+                io,
+                error,
+                state,
+            };
+            *made = Box::into_raw(Box::new(whole)).cast();
             return OK;
         }
         Ok(Err(why)) => why,
@@ -242,6 +251,8 @@ unsafe fn call(
     let Some(made) = (unsafe { made.cast::<Made>().as_mut() }) else {
         return E_ARGUMENT;
     };
+    // It may go on from here to another state.
+    made.state = None;
     let (layer, io) = (made.layer.as_mut(), &mut made.io);
     let why = match catch_unwind(AssertUnwindSafe(|| what(layer, io))) {
         Ok(Ok(())) => return OK,
@@ -286,6 +297,79 @@ pub unsafe extern "C" fn input(
     };
     // SAFETY: the caller says so.
     unsafe { call(made, input) }
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
+/// `made` is what `create` made; `room` bytes can be written at `state`, and a number at `length`.
+pub unsafe extern "C" fn save(
+    made: *mut c_void,
+    state: *mut c_void,
+    room: u64,
+    length: *mut u64,
+) -> i32 {
+    let mut kept = None;
+    if room > 0 {
+        // SAFETY: the caller says so.
+        kept = unsafe { made.cast::<Made>().as_mut() }.and_then(|made| made.state.take());
+    }
+    let mut saved = None;
+    let code = match kept {
+        Some(kept) => {
+            saved = Some(kept);
+            OK
+        }
+        // SAFETY: the caller says so.
+        None => unsafe {
+            call(made, |layer, _| {
+                saved = layer.save();
+                match saved {
+                    Some(_) => Ok(()),
+                    None => Err("the layer offers no state".to_owned()),
+                }
+            })
+        },
+    };
+    let Some(saved) = saved.filter(|_| code == OK) else {
+        return code;
+    };
+    // SAFETY: the caller says so.
+    let Some(length) = (unsafe { length.as_mut() }) else {
+        return E_ARGUMENT;
+    };
+    *length = saved.len() as u64;
+    if *length <= room && !state.is_null() {
+        // SAFETY: there is so much room.
+        unsafe { ptr::copy_nonoverlapping(saved.as_ptr(), state.cast(), saved.len()) };
+    // SAFETY: the caller says so.
+    } else if let Some(made) = unsafe { made.cast::<Made>().as_mut() } {
+        made.state = Some(saved);
+    }
+    OK
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
+/// `made` is what `create` made; the state has so many bytes.
+pub unsafe extern "C" fn restore(
+    made: *mut c_void,
+    _: *const CWorld,
+    state: *const c_void,
+    length: u64,
+) -> i32 {
+    // SAFETY: the caller says so.
+    let Some(state) = (unsafe { bytes(state, length) }) else {
+        return E_ARGUMENT;
+    };
+    let restore = |layer: &mut dyn Layer, _: &mut Shared<World>| {
+        layer.restore(state).map_err(|error| error.to_string())
+    };
+    // SAFETY: the caller says so.
+    unsafe { call(made, restore) }
 }
 
 /// See `netreel_layer.h`.
@@ -365,8 +449,8 @@ macro_rules! layer {
                 input: Some($crate::guest::input),
                 destroy: Some($crate::guest::destroy),
                 error: Some($crate::guest::error),
-                save: None,
-                restore: None,
+                save: Some($crate::guest::save),
+                restore: Some($crate::guest::restore),
             };
 
             #[unsafe(no_mangle)]
@@ -378,4 +462,47 @@ macro_rules! layer {
             }
         };
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use netreel_transport::InputError;
+
+    use super::*;
+
+    /// Counts its ticks.
+    struct Counts(u8);
+
+    impl Layer for Counts {
+        fn tick(&mut self, _: &mut dyn Transport) {
+            self.0 += 1;
+        }
+
+        fn input(&mut self, _: &[u8], _: &mut dyn Transport) -> Result<(), InputError> {
+            Ok(())
+        }
+
+        fn save(&self) -> Option<Vec<u8>> {
+            Some(vec![self.0; 3])
+        }
+    }
+
+    #[test]
+    fn what_was_saved_for_a_second_call_is_no_state_of_a_later_turn() {
+        let mut made = Made {
+            layer: Box::new(Counts(0)),
+            io: Shared::new(World { table: ptr::null() }),
+            error: CString::default(),
+            state: None,
+        };
+        let made = (&raw mut made).cast::<c_void>();
+        let (mut room, mut length) = ([9_u8; 3], 0);
+        // SAFETY: the layer above, and the room that is named.
+        unsafe {
+            assert_eq!(save(made, ptr::null_mut(), 0, &mut length), OK);
+            assert_eq!((tick(made, ptr::null(), 0, 0), length), (OK, 3));
+            assert_eq!(save(made, room.as_mut_ptr().cast(), 3, &mut length), OK);
+        }
+        assert_eq!(room, [1; 3]);
+    }
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_reel::{EventNumber, Reel, Time};
-use netreel_transport::{InputError, Layer, Transport};
+use netreel_transport::{InputError, Layer, RestoreError, Transport};
 
 use crate::abi::{
-    CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, OK, Tick, VERSION,
+    CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, OK, Restore, Save, Tick,
+    VERSION,
 };
 use crate::host_world::{self, Sockets};
 
@@ -23,6 +24,8 @@ pub struct Plugin {
     input: Input,
     destroy: Destroy,
     error: Option<Error>,
+    /// Both or none.
+    states: Option<(Save, Restore)>,
 }
 
 /// Why a file is no plugin, and what to do.
@@ -141,6 +144,7 @@ impl Plugin {
             input: whole.input.ok_or_else(|| lacks("input"))?,
             destroy: whole.destroy.ok_or_else(|| lacks("destroy"))?,
             error: whole.error,
+            states: whole.save.zip(whole.restore),
         })
     }
 
@@ -260,6 +264,47 @@ impl Layer for PluginLayer {
             }),
             false => Ok(()),
         }
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        match self.has_failed() {
+            true => None,
+            false => self.state(),
+        }
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
+        let Some((_, restore)) = self.plugin.states else {
+            return Err(RestoreError::NotOffered);
+        };
+        let table: *const CWorld = &raw const *self.table;
+        let (from, length) = (state.as_ptr().cast(), state.len() as u64);
+        // SAFETY: the function and the layer are the plugin's; the state has so many bytes.
+        let code = unsafe { restore(self.layer, table, from, length) };
+        match code < OK {
+            true => Err(RestoreError::Refused(self.why(self.layer, code))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A state has at most so many bytes: a plugin may say anything.
+const STATE_MAX: u64 = 256 << 20;
+
+impl PluginLayer {
+    /// The layer's state; `None` where it has none to be had, or says nonsense.
+    fn state(&self) -> Option<Vec<u8>> {
+        let (save, _) = self.plugin.states?;
+        let (mut length, mut written) = (0, 0);
+        // SAFETY: the function and the layer are the plugin's; there is no room to write to.
+        let code = unsafe { save(self.layer, std::ptr::null_mut(), 0, &mut length) };
+        if code < OK || length > STATE_MAX {
+            return None;
+        }
+        let mut state = vec![0; length as usize];
+        // SAFETY: as above; there is so much room.
+        let code = unsafe { save(self.layer, state.as_mut_ptr().cast(), length, &mut written) };
+        (code >= OK && written == length).then_some(state)
     }
 }
 

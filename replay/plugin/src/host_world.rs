@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 
 use netreel_reel::{Endpoint, EventNumber, SocketId, Time};
-use netreel_replay::ReelEvents;
 use netreel_replay::together::NodeIo;
+use netreel_replay::{Current, ReelEvents};
 use netreel_transport::{Datagram, ReceiveError, ReplayTransport, SendError, Shared, Transport};
 
 use crate::abi::{
@@ -42,15 +42,20 @@ pub trait Sockets {
 }
 
 macro_rules! sockets {
-    ($transport:ty) => {
-        impl Sockets for Shared<$transport> {
+    ($transport:ty, $own:ident => $now:expr) => {
+        impl Sockets for $transport {
             fn send_on(
                 &mut self,
                 socket: SocketId,
                 to: Endpoint,
                 packet: &[u8],
             ) -> Result<(), SendError> {
-                self.lock().send_on(socket, to, packet)
+                {
+                    let $own = self;
+                    $now
+                }
+                .lock()
+                .send_on(socket, to, packet)
             }
 
             fn receive_on(
@@ -58,34 +63,62 @@ macro_rules! sockets {
                 socket: SocketId,
                 buffer: &mut [u8],
             ) -> Result<Option<Datagram>, ReceiveError> {
-                self.lock().receive_on(socket, buffer)
+                {
+                    let $own = self;
+                    $now
+                }
+                .lock()
+                .receive_on(socket, buffer)
             }
 
             fn clock(&mut self) -> Time {
-                self.now()
+                {
+                    let $own = self;
+                    $now
+                }
+                .now()
             }
 
             fn draw(&mut self) -> u64 {
-                self.random()
+                {
+                    let $own = self;
+                    $now
+                }
+                .random()
             }
 
             fn say(&mut self, text: &str) {
-                self.note(text);
+                {
+                    let $own = self;
+                    $now
+                }
+                .note(text);
             }
 
             fn last_tick(&mut self) -> (u64, Time) {
-                self.lock().last_tick()
+                {
+                    let $own = self;
+                    $now
+                }
+                .lock()
+                .last_tick()
             }
 
             fn turn(&mut self) -> EventNumber {
-                self.lock().turn()
+                {
+                    let $own = self;
+                    $now
+                }
+                .lock()
+                .turn()
             }
         }
     };
 }
 
-sockets!(ReplayTransport<ReelEvents>);
-sockets!(NodeIo);
+sockets!(Shared<ReplayTransport<ReelEvents>>, its => its);
+sockets!(Shared<NodeIo>, its => its);
+sockets!(Current, its => its.transport());
 
 #[derive(Default)]
 struct Worlds {

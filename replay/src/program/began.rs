@@ -1,5 +1,6 @@
 //! What a program was started with, as its reel tells.
 
+use netreel_reel::tape::TERMINALS_KNOWN;
 use netreel_reel::{CallId, Event, Reel, StartId};
 
 /// A variable of a program's environment.
@@ -33,6 +34,17 @@ pub struct Began {
     pub random_addresses: bool,
     /// Whether it is a forked child, so that its start was its parent's.
     pub forked: bool,
+    /// Whether the recording tells in which order threads got locks.
+    pub ordered: bool,
+    /// Whether one of its threads ran at a time.
+    pub one_thread: bool,
+    /// Whether what it printed is recorded.
+    pub log: bool,
+    /// Whether the rings lay out of the way of what the program maps.
+    pub aside: bool,
+    /// The signals that were ignored and those that were blocked, a bit each, that of signal n bit
+    /// n - 1; `None` where it was recorded before reels told them.
+    pub signals: Option<(u64, u64)>,
     /// The working directory.
     pub folder: Vec<u8>,
     /// The path by which it was started.
@@ -59,6 +71,17 @@ impl Began {
         began.filter(|began| !began.program.is_empty() && !began.folder.is_empty())
     }
 
+    /// Which of the first three descriptors were terminals, as [`netreel_reel::tape`] has it.
+    pub(super) fn terminals(&self) -> u32 {
+        let told = self.descriptors.iter().filter(|(fd, target)| {
+            (0..3).contains(fd)
+                && ["/dev/pts/", "/dev/tty"]
+                    .iter()
+                    .any(|it| target.starts_with(it))
+        });
+        told.fold(TERMINALS_KNOWN, |all, (fd, _)| all | 1 << fd)
+    }
+
     fn take(&mut self, details: &[u8]) {
         let Some((what, rest)) = details.split_first() else {
             return;
@@ -74,6 +97,12 @@ impl Began {
                 (self.rings, self.capacity) = (word(8), word(12));
                 let flags = rest.get(16).copied().unwrap_or(0);
                 (self.random_addresses, self.forked) = (flags & 1 != 0, flags & 2 != 0);
+                (self.ordered, self.one_thread) = (flags & 4 != 0, flags & 8 != 0);
+                (self.log, self.aside) = (flags & 16 != 0, flags & 32 != 0);
+            }
+            StartId::SIGNALS => {
+                let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+                self.signals = Some((eight(0), eight(8)));
             }
             StartId::FOLDER => self.folder = rest.to_vec(),
             StartId::PROGRAM => self.program = rest.to_vec(),

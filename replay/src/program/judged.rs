@@ -1,10 +1,11 @@
 //! What came of a program that was started again.
 
-use netreel_reel::tape::{Came, ENTRIES_AT, why};
-use netreel_reel::{CallId, Endpoint, EventKind, EventNumber, SocketId, Time};
+use netreel_reel::tape::{Came, ENTRIES_AT, Entry, why};
+use netreel_reel::{CallId, Endpoint, EventKind, EventNumber, Reel, SocketId, Time};
 use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
+use super::printed::{LineDifference, PrintedNow};
 use super::tape::Tape;
 use super::words::{endpoint_from, of_came, of_entry};
 use crate::difference::{Explanation, explain};
@@ -16,10 +17,16 @@ pub struct Happened {
     pub next: u64,
     /// How many sends were equal.
     pub sends: u64,
+    /// Events that were passed over, of threads that ended earlier than they did.
+    pub passed: u64,
+    /// How often its threads slept more, and how often less than they did.
+    pub sleeps: (u64, u64),
     /// What it did instead, with an endpoint and a packet, where it parted from the recording.
     pub came: Option<(Came, Vec<u8>)>,
     /// Where it stands still, and was ended for that.
     pub stuck: Option<String>,
+    /// What it printed, on its standard output and on its standard error.
+    pub printed: [PrintedNow; 2],
     /// How it ended, in words: "it ended by signal 11".
     pub ended: String,
 }
@@ -29,6 +36,8 @@ pub struct Happened {
 pub enum Ended {
     /// Everything was as recorded, to the recording's end.
     Exact,
+    /// The same, but for this line that it printed.
+    Line(LineDifference),
     /// The program did something else than recorded.
     Parted(Explanation),
     /// It ended before the recording does; how, in words.
@@ -44,22 +53,29 @@ pub struct Judged {
     pub ended: Ended,
     /// Sends that were equal.
     pub sends: u64,
+    /// Events that were passed over, of threads that ended earlier than they did: none is a packet.
+    pub passed: u64,
+    /// How often its threads slept more, and how often less than they did, where several ran at the
+    /// same time.
+    pub sleeps: (u64, u64),
     /// The event of the recording that was to come; `None` behind the last one.
     pub event: Option<EventNumber>,
     /// What the recording has there.
     pub expected: String,
+    /// The first line that it printed otherwise.
+    pub line: Option<LineDifference>,
     /// Likely reasons, a sentence each.
     pub reasons: Vec<String>,
 }
 
-/// Says what came of it. `doubts` are what is known besides; `name` gives the name of an endpoint's
-/// node, where there is one.
+/// Says what came of it. `doubts` tells what is known besides, and is asked where it was not exact;
+/// `name` gives the name of an endpoint's node, where there is one.
 pub fn judge(
     tape: &Tape,
     happened: &Happened,
-    wire: Option<&Wire>,
+    (wire, reel): (Option<&Wire>, &Reel),
     name: &dyn Fn(Endpoint) -> Option<String>,
-    doubts: &[String],
+    doubts: impl FnOnce() -> Vec<String>,
 ) -> Judged {
     let at = tape.at(happened.next);
     let (event, expected) = match &at {
@@ -67,17 +83,23 @@ pub fn judge(
         None => (None, "nothing: the recording is over".to_owned()),
     };
     // Whoever writes into the tape's memory does not make it exact.
-    let whole = happened.next >= ENTRIES_AT as u64 && happened.next == tape.bytes.len() as u64;
+    let whole = happened.next >= ENTRIES_AT as u64 && happened.next == tape.end;
     let whole = whole && happened.sends == tape.sends;
+    let over = happened.came.is_none() && whole;
+    let line = tape.printed.difference(&happened.printed, over);
     let (ended, reason) = match (&happened.came, &happened.stuck) {
         (Some((came, bytes)), _) => {
-            let explanation = parted(tape, happened.next, (came, bytes), wire, name);
+            let explanation = parted(tape, happened.next, (came, bytes), (wire, reel), name);
             (
                 Ended::Parted(explanation),
-                reason(came, at.as_ref().map(|at| (at.0.kind, at.0.id))),
+                reason(tape, happened.next, came),
             )
         }
-        (None, _) if whole => (Ended::Exact, None),
+        (None, _) if whole => match &line {
+            // In which order threads print is not recorded.
+            Some(line) if !tape.at_once && !tape.has_free => (Ended::Line(line.clone()), None),
+            _ => (Ended::Exact, None),
+        },
         (None, Some(stuck)) => (Ended::Stuck(stuck.clone()), None),
         (None, None) => (Ended::Early(happened.ended.clone()), None),
     };
@@ -85,30 +107,49 @@ pub fn judge(
     if ended != Ended::Exact {
         reasons.extend(reason);
         reasons.extend(tape.doubts.iter().cloned());
-        reasons.extend(doubts.iter().cloned());
+        reasons.extend(doubts());
+        if tape.at_once {
+            reasons.push(AT_ONCE.to_owned());
+        }
         reasons.dedup();
-        if reasons.is_empty() && ended != Ended::Exact {
-            reasons.push(UNRECORDED.to_owned());
+        if reasons.is_empty() {
+            let told = match ended {
+                Ended::Line(_) => UNRECORDED_LINE,
+                _ => UNRECORDED,
+            };
+            reasons.push(told.to_owned());
         }
     }
     Judged {
         ended,
         sends: happened.sends,
+        passed: happened.passed,
+        sleeps: happened.sleeps,
         event,
         expected,
+        line,
         reasons,
     }
 }
 
 /// What is left where nothing else explains it.
-const UNRECORDED: &str = "something differs that is not in a reel: a file that it reads, the order \
-                          in which threads take locks, what came by TCP or through a pipe";
+const UNRECORDED: &str = "something differs that is not in a reel: what came by TCP or through a \
+                          pipe, an address in memory";
+
+/// The same of a line.
+const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what came by TCP or \
+                               through a pipe, a count of the processor's time; --no-log leaves \
+                               lines out of the comparison";
+
+/// Where several threads ran at the same time.
+const AT_ONCE: &str = "its threads run at the same time, and what they say to each other through \
+                       memory alone is not in a reel: record it with --one-thread-at-a-time";
 
 fn parted(
     tape: &Tape,
     next: u64,
     (came, bytes): (&Came, &[u8]),
-    wire: Option<&Wire>,
+    (wire, reel): (Option<&Wire>, &Reel),
     name: &dyn Fn(Endpoint) -> Option<String>,
 ) -> Explanation {
     let sent = EventKind::Sent as u8;
@@ -142,7 +183,7 @@ fn parted(
             came: now.clone().unwrap_or(Step::Nothing),
             sockets,
         },
-        wire,
+        (wire, Some(reel)),
         name,
     );
     if recorded.is_none() {
@@ -158,7 +199,7 @@ fn parted(
 }
 
 /// Why it may be, as far as the two steps tell.
-fn reason(came: &Came, expected: Option<(u8, u8)>) -> Option<String> {
+fn reason(tape: &Tape, next: u64, came: &Came) -> Option<String> {
     let told = match came.why {
         why::DESCRIPTOR => {
             "the descriptor has another number than in the recording: more or fewer files are open"
@@ -169,29 +210,95 @@ fn reason(came: &Came, expected: Option<(u8, u8)>) -> Option<String> {
             "a thread that had nothing to do with packets in the recording uses a UDP socket"
         }
         why::NOT_RECORDED => "what it was answered is not in the recording",
+        why::STEP => "it asked for more or fewer locks than it did",
         why::PACKET => return None,
-        _ => return order(came, expected),
+        _ => return order(tape, next, came),
     };
     Some(told.to_owned())
 }
 
-fn order(came: &Came, expected: Option<(u8, u8)>) -> Option<String> {
-    let (kind, id) = expected?;
-    let clock = EventKind::ClockRead as u8;
-    let called = EventKind::Called as u8;
-    let draw = |kind: u8, id: u8| kind == called && id == CallId::RANDOM.0;
-    let told = if came.kind == clock && kind != clock {
-        "it reads a clock once more than it did"
-    } else if kind == clock && came.kind != clock {
-        "it reads a clock once less than it did"
-    } else if draw(came.kind, came.id) {
-        "it draws random bytes once more than it did"
-    } else if draw(kind, id) {
-        "it draws random bytes once less than it did"
-    } else if came.kind == called && came.id == CallId::END.0 {
-        "it ends earlier than it did"
-    } else {
-        return None;
+fn order(tape: &Tape, next: u64, came: &Came) -> Option<String> {
+    let (expected, ..) = tape.at(next)?;
+    let now = deed(came.kind, came.id);
+    let then = deed(expected.kind, expected.id).filter(|then| Some(*then) != now);
+    let ends = came.kind == EventKind::Called as u8 && came.id == CallId::END.0;
+    let left_out = || tape.behind(next).is_some_and(|behind| is_of(came, &behind));
+    let told = match (now, then) {
+        (_, Some((does, _))) if left_out() => format!("it {does} once less than it did"),
+        (Some((does, _)), _) if deed(expected.kind, expected.id) != now => {
+            format!("it {does} once more than it did")
+        }
+        _ if ends => "it ends earlier than it did".to_owned(),
+        (None, Some((_, did))) => format!("it does {} where it {did}", of_came(came)),
+        _ => return None,
     };
-    Some(told.to_owned())
+    Some(told)
+}
+
+/// What is done more or less often where nothing else differs: as it is done now, and as it was.
+fn deed(kind: u8, id: u8) -> Option<(&'static str, &'static str)> {
+    match (EventKind::from_number(kind)?, CallId(id)) {
+        (EventKind::ClockRead, _) => Some(("reads a clock", "read a clock")),
+        (EventKind::Called, CallId::RANDOM) => Some(("draws random bytes", "drew random bytes")),
+        _ => None,
+    }
+}
+
+/// Whether what came is what this entry has, whatever it is about.
+fn is_of(came: &Came, entry: &Entry) -> bool {
+    let receives = |kind: u8| {
+        use EventKind::{PollEmpty, ReceiveFailed, Received};
+        let kind = EventKind::from_number(kind);
+        matches!(kind, Some(Received | PollEmpty | ReceiveFailed))
+    };
+    let kind = came.kind == entry.kind || receives(came.kind) && receives(entry.kind);
+    let socket = came.socket == u16::MAX || came.socket == entry.socket;
+    kind && came.id == entry.id && socket
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: EventKind, id: u8, thread: u16) -> Entry {
+        let kind = kind as u8;
+        Entry {
+            kind,
+            id,
+            thread,
+            ..Entry::default()
+        }
+    }
+
+    /// What is said where `came` came instead of the first of these.
+    fn told(came: (EventKind, u8), recorded: &[Entry]) -> Option<String> {
+        let came = Came {
+            kind: came.0 as u8,
+            id: came.1,
+            socket: u16::MAX,
+            descriptor: -1,
+            ..Came::default()
+        };
+        reason(&Tape::of_entries(recorded), ENTRIES_AT as u64, &came)
+    }
+
+    #[test]
+    fn a_clock_is_called_read_once_less_where_the_next_step_is_what_came() {
+        let (called, clock) = (EventKind::Called, EventKind::ClockRead);
+        let waits = (called, CallId::EPOLL_WAIT.0);
+        let read = entry(clock, 1, 0);
+        let another = entry(clock, 1, 1);
+        let wait = entry(called, CallId::EPOLL_WAIT.0, 0);
+        let less = told(waits, &[read, another, wait]);
+        assert_eq!(less.unwrap(), "it reads a clock once less than it did");
+        let otherwise = told(waits, &[read, read, wait]);
+        assert_eq!(
+            otherwise.unwrap(),
+            "it does epoll_wait where it read a clock"
+        );
+        let ends = told((called, CallId::END.0), &[read, wait]);
+        assert_eq!(ends.unwrap(), "it ends earlier than it did");
+        let more = told((clock, 1), &[wait, read]);
+        assert_eq!(more.unwrap(), "it reads a clock once more than it did");
+    }
 }

@@ -4,10 +4,18 @@
 //! [`judge`] says what came of it. Who starts it is `netreel-capture`'s affair.
 
 mod began;
+mod files;
+mod floors;
 mod judged;
+mod laid_out;
+mod locks;
+mod printed;
 mod tape;
+mod threads;
 mod words;
 
 pub use began::{Began, Variable};
+pub use files::{FileWas, ReadFile, read_files, sum};
 pub use judged::{Ended, Happened, Judged, judge};
-pub use tape::{Tape, record};
+pub use printed::{LineDifference, PrintedNow, Rows};
+pub use tape::{Tape, Which, record};

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use netreel_reel::tape::{
-    ENTRIES_AT, Entry, TAPE_MAGIC, THREADS_AT, THREADS_MAX, TapeControl, UNKNOWN_RESULT,
+    ENTRIES_AT, Entry, NextFloor, ONE_AT_A_TIME, Printed, TAPE_MAGIC, THREADS_AT, TapeControl,
+    UNKNOWN_RESULT,
 };
-use netreel_reel::{
-    CallId, Endpoint, Event, EventNumber, PastId, Reel, SendOutcome, SocketId, ThreadId,
-};
+use netreel_reel::{CallId, Event, EventKind, EventNumber, PastId, Reel, SendOutcome, ThreadId};
 
 use super::Began;
+use super::floors::{self, Floors};
+use super::laid_out::{entry_bytes, entry_from, put_control};
+use super::locks::{self, Steps};
+use super::printed::{Row, Rows};
+use super::threads::{Threads, short, socket_at};
 use super::words::endpoint_bytes;
 use crate::replayable::{NotReplayable, holes};
 use crate::stretches::look;
@@ -28,21 +32,43 @@ pub struct Tape {
     /// What the program did that may go past the recorder, a sentence each: likely reasons should
     /// it part from the recording.
     pub doubts: Vec<String>,
+    /// Whether several threads are answered that ran at the same time.
+    pub at_once: bool,
+    /// Whether threads are let run that the recording does not answer.
+    pub has_free: bool,
+    /// What the program printed.
+    pub printed: Rows,
+    /// Where the entries end.
+    pub(super) end: u64,
 }
 
 const EAGAIN: i32 = 11;
 
+/// Which threads are answered from the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All, in the recorded order, where the recording tells the order of locks.
+    All,
+    /// Those that had to do with packets. The others run as they like.
+    Packets,
+}
+
 /// Makes the tape of an unmodified program's reel. Refuses a reel in which something is missing
 /// that the program would have to be answered.
-pub fn record(reel: &Reel, began: &Began) -> Result<Tape, NotReplayable> {
-    let threads = Threads::of(reel);
+pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotReplayable> {
+    let ordered = began.ordered && which == Which::All;
+    let threads = Threads::of(reel, ordered);
     let mut making = Making {
         threads: &threads,
         entries: Vec::new(),
         pending: BTreeMap::new(),
         looking: Vec::new(),
         joined: Vec::new(),
+        steps: ordered.then(Steps::default),
+        floors: ordered.then(Floors::default),
+        one_thread: began.one_thread,
         over: false,
+        printed: Rows::default(),
         sends: 0,
         events: 0,
         first: None,
@@ -52,7 +78,7 @@ pub fn record(reel: &Reel, began: &Began) -> Result<Tape, NotReplayable> {
     reel.for_each(|record| making.take(record.number, record.thread, &record.event));
     let mut missing = making.missing;
     missing.extend(threads.missing.iter().cloned());
-    if threads.identities.is_empty() && missing.is_empty() {
+    if !threads.have_packets() && missing.is_empty() {
         missing.push("it used no UDP socket, so that there is nothing to compare".to_owned());
     }
     if began.forked {
@@ -71,16 +97,37 @@ pub fn record(reel: &Reel, began: &Began) -> Result<Tape, NotReplayable> {
             missing,
         });
     }
+    let end = (ENTRIES_AT + making.entries.len()) as u64;
+    let [out, errors] = &making.printed.rows;
+    let printed = |at: u64, row: &Row| Printed {
+        at,
+        length: row.bytes.len() as u64,
+        ..Printed::default()
+    };
     let control = TapeControl {
         magic: TAPE_MAGIC,
-        end: (ENTRIES_AT + making.entries.len()) as u64,
+        end,
         threads: threads.identities.len() as u32,
         process: began.process,
         parent: began.parent,
-        rings: began.rings.min(RINGS_MAX),
+        rings: match began.aside {
+            true => 0,
+            false => began.rings.clamp(1, RINGS_MAX),
+        },
         capacity: began.capacity.min(CAPACITY_MAX),
+        ordered: match (ordered, began.one_thread) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => ONE_AT_A_TIME,
+        },
         stop_at: u64::MAX,
         next: (ENTRIES_AT as u64).into(),
+        prints: u32::from(began.log),
+        terminals: began.terminals(),
+        printed: [
+            printed(end, out),
+            printed(end + out.bytes.len() as u64, errors),
+        ],
         ..TapeControl::default()
     };
     let mut bytes = vec![0; ENTRIES_AT];
@@ -91,13 +138,26 @@ pub fn record(reel: &Reel, began: &Began) -> Result<Tape, NotReplayable> {
             place.copy_from_slice(&identity.to_ne_bytes());
         }
     }
+    if let Some(steps) = &making.steps {
+        steps.put_first(&mut bytes);
+    }
+    if let Some(floors) = &making.floors {
+        floors.put_first(&mut bytes);
+    }
     bytes.extend_from_slice(&making.entries);
+    for row in &making.printed.rows {
+        bytes.extend_from_slice(&row.bytes);
+    }
     Ok(Tape {
         bytes,
         sends: making.sends,
         events: making.events,
         first: making.first,
         doubts: making.doubts,
+        at_once: threads.identities.len() > 1 && !(ordered && began.one_thread),
+        has_free: which == Which::Packets,
+        printed: making.printed,
+        end,
     })
 }
 
@@ -114,10 +174,22 @@ impl Tape {
         }
     }
 
+    /// What the program prints is not compared.
+    pub fn compares_no_lines(&mut self) {
+        let at = std::mem::offset_of!(TapeControl, prints);
+        if let Some(place) = self.bytes.get_mut(at..at + 4) {
+            place.fill(0);
+        }
+        self.printed = Rows::default();
+    }
+
     /// The entry at this place of the tape, with its endpoint and its other bytes. `None` behind
     /// the last one.
     pub(super) fn at(&self, place: u64) -> Option<(Entry, &[u8], &[u8])> {
-        let place = usize::try_from(place).ok().filter(|at| *at >= ENTRIES_AT)?;
+        let within = ENTRIES_AT as u64..self.end;
+        let place = usize::try_from(place)
+            .ok()
+            .filter(|_| within.contains(&place))?;
         let (head, rest) = self
             .bytes
             .get(place..)?
@@ -127,210 +199,40 @@ impl Tape {
         let (endpoint, bytes) = bytes.split_at_checked(usize::from(entry.endpoint))?;
         Some((entry, endpoint, bytes))
     }
-}
 
-fn put_control(bytes: &mut [u8], control: &TapeControl) {
-    let mut put = |at: usize, value: &[u8]| {
-        if let Some(place) = bytes.get_mut(at..at + value.len()) {
-            place.copy_from_slice(value);
-        }
-    };
-    use std::mem::offset_of;
-    put(offset_of!(TapeControl, magic), &control.magic.to_ne_bytes());
-    put(offset_of!(TapeControl, end), &control.end.to_ne_bytes());
-    put(
-        offset_of!(TapeControl, threads),
-        &control.threads.to_ne_bytes(),
-    );
-    put(
-        offset_of!(TapeControl, process),
-        &control.process.to_ne_bytes(),
-    );
-    put(
-        offset_of!(TapeControl, parent),
-        &control.parent.to_ne_bytes(),
-    );
-    put(offset_of!(TapeControl, rings), &control.rings.to_ne_bytes());
-    put(
-        offset_of!(TapeControl, capacity),
-        &control.capacity.to_ne_bytes(),
-    );
-    put(
-        offset_of!(TapeControl, stop_at),
-        &control.stop_at.to_ne_bytes(),
-    );
-    let next = control.next.load(std::sync::atomic::Ordering::Relaxed);
-    put(offset_of!(TapeControl, next), &next.to_ne_bytes());
-}
-
-fn entry_bytes(entry: &Entry) -> [u8; size_of::<Entry>()] {
-    let mut bytes = [0; size_of::<Entry>()];
-    bytes[..8].copy_from_slice(&entry.number.to_ne_bytes());
-    bytes[8..16].copy_from_slice(&entry.value.to_ne_bytes());
-    bytes[16..20].copy_from_slice(&entry.length.to_ne_bytes());
-    bytes[20..24].copy_from_slice(&entry.result.to_ne_bytes());
-    bytes[24..26].copy_from_slice(&entry.thread.to_ne_bytes());
-    bytes[26..28].copy_from_slice(&entry.socket.to_ne_bytes());
-    bytes[28..].copy_from_slice(&[entry.kind, entry.id, entry.endpoint, entry.flags]);
-    bytes
-}
-
-fn entry_from(bytes: &[u8; size_of::<Entry>()]) -> Entry {
-    let eight = |at: usize| u64::from_ne_bytes(std::array::from_fn(|index| bytes[at + index]));
-    let two = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
-    Entry {
-        number: eight(0),
-        value: eight(8),
-        length: eight(16) as u32,
-        result: (eight(16) >> 32) as i32,
-        thread: two(24),
-        socket: two(26),
-        kind: bytes[28],
-        id: bytes[29],
-        endpoint: bytes[30],
-        flags: bytes[31],
-    }
-}
-
-/// Which of the program's threads had to do with packets.
-struct Threads {
-    /// By the number that a thread has in the reel.
-    indices: BTreeMap<ThreadId, u16>,
-    /// By index.
-    identities: Vec<u64>,
-    /// What a peek was shown, by the peek's event.
-    peeked: BTreeMap<EventNumber, (Endpoint, Vec<u8>)>,
-    missing: Vec<String>,
-}
-
-impl Threads {
-    fn of(reel: &Reel) -> Threads {
-        let mut identities = BTreeMap::new();
-        let mut network = BTreeMap::new();
-        let mut looking: Vec<ThreadId> = Vec::new();
-        let mut peeks: BTreeMap<SocketId, Vec<(EventNumber, usize)>> = BTreeMap::new();
-        let mut peeked = BTreeMap::new();
-        reel.for_each(|record| {
-            let thread = record.thread;
-            if let Event::Called { call, details, .. } = record.event {
-                match call {
-                    CallId::THREAD => {
-                        let identity = details
-                            .first_chunk()
-                            .map_or(0, |it| u64::from_le_bytes(*it));
-                        identities.insert(thread, identity);
-                    }
-                    CallId::LOOKS_UP => looking.push(thread),
-                    CallId::LOOKED_UP => looking.retain(|it| *it != thread),
-                    _ => {}
-                }
+    /// What the thread of the entry at this place has next, but for turns.
+    pub(super) fn behind(&self, place: u64) -> Option<Entry> {
+        let (own, ..) = self.at(place)?;
+        let (mut entry, mut at) = (own, place);
+        loop {
+            let length = size_of::<Entry>() as u64 + u64::from(entry.length);
+            at += length.next_multiple_of(8);
+            (entry, ..) = self.at(at)?;
+            let turn = entry.kind == EventKind::Called as u8 && entry.id == CallId::TURN.0;
+            if entry.thread == own.thread && !turn {
+                return Some(entry);
             }
-            if looking.contains(&thread) {
-                return;
-            }
-            if concerns_packets(&record.event) {
-                network.entry(thread).or_insert(record.number);
-            }
-            match record.event {
-                Event::Called {
-                    call: CallId::PEEK,
-                    result,
-                    details,
-                } => {
-                    let (socket, count) = (SocketId(short(details, 0)), result.max(0) as usize);
-                    peeks
-                        .entry(socket)
-                        .or_default()
-                        .push((record.number, count));
-                }
-                Event::Received {
-                    socket,
-                    from,
-                    payload,
-                } => {
-                    for (peek, count) in peeks.remove(&socket).unwrap_or_default() {
-                        if let Some(shown) = payload.get(..count) {
-                            peeked.insert(peek, (from, shown.to_vec()));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        });
-        let mut threads = Threads {
-            indices: BTreeMap::new(),
-            identities: Vec::new(),
-            peeked,
-            missing: Vec::new(),
-        };
-        for (thread, first) in network {
-            let identity = identities.get(&thread).copied().unwrap_or(0);
-            threads.add(thread, identity, first);
-        }
-        threads
-    }
-
-    fn add(&mut self, thread: ThreadId, identity: u64, first: EventNumber) {
-        if identity == 0 {
-            self.missing.push(format!(
-                "the thread of event {first}, which uses a UDP socket, was not made by \
-                 pthread_create, so that a replay does not know it again"
-            ));
-            return;
-        }
-        let known = self.identities.iter().position(|it| *it == identity);
-        let index = known.unwrap_or_else(|| {
-            self.identities.push(identity);
-            self.identities.len() - 1
-        });
-        match u16::try_from(index).ok().filter(|_| index < THREADS_MAX) {
-            Some(index) => {
-                self.indices.insert(thread, index);
-            }
-            None => self
-                .missing
-                .push(format!("more than {THREADS_MAX} threads use UDP sockets")),
         }
     }
-}
 
-/// Whether a thread that does this has to do with packets.
-fn concerns_packets(event: &Event<'_>) -> bool {
-    match event {
-        Event::Sent { .. }
-        | Event::Received { .. }
-        | Event::PollEmpty { .. }
-        | Event::ReceiveFailed { .. }
-        | Event::SocketOpened { .. } => true,
-        Event::Called { call, .. } => socket_at(*call).is_some(),
-        _ => false,
+    /// One of these entries alone.
+    #[cfg(test)]
+    pub(super) fn of_entries(entries: &[Entry]) -> Tape {
+        let mut bytes = vec![0; ENTRIES_AT];
+        entries.iter().for_each(|it| bytes.extend(entry_bytes(it)));
+        let end = bytes.len() as u64;
+        Tape {
+            printed: Rows::default(),
+            end,
+            bytes,
+            sends: 0,
+            events: entries.len() as u64,
+            first: None,
+            doubts: Vec::new(),
+            at_once: false,
+            has_free: false,
+        }
     }
-}
-
-/// Where the number of the socket lies in the details of a call on one.
-fn socket_at(call: CallId) -> Option<usize> {
-    match call {
-        CallId::SOCKET | CallId::CLOSE => Some(4),
-        CallId::DUP => Some(8),
-        CallId::BIND
-        | CallId::CONNECT
-        | CallId::PEEK
-        | CallId::SET_OPTION
-        | CallId::IOCTL
-        | CallId::ERROR_QUEUE
-        | CallId::SHUTDOWN
-        | CallId::JOINED
-        | CallId::OWN_NAME
-        | CallId::PEER_NAME
-        | CallId::GET_OPTION
-        | CallId::BATCH => Some(0),
-        _ => None,
-    }
-}
-
-fn short(details: &[u8], at: usize) -> u16 {
-    let two = details.get(at..).and_then(|rest| rest.first_chunk());
-    two.map_or(u16::MAX, |two| u16::from_le_bytes(*two))
 }
 
 struct Making<'a> {
@@ -342,7 +244,13 @@ struct Making<'a> {
     looking: Vec<u16>,
     /// Threads whose next packets one call passed.
     joined: Vec<u16>,
+    /// Of the steps among locks, where their order is kept.
+    steps: Option<Steps>,
+    /// How many entries each thread has, and where one thread ran at a time, who has the floor.
+    floors: Option<Floors>,
+    one_thread: bool,
     over: bool,
+    printed: Rows,
     sends: u64,
     events: u64,
     first: Option<EventNumber>,
@@ -370,9 +278,26 @@ impl Making<'_> {
             self.doubts
                 .push("it looked for the kernel's own library (vDSO), by which clocks are read past the recorder".to_owned());
         }
+        if let Event::Called {
+            call: CallId::PRINTED,
+            details,
+            ..
+        } = *event
+        {
+            return self.printed.take(number, details);
+        }
+        let has_packets = self.threads.has_packets(thread);
         let Some(&thread) = self.threads.indices.get(&thread) else {
             return;
         };
+        if let Event::Called {
+            call: CallId::TURN,
+            details,
+            ..
+        } = *event
+        {
+            return self.floor(number, thread, details);
+        }
         if self.over || self.is_in_lookup(thread, event) {
             return;
         }
@@ -452,7 +377,7 @@ impl Making<'_> {
                     result,
                     ..own
                 };
-                self.called(entry, call, details);
+                self.called(entry, call, details, has_packets);
             }
             _ => {}
         }
@@ -470,7 +395,7 @@ impl Making<'_> {
         self.looking.contains(&thread)
     }
 
-    fn called(&mut self, entry: Entry, call: CallId, details: &[u8]) {
+    fn called(&mut self, entry: Entry, call: CallId, details: &[u8], has_packets: bool) {
         let socket = socket_at(call).map_or(0, |at| short(details, at));
         let entry = Entry { socket, ..entry };
         let number = EventNumber(entry.number);
@@ -480,7 +405,12 @@ impl Making<'_> {
             | CallId::RECEIVE_QUEUE
             | CallId::VDSO
             | CallId::PAST
+            | CallId::FILE
             | CallId::LOOKS_UP => {}
+            CallId::LOCK | CallId::CONDITION | CallId::SEMAPHORE | CallId::POST => {
+                self.step(entry, details);
+            }
+            CallId::FORK | CallId::EXEC | CallId::SPAWN if !has_packets => {}
             CallId::FORK | CallId::EXEC | CallId::SPAWN => self.miss(format!(
                 "the thread that uses UDP sockets starts another program (event {number}, {}), \
                  which a replay does not do",
@@ -510,10 +440,44 @@ impl Making<'_> {
             }
             CallId::END => {
                 self.push(entry, &[], &[]);
-                self.over = true;
+                (self.over, self.printed.ended) = (true, true);
             }
             _ => self.push(entry, &[], details),
         }
+    }
+
+    fn floor(&mut self, number: EventNumber, thread: u16, details: &[u8]) {
+        let points = details.first_chunk().map(|it| u64::from_le_bytes(*it));
+        let (Some(floors), Some(points), false) =
+            (&mut self.floors, points, self.over || !self.one_thread)
+        else {
+            return;
+        };
+        let at = self.entries.len() + size_of::<Entry>();
+        floors.comes(&mut self.entries, thread, points, at);
+        let entry = Entry {
+            number: number.0,
+            thread,
+            kind: EventKind::Called as u8,
+            id: CallId::TURN.0,
+            ..Entry::default()
+        };
+        self.put(entry, &[], &floors::bytes(&NextFloor::default()));
+    }
+
+    fn step(&mut self, entry: Entry, details: &[u8]) {
+        let before = |thread: ThreadId| self.threads.indices.get(&thread).copied();
+        let Some((count, order)) = locks::read(details, before) else {
+            return;
+        };
+        let at = self.entries.len() + size_of::<Entry>();
+        let Some(steps) = &mut self.steps else { return };
+        steps.come(&mut self.entries, entry.thread, count, at);
+        let entry = Entry {
+            value: count,
+            ..entry
+        };
+        self.push(entry, &[], &locks::bytes(&order));
     }
 
     fn too_many(&mut self, number: EventNumber) {
@@ -526,7 +490,12 @@ impl Making<'_> {
     fn past(&mut self, number: EventNumber, what: PastId) {
         let sentence = format!("{} (event {number})", what.sentence());
         match what {
-            PastId::LOOKED_UP | PastId::DEEP | PastId::NAMESPACE | PastId::SANDBOX => {
+            PastId::LOCKS
+            | PastId::THREADS
+            | PastId::LOOKED_UP
+            | PastId::DEEP
+            | PastId::NAMESPACE
+            | PastId::SANDBOX => {
                 self.doubts.push(sentence);
             }
             _ => self.missing.push(sentence),
@@ -558,6 +527,13 @@ impl Making<'_> {
     }
 
     fn push(&mut self, entry: Entry, endpoint: &[u8], rest: &[u8]) {
+        if let Some(floors) = &mut self.floors {
+            floors.goes_on(entry.thread);
+        }
+        self.put(entry, endpoint, rest);
+    }
+
+    fn put(&mut self, entry: Entry, endpoint: &[u8], rest: &[u8]) {
         let entry = Entry {
             length: (endpoint.len() + rest.len()) as u32,
             endpoint: endpoint.len() as u8,

@@ -21,7 +21,7 @@ fn diverged(report: Report) -> Divergence {
 /// Replays with one constant changed.
 fn changed(tune: impl FnOnce(&mut Tuning)) -> (Divergence, Explanation) {
     let divergence = diverged(replay(reel(), tune));
-    let explanation = explain(&divergence, Some(&wire()), &|_| None);
+    let explanation = explain(&divergence, (Some(&wire()), None), &|_| None);
     (divergence, explanation)
 }
 
@@ -85,7 +85,7 @@ fn a_flipped_payload_bit_is_named_by_its_field() {
         came: packet(&[0xb0, 0x10, 0x35, 0x12, 0x00]),
         sockets: None,
     };
-    let field = explain(&divergence, Some(&wire()), &|_| None)
+    let field = explain(&divergence, (Some(&wire()), None), &|_| None)
         .field
         .expect("a field");
     assert_eq!(
@@ -108,7 +108,9 @@ fn without_a_wire_the_byte_is_named() {
         came: packet(b"abd"),
         sockets: None,
     };
-    let field = explain(&divergence, None, &|_| None).field.expect("a byte");
+    let field = explain(&divergence, (None, None), &|_| None)
+        .field
+        .expect("a byte");
     assert_eq!(
         (field.path.as_str(), field.expected.as_str()),
         ("byte 2", "0x63")
@@ -132,7 +134,7 @@ fn another_destination_is_named() {
         sockets: None,
     };
     let name = |endpoint: std::net::SocketAddr| (endpoint.port() == 1).then(|| "A".to_owned());
-    let field = explain(&divergence, None, &name)
+    let field = explain(&divergence, (None, None), &name)
         .field
         .expect("a difference");
     assert_eq!(

@@ -5,6 +5,8 @@
 
 mod divergence;
 mod exact;
+mod inside;
+mod mutants;
 mod recorded;
 mod snapshots;
 mod together;

@@ -22,7 +22,7 @@ fn reel(seed: u64) -> Arc<Reel> {
 fn make(reel: &Arc<Reel>, change: fn(&mut Start)) -> MakeLayer {
     let mut start = Start::decode(&reel.header().start).unwrap();
     change(&mut start);
-    Box::new(move || Ok(Box::new(NetLayer::new(start.clone()).unwrap())))
+    Box::new(move |_| Ok(Box::new(NetLayer::new(start.clone()).unwrap())))
 }
 
 fn stepper(reel: &Arc<Reel>, bytes_max: usize) -> Stepper {
@@ -131,7 +131,7 @@ fn without_states_going_back_starts_again_and_says_so() {
     let reel = reel(3);
     let start = Start::decode(&reel.header().start).unwrap();
     let make: MakeLayer =
-        Box::new(move || Ok(Box::new(Closed(NetLayer::new(start.clone()).unwrap()))));
+        Box::new(move |_| Ok(Box::new(Closed(NetLayer::new(start.clone()).unwrap()))));
     let mut stepper = Stepper::new(Arc::clone(&reel), make).unwrap();
     assert!(!stepper.go_to(EventNumber(400)).unwrap().restarted);
     let back = stepper.go_to(EventNumber(300)).unwrap();

@@ -37,4 +37,40 @@ pub enum Fault {
     ForgetLostUpdate,
     /// It does what an UPDATE says and does not tell its game, in one packet of eight.
     SwallowUpdates,
+    /// Its acks name packets that it has yet to receive, or that were never sent.
+    AckAhead,
+    /// It acks nothing.
+    NeverAck,
+    /// It does not take acks of reliable messages to heart.
+    IgnoreAcks,
+    /// In every second second it acks only what came up to a number that 32 divides.
+    HoldAcks,
+    /// It sends again what was lost two seconds later.
+    ResendLate,
+    /// Every 64 packets it counts the last twenty once more.
+    SequenceBack,
+    /// It ends one packet in sixteen a byte late.
+    TailByte,
+    /// It ends one packet in sixteen a byte early.
+    CutPacket,
+    /// It tells of each CREATE twice.
+    CreateTwice,
+    /// Made the owner of an object, it tells so twice (mode `owner`).
+    MigrateTwice,
+    /// As a server, it passes each message on twice.
+    RelayTwice,
+    /// As a server, it passes no CREATE on to the last of its peers.
+    RelayNoCreate,
+    /// As a server, it passes no DESTROY on to the last of its peers.
+    RelayNoDestroy,
+    /// As a server, it passes no MIGRATE on to the last of its peers.
+    RelayNoMigrate,
+    /// It tells the last of its peers of no first field.
+    ForgetField,
+    /// It tells the last of its peers that HOST owns what it creates.
+    MisnameOwner,
+    /// Made the owner of an object, it tells the last of its peers that HOST is (mode `owner`).
+    MisnameHeir,
+    /// It does nothing for a second, from its 60th tick on.
+    Stall,
 }

@@ -171,10 +171,12 @@ impl Link {
                 let smooth = self.round_trip_ns.unwrap_or(sample);
                 self.round_trip_ns = Some(smooth - smooth / 8 + sample / 8);
             }
-            sent.cargo
-                .reliable
-                .iter()
-                .for_each(|&place| self.out.acked(place));
+            for &place in &sent.cargo.reliable {
+                match self.fault {
+                    Some(Fault::IgnoreAcks) => self.out.lost(place, packet),
+                    _ => self.out.acked(place),
+                }
+            }
             fates.push(Fate::Arrived { cargo: sent.cargo });
         }
         let newest = self.acked_newest.unwrap_or(newest).max(newest);
@@ -196,6 +198,7 @@ impl Link {
         let round_trips = 2 * self.round_trip_ns.unwrap_or(0);
         let patience = match self.fault {
             Some(Fault::ResendEveryTick) => 1,
+            Some(Fault::ResendLate) => 2_000_000_000,
             _ => tuning.resend_delay_ns.saturating_add(round_trips),
         };
         let late: Vec<u64> = self
@@ -247,6 +250,9 @@ impl Link {
         let packet = self.next_packet();
         let ack = match (self.received.ack(), self.fault) {
             (Some((newest, _)), Some(Fault::AckUnreceived)) => Some((newest, u32::MAX)),
+            (Some((newest, bits)), Some(Fault::AckAhead)) => Some((newest.wrapping_add(3), bits)),
+            (_, Some(Fault::NeverAck)) => None,
+            (Some(ack), Some(Fault::HoldAcks)) if now_ns / 1_000_000_000 % 2 == 1 => held(ack),
             (ack, _) => ack,
         };
         let header = PacketHeader {
@@ -255,7 +261,12 @@ impl Link {
             sequence: packet as u16,
             ack,
         };
-        let bytes = write_packet(&header, messages.iter());
+        let mut bytes = write_packet(&header, messages.iter());
+        match self.fault {
+            Some(Fault::TailByte) if packet % 16 == 7 => bytes.push(0xA5),
+            Some(Fault::CutPacket) if packet % 16 == 7 => bytes.truncate(bytes.len() - 1),
+            _ => {}
+        }
         // A send that fails is a packet that is lost: the acks will tell.
         let _ = io.send(self.endpoint, &bytes);
         cargo
@@ -272,7 +283,13 @@ impl Link {
         );
         let is_second = self.last_packet.replace(packet) == Some(packet);
         let repeats = self.fault == Some(Fault::SequenceTwice) && packet % 16 == 7 && !is_second;
-        self.next_packet = Some(if repeats { packet } else { packet + 1 });
+        let falls_back = self.fault == Some(Fault::SequenceBack) && packet % 64 == 63;
+        self.next_packet = Some(match (repeats, falls_back) {
+            (true, _) => packet,
+            // Another time from here on, so that it does not fall back again.
+            (_, true) if self.acked_newest.is_some_and(|newest| newest < packet) => packet - 19,
+            _ => packet + 1,
+        });
         self.owes_ack = false;
         self.sent_at = Some(now_ns);
     }
@@ -310,6 +327,17 @@ impl Link {
             sent,
         )
     }
+}
+
+/// Acks that name nothing after a number that 32 divides.
+fn held((newest, bits): (u16, u32)) -> Option<(u16, u32)> {
+    let before = u32::from(newest % 32);
+    if before == 0 {
+        return Some((newest, bits));
+    }
+    let received = (before..=32).find(|back| bits >> (back - 1) & 1 == 1)?;
+    let rest = bits.checked_shr(received).unwrap_or(0);
+    Some((newest.wrapping_sub(received as u16), rest))
 }
 
 /// The messages of a packet as they are gathered, up to its size.

@@ -221,6 +221,10 @@ impl SimWorld {
     /// Plays one tick of every running node, then lets a tick's time pass.
     pub fn step(&mut self) {
         for node in self.nodes.iter_mut().filter(|node| node.is_running) {
+            let stalls = node.layer.start().fault == Some(Fault::Stall);
+            if stalls && (60..120).contains(&self.tick) {
+                continue;
+            }
             let mut game = Listening {
                 game: node.game.as_mut(),
                 events: &mut node.events,

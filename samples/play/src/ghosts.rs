@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use netreel_sample_engine::{ObjectId, Peer};
 
+use crate::script::TICKS_A_SECOND;
 use crate::seen::Seen;
 
-/// For how long nobody else may have a box before it is called a ghost. Ticks: news takes a while.
-const GHOST_TICKS: u64 = 60;
+/// For how long nobody else may have a box before it is called a ghost: news takes a while.
+const GHOST_TICKS: u64 = TICKS_A_SECOND as u64;
 
 /// Which objects are where their owner no longer has them. It takes all nodes to tell: where some are
 /// played elsewhere there are none.

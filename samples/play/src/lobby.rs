@@ -110,6 +110,12 @@ pub fn host(
     let mut joined: Vec<TcpStream> = Vec::new();
     let until = Instant::now() + PATIENCE;
     while endpoints.len() < usize::from(seats.players) {
+        if Instant::now() > until {
+            return Err(LobbyError::Missing {
+                missing: usize::from(seats.players) - endpoints.len(),
+                players: usize::from(seats.players),
+            });
+        }
         match listener.accept() {
             Ok((stream, from)) => match greet(&stream, from) {
                 Ok(endpoint) => {
@@ -121,12 +127,6 @@ pub fn host(
                 Err(error) => told(format!("not a player: {error}")),
             },
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                if Instant::now() > until {
-                    return Err(LobbyError::Missing {
-                        missing: usize::from(seats.players) - endpoints.len(),
-                        players: usize::from(seats.players),
-                    });
-                }
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(error) => return Err(failed(error)),
@@ -164,8 +164,7 @@ pub fn join(address: SocketAddr) -> Result<(Setup, Peer, UdpTransport), LobbyErr
         udp: udp.local().port(),
     };
     say(&stream, &hello).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let welcome: Welcome = hear(&stream, address)?;
+    let welcome: Welcome = hear(&stream, address, PATIENCE)?;
     let is_whole = usize::from(welcome.own) < welcome.setup.endpoints.len();
     if !is_whole || welcome.setup.endpoints.len() > 16 {
         let why = "it gives no place in the game".to_owned();
@@ -185,8 +184,7 @@ fn greet(stream: &TcpStream, from: SocketAddr) -> Result<SocketAddr, LobbyError>
         error,
     };
     stream.set_nonblocking(false).map_err(failed)?;
-    stream.set_read_timeout(Some(WORD)).map_err(failed)?;
-    let hello: Hello = hear(stream, from)?;
+    let hello: Hello = hear(stream, from, WORD)?;
     if hello.netreel != VERSION {
         let why = format!("it speaks version {}, this is {VERSION}", hello.netreel);
         return Err(LobbyError::Words { address: from, why });
@@ -200,12 +198,29 @@ fn say(mut stream: &TcpStream, what: &impl Serialize) -> std::io::Result<()> {
     stream.write_all(line.as_bytes())
 }
 
+/// A stream that is read until then, however little comes at a time.
+struct Until<'a>(&'a TcpStream, Instant);
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.1.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        self.0.set_read_timeout(Some(left))?;
+        self.0.read(buffer)
+    }
+}
+
+/// Hears a line that is whole within this time.
 fn hear<T: for<'a> Deserialize<'a>>(
     stream: &TcpStream,
     address: SocketAddr,
+    most: Duration,
 ) -> Result<T, LobbyError> {
     let mut line = String::new();
-    let read = BufReader::new(stream.take(LINE_MAX)).read_line(&mut line);
+    let until = Until(stream, Instant::now() + most);
+    let read = BufReader::new(until.take(LINE_MAX)).read_line(&mut line);
     read.map_err(|error| LobbyError::Address { address, error })?;
     serde_json::from_str(&line).map_err(|error| LobbyError::Words {
         address,

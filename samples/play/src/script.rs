@@ -37,7 +37,7 @@ rest 1200ms
 ";
 
 /// Ticks in a second.
-const TICKS_A_SECOND: f64 = 60.0;
+pub(crate) const TICKS_A_SECOND: f64 = 60.0;
 
 /// A script that was read.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,12 +2,17 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use egui::{Key, vec2};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
-use netreel_inspector::theme;
+use egui_kittest::kittest::{NodeT, Queryable};
+use netreel_inspector::{Inspector, Model, Workspace, theme};
 use netreel_play::view::{Board, Command};
 use netreel_play::{LinkSetting, Order, Seen, SimStage, Stage};
+use netreel_protocol::history::History;
+use netreel_protocol::session::{ReelInput, Session};
+use netreel_reel::Reel;
 use netreel_replay::Outcome;
 use netreel_sample_engine::{Deed, Mode, ObjectId, Peer};
 use support::{A, B, HOST, X, errors, replayed, stage};
@@ -198,5 +203,62 @@ fn a_script_that_changes_a_link_is_seen_on_its_slider() {
 fn the_inspector_is_asked_for_by_a_click() {
     let mut hands = Hands::new(Mode::Host);
     hands.click("Inspector");
-    assert_eq!(hands.harness.state().commands, [Command::Inspect]);
+    assert_eq!(hands.harness.state().commands, [Command::Inspect(None)]);
+}
+
+/// The recordings as the inspector shows them that is asked for.
+fn inspector(reels: &[Vec<u8>], object: Option<ObjectId>) -> Harness<'static, Inspector> {
+    let inputs = reels.iter().enumerate().map(|(place, bytes)| {
+        let reel = Reel::from_bytes(bytes.clone()).expect("a reel");
+        ReelInput {
+            name: place.to_string(),
+            reel: Arc::new(reel),
+        }
+    });
+    let session = Arc::new(Session::build(inputs.collect(), None).expect("a session"));
+    let history = Arc::new(History::build(&session));
+    let mut model = Model::new(session, history);
+    if let Some(object) = object {
+        let filter = format!("object == {}", object.0);
+        model.apply(netreel_inspector::Command::SetFilter(filter));
+    }
+    model.finish();
+    let mut harness = Harness::builder()
+        .with_size(vec2(1600.0, 1000.0))
+        .with_max_steps(16)
+        .with_context_setup(theme::apply)
+        .build_ui_state(
+            |ui, inspector: &mut Inspector| inspector.show(ui),
+            Inspector::new(model, Workspace::Why),
+        );
+    harness.run();
+    harness
+}
+
+#[test]
+fn from_a_zombie_by_hand_it_is_one_click_to_why() {
+    let mut hands = Hands::new(Mode::Host);
+    let slider = hands.harness.get_by_label("A to X: delay");
+    slider.set_value_accesskit(4000.0);
+    hands.harness.run();
+    hands.click("A: spawn");
+    hands.until(B, |node| node.thing(BOX).is_some());
+    hands.click("B: throw away");
+    hands.until(B, |node| node.thing(BOX).is_none());
+    hands.until(X, |node| node.thing(BOX).is_some());
+    hands.wait(90);
+    // The zombie is there, and the pane says so.
+    let clicks = ["why box 41"];
+    clicks.iter().for_each(|name| hands.click(name));
+    assert!(clicks.len() <= 3);
+    let asked = hands.harness.state().commands.last().cloned();
+    let Some(Command::Inspect(object)) = asked else {
+        panic!("{asked:?}");
+    };
+    let reels = hands.harness.into_state().stage.finish();
+    let inspector = inspector(&reels, object);
+    let said = inspector.query_all_by_label_contains("because ");
+    let said: Vec<String> = said.filter_map(|it| it.accesskit_node().label()).collect();
+    let is_it = |said: &String| said.contains(" took 4.") && said.contains("from A to X");
+    assert!(said.iter().any(is_it), "{said:?}");
 }

@@ -109,16 +109,21 @@ fn players_who_join_see_each_others_boxes() {
     }
 }
 
+/// Connects as soon as somebody listens.
+fn connected(address: SocketAddr) -> TcpStream {
+    loop {
+        match TcpStream::connect(address) {
+            Ok(stream) => return stream,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
 #[test]
 fn a_stranger_at_the_door_does_not_end_the_game() {
     let address = free();
     let guests = std::thread::spawn(move || {
-        let mut stranger = loop {
-            match TcpStream::connect(address) {
-                Ok(stranger) => break stranger,
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
-            }
-        };
+        let mut stranger = connected(address);
         stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
         join_patiently(address).1
     });
@@ -149,4 +154,27 @@ fn who_joins_where_nobody_waits_is_told() {
         refused.to_string().contains(&address.to_string()),
         "{refused}"
     );
+}
+
+#[test]
+fn a_stranger_who_speaks_slowly_is_let_go() {
+    let address = free();
+    let (tell, told) = std::sync::mpsc::channel();
+    let game = std::thread::spawn(move || {
+        host(address, seats(2), &mut |line| {
+            tell.send(line).unwrap_or_default()
+        })
+    });
+    let mut stranger = connected(address);
+    let slow = std::thread::spawn(move || {
+        // A byte now and then would begin each wait anew.
+        while stranger.write_all(b" ").is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let mut lines = told.iter();
+    assert!(lines.any(|line| line.starts_with("not a player")));
+    slow.join().expect("the stranger was let go");
+    assert!(join(address).is_ok());
+    assert!(game.join().expect("a host").is_ok());
 }

@@ -157,6 +157,8 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
         input,
         descriptors: further.filter(|fd| *fd > 2).collect(),
         random_addresses: began.random_addresses,
+        one_thread: began.one_thread,
+        signals: began.signals,
         tape: tape.bytes.clone(),
         patience: None,
     };

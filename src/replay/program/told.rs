@@ -33,24 +33,27 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
         Ended::Exact => {
             writeln!(
                 out,
-                "{node}: exact, {sends}, {}",
-                text::count(tape.events, "event")
+                "{node}: exact, {sends}, {}{}{}{}",
+                text::count(tape.events, "event"),
+                printed(judged, tape),
+                passed(judged.passed),
+                slept(judged.sleeps)
             )?;
+        }
+        Ended::Line(line) => {
+            let at = line
+                .event
+                .map_or(String::new(), |event| format!(" at event {event}"));
+            writeln!(out, "{node}: diverged{at} in what it prints; {sends}")?;
+            writeln!(out, "    expected  {}", line.expected())?;
+            writeln!(out, "    came      {}", line.came())?;
         }
         Ended::Parted(explanation) => {
             writeln!(out, "{node}: diverged {at}, after {sends}")?;
             writeln!(out, "    expected  {}", explanation.expected)?;
             writeln!(out, "    came      {}", explanation.came)?;
             if let Some(field) = &explanation.field {
-                let bits = match field.bits.is_empty() {
-                    true => String::new(),
-                    false => format!(" (bits {}..{})", field.bits.start, field.bits.end),
-                };
-                writeln!(
-                    out,
-                    "    first difference: {}{bits}: expected {}, came {}",
-                    field.path, field.expected, field.came
-                )?;
+                writeln!(out, "    first difference: {}", field.words())?;
             }
         }
         Ended::Early(how) => {
@@ -67,10 +70,60 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
             writeln!(out, "    {place}")?;
         }
     }
+    if let (Some(line), false) = (
+        &judged.line,
+        matches!(judged.ended, Ended::Line(_) | Ended::Exact),
+    ) {
+        let at = line
+            .event
+            .map_or("behind its last line".to_owned(), |event| {
+                format!("at event {event}")
+            });
+        writeln!(
+            out,
+            "    {at} it prints {} instead of {}",
+            line.came(),
+            line.expected()
+        )?;
+    }
     for reason in &judged.reasons {
         writeln!(out, "    maybe because {reason}")?;
     }
     Ok(())
+}
+
+/// What it printed, which several threads may do in another order.
+fn printed(judged: &Judged, tape: &Tape) -> String {
+    let lines = match tape.printed.lines() {
+        0 => String::new(),
+        lines => format!(", {}", text::count(lines, "line")),
+    };
+    match judged.line.as_ref().map(|line| line.event) {
+        None => lines,
+        Some(Some(event)) => format!(
+            "{lines}, other ones from event {event} on: in which order threads print is not recorded"
+        ),
+        Some(None) => format!("{lines}, and more than it printed then"),
+    }
+}
+
+/// Of threads that look at memory to see whether they are to end, the last rounds may be missing.
+fn passed(events: u64) -> String {
+    match events {
+        0 => String::new(),
+        events => format!(
+            "; {} of threads that ended earlier than they did passed over",
+            text::count(events, "event")
+        ),
+    }
+}
+
+/// Of threads that sleep until another one has come somewhere.
+fn slept((more, less): (u64, u64)) -> String {
+    match (more, less) {
+        (0, 0) => String::new(),
+        _ => format!("; its threads slept {more} times more and {less} times less than they did"),
+    }
 }
 
 /// The same as JSON.
@@ -79,12 +132,22 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
         "node": node,
         "result": match judged.ended {
             Ended::Exact => "exact",
-            Ended::Parted(_) | Ended::Early(_) => "divergence",
+            Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) => "divergence",
             Ended::Stuck(_) => "stuck",
         },
         "sends": judged.sends,
         "sends_recorded": tape.sends,
         "events": tape.events,
+        "lines": tape.printed.lines(),
+        "line": judged.line.as_ref().map(|line| json!({
+            "event": line.event.map(|event| event.0),
+            "descriptor": line.descriptor,
+            "expected": line.expected,
+            "came": line.came,
+        })),
+        "passed": judged.passed,
+        "sleeps_more": judged.sleeps.0,
+        "sleeps_less": judged.sleeps.1,
     });
     let event = judged.event.map(|event| event.0);
     let told = match &judged.ended {
@@ -93,12 +156,14 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
             "event": event,
             "expected": explanation.expected,
             "came": explanation.came,
-            "field": explanation.field.as_ref().map(|field| json!({
-                "path": field.path,
-                "bits": [field.bits.start, field.bits.end],
-                "expected": field.expected,
-                "came": field.came,
-            })),
+            "field": explanation.field.as_ref().map(crate::replay::field_json),
+            "reasons": judged.reasons,
+        }),
+        Ended::Line(line) => json!({
+            "event": line.event.map(|event| event.0),
+            "expected": line.expected(),
+            "came": line.came(),
+            "field": null,
             "reasons": judged.reasons,
         }),
         Ended::Early(came) | Ended::Stuck(came) => json!({

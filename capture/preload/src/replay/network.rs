@@ -3,6 +3,7 @@
 use crate::body::EventKind;
 use crate::call::CallId;
 use crate::endpoint::Endpoint;
+use crate::floor;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno};
 use crate::tape::{UNKNOWN_RESULT, why};
@@ -50,7 +51,7 @@ fn taken(turn: Turn, length: usize) -> isize {
     tape.bytes.fetch_add(length as u64, order);
     turn.done();
     match entry.flags & UNKNOWN_RESULT {
-        0 => entry.result as isize,
+        0 => (entry.result as isize).min(length as isize),
         _ => length as isize,
     }
 }
@@ -82,7 +83,27 @@ unsafe fn compared(out: &Outgoing, vectors: &mut Vectors<'_>, length: usize) -> 
     if elsewhere || !same {
         part(out.did(why::PACKET, None));
     }
+    if out.to.is_none() {
+        goes_to_peer(out, to);
+    }
     taken(turn, length)
+}
+
+/// A packet without an address goes to the socket's peer: where `connect` has said, or, where the
+/// kernel chose it, where the first one went.
+fn goes_to_peer(out: &Outgoing, to: &[u8]) {
+    let Some(then) = Endpoint::from_bytes(to) else {
+        return;
+    };
+    match sockets::known_peer(out.socket) {
+        None => sockets::keep_peer(out.socket, then),
+        Some(peer) if peer.place() == then.place() => {}
+        Some(peer) => {
+            let (to, list) = (Some(peer), out.list);
+            let named = Outgoing { to, list, ..*out };
+            part(named.did(why::PACKET, None));
+        }
+    }
 }
 
 /// Whether the next bytes are these.
@@ -116,7 +137,9 @@ pub unsafe fn sends(out: &Outgoing) -> isize {
     unsafe {
         let mut vectors = Vectors::new(out.list, out.count);
         let length = vectors.length();
-        given(compared(out, &mut vectors, length))
+        let taken = compared(out, &mut vectors, length);
+        floor::passes();
+        given(taken)
     }
 }
 
@@ -142,6 +165,7 @@ pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
             last = compared(out, &mut vectors, part);
             left -= part;
         }
+        floor::passes();
         // Each part has the result of the call, which takes all or none.
         given(if last < 0 { last } else { whole as isize })
     }
@@ -172,6 +196,7 @@ pub unsafe fn sends_many(messages: &mut [MMsgHdr], outgoing: impl Fn(&MMsgHdr) -
             set_errno(-taken as i32);
         }
     }
+    floor::passes();
     if done == 0 && !messages.is_empty() {
         return -1;
     }
@@ -429,7 +454,14 @@ pub fn connects(fd: i32, socket: u16, peer: Option<&Endpoint>) -> i32 {
             ..did
         });
     }
-    result(turn.done())
+    let done = result(turn.done());
+    if done == 0 {
+        sockets::forget_peer(socket);
+        if let Some(peer) = peer.filter(|peer| !peer.is_unspecified()) {
+            sockets::keep_peer(socket, *peer);
+        }
+    }
+    done
 }
 
 /// A way out of the replay that is not a packet: it is refused, and counted.

@@ -4,7 +4,7 @@ use crate::call::CallId;
 use crate::sys::{EpollEvent, PollFd, TimeVal};
 use crate::tape::why;
 
-use super::{Did, Turn, call, part, result, turn};
+use super::{Did, Turn, part, result, turn};
 
 /// The turn of a wait; `None`: it is not replayed.
 fn waits_for(call: CallId) -> Option<Turn> {
@@ -65,10 +65,14 @@ pub unsafe fn selects(
     if turn.entry.result < 0 {
         return Some(result(turn.done()));
     }
+    // The descriptors are the recording's, who may say anything, and the sets are the program's.
     let asked = |fd: i32, set: *mut u64| {
-        // SAFETY: the caller vouches for it.
-        let word = || unsafe { *set.add(fd as usize / 64) };
-        (0..count).contains(&fd) && !set.is_null() && word() >> (fd % 64) & 1 != 0
+        if !(0..count).contains(&fd) || set.is_null() {
+            return false;
+        }
+        // SAFETY: the set has room for `count` bits, of which this is one.
+        let word = unsafe { *set.add(fd as usize / 64) };
+        word >> (fd % 64) & 1 != 0
     };
     let each = |events: u32| (0..3).filter(move |index| events >> index & 1 != 0);
     for (fd, events) in ready(&turn) {
@@ -83,7 +87,7 @@ pub unsafe fn selects(
     }
     for (fd, events) in ready(&turn) {
         for index in each(events) {
-            // SAFETY: as above.
+            // SAFETY: every one of them was found in its set before.
             unsafe { *sets[index].add(fd as usize / 64) |= 1 << (fd % 64) };
         }
     }
@@ -101,7 +105,8 @@ pub unsafe fn selects(
 pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i32> {
     let turn = waits_for(call)?;
     let found = turn.bytes().as_chunks::<12>().0;
-    if found.len() > count.max(0) as usize {
+    let too_few = i64::from(turn.entry.result) > found.len() as i64;
+    if found.len() > count.max(0) as usize || too_few {
         part(Did {
             why: why::NO_ROOM,
             ..Did::called(call, -1)
@@ -114,9 +119,4 @@ pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i
         unsafe { list.add(index).write(EpollEvent { events, data }) };
     }
     Some(result(turn.done()))
-}
-
-/// What a sleep returned: 0, or the negative error code, or, for `sleep`, the seconds left.
-pub fn slept() -> Option<i32> {
-    call(Did::called(CallId::SLEEP, -1))
 }

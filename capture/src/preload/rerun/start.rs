@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use super::{Input, Rerun};
 use crate::preload::hello::VARIABLE;
 use crate::preload::library::Unpacked;
+use crate::signals::{END, bit};
 
 /// Starts it. What it prints goes to the error output.
 pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
@@ -53,13 +54,14 @@ pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
         .write(true)
         .open("/dev/null")?;
     let (null_fd, descriptors) = (null.as_raw_fd(), wanted.descriptors.clone());
-    let random = wanted.random_addresses;
+    let (random, signals) = (wanted.random_addresses, wanted.signals);
     // SAFETY: between fork and exec: system calls alone.
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             // So that a debugger may be attached by whoever started this.
             libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0);
+            begin_with(signals);
             if !random {
                 let before = libc::personality(0xffff_ffff);
                 if before >= 0 {
@@ -88,6 +90,30 @@ pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
     let child = command.spawn();
     drop((arguments, variables, null));
     child
+}
+
+/// Ignores and blocks what was ignored and blocked then, whatever this process was started with.
+/// Between fork and exec.
+fn begin_with(signals: Option<(u64, u64)>) {
+    let (asked, ignored) = match signals {
+        Some((ignored, blocked)) => {
+            // SAFETY: a set of the size that the kernel has.
+            unsafe {
+                let (set, none) = (&raw const blocked, std::ptr::null_mut::<u64>());
+                libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, set, none, 8);
+            }
+            (u64::MAX, ignored)
+        }
+        None => (END.into_iter().fold(0, |all, it| all | bit(it)), 0),
+    };
+    for signal in (1..=64).filter(|signal| asked & bit(*signal) != 0) {
+        let action = match ignored & bit(signal) {
+            0 => libc::SIG_DFL,
+            _ => libc::SIG_IGN,
+        };
+        // SAFETY: no handler; those that cannot be changed stay as they are.
+        unsafe { libc::signal(signal, action) };
+    }
 }
 
 /// A variable of the recorded environment, with this library and this socket in place of the

@@ -14,6 +14,7 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use super::super::Wanted;
 use super::super::hello::VARIABLE;
 use super::super::library::Unpacked;
+use crate::signals::Signals;
 
 /// Where recorded programs reach the recorder.
 pub(in crate::preload) fn listen(path: &Path) -> io::Result<OwnedFd> {
@@ -27,8 +28,8 @@ pub(in crate::preload) fn listen(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Starts the program with the library in it.
-pub(super) fn start(wanted: &Wanted, unpacked: &Unpacked) -> io::Result<Child> {
+/// Starts the program with the library in it. What was ignored before `signals` it ignores.
+pub(super) fn start(wanted: &Wanted, unpacked: &Unpacked, signals: &Signals) -> io::Result<Child> {
     let (program, arguments) = wanted
         .command
         .split_first()
@@ -58,5 +59,15 @@ pub(super) fn start(wanted: &Wanted, unpacked: &Unpacked) -> io::Result<Child> {
             })
         };
     }
+    let ignored: Vec<i32> = signals.ignored_before().collect();
+    // SAFETY: system calls between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            for signal in &ignored {
+                libc::signal(*signal, libc::SIG_IGN);
+            }
+            Ok(())
+        })
+    };
     command.spawn()
 }

@@ -16,9 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::Pid;
 
-use super::descendants::{Descendants, why_not_loaded};
+use super::descendants::{Descendants, LOAD_MAX, why_not_loaded};
 use super::escape::{check_program, find_program};
 use super::library::Unpacked;
 use super::process::{Doings, Drops, Finished, Process, Telling, doings};
@@ -42,10 +41,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const LOOK_MAX: Duration = Duration::from_secs(4);
 const LOOK_SHARE: u32 = 8000;
 const A_WHILE: Duration = Duration::from_secs(5);
+/// The same while the kernel drops packets: what it dropped behind the last look before a signal ends
+/// the program is not known.
+const DROPPING_LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The same when nothing is left but to see whether anybody lives.
 const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A program that does not load the library within this time never will.
-const LOAD_MAX: Duration = Duration::from_secs(5);
 /// So long a program has to end that was asked to by SIGTERM.
 const TERMINATION: Duration = Duration::from_millis(800);
 /// So long the last events of a process that has ended are waited for.
@@ -82,7 +82,7 @@ pub(super) fn record(
     let library = unpacked.library.file_name().unwrap_or_default();
     let library = library.to_string_lossy();
     let descendants = wanted.children.then(|| Descendants::adopt(&library));
-    let mut child = start(wanted, &unpacked).map_err(failed(format!("start {shown}")))?;
+    let mut child = start(wanted, &unpacked, &signals).map_err(failed(format!("start {shown}")))?;
     let (sender, doings) = doings().map_err(failed("listen to what is written".to_owned()))?;
     let mut server = Server {
         wanted,
@@ -267,12 +267,13 @@ impl Server<'_> {
             let last = over.is_some() && self.processes.is_empty();
             if Instant::now() >= look_at {
                 let before = processor_time();
-                self.look();
+                let dropping = self.look();
                 self.look_at_descendants(last);
                 // A process that starts another one and ends may slip past one look.
                 quiet = if last && self.left == 0 { quiet + 1 } else { 0 };
                 let cost = processor_time().saturating_sub(before);
                 let pause = match self.begun.elapsed() < A_WHILE || over.is_some() {
+                    _ if dropping => DROPPING_LOOK_EVERY,
                     true => LOOK_EVERY,
                     false => (cost * LOOK_SHARE).clamp(LOOK_EVERY, LOOK_MAX),
                 };
@@ -289,12 +290,9 @@ impl Server<'_> {
                     (self.report)(Report::Outlived(self.left));
                 }
             }
-            for signal in signals.to_forward() {
-                let pid = Pid::from_child(child);
-                let signal = rustix::process::Signal::from_named_raw(signal);
-                if let Some(signal) = signal.filter(|_| status.is_none()) {
-                    let _ = rustix::process::kill_process(pid, signal);
-                }
+            for signal in signals.to_forward().filter(|_| status.is_none()) {
+                // SAFETY: a child that was not waited for, so that its number is no other's.
+                unsafe { libc::kill(child.id().cast_signed(), signal) };
             }
             let alone = self.descendants.is_none() || quiet >= 2;
             let stopped = over.is_some_and(|(_, before)| signals.asked() > before);

@@ -1,9 +1,11 @@
 //! What is seen past the hooks, and is named: a gap must never be silent.
 
 use std::path::Path;
+use std::time::Instant;
 
 use netreel_reel::PastId;
 
+use super::super::descendants::{LOAD_MAX, may_load};
 use super::super::escape::{check_program, find_program};
 use super::super::process::Doing;
 use super::super::tripwire::Tripwire;
@@ -53,7 +55,10 @@ impl Server<'_> {
         }
     }
 
-    pub(super) fn look(&mut self) {
+    /// Looks at what processes have open; whether the kernel dropped packets of theirs since the last
+    /// look.
+    pub(super) fn look(&mut self) -> bool {
+        let mut dropping = false;
         let pids: Vec<u32> = self.processes.keys().copied().collect();
         let mut sockets = look::Sockets::default();
         for pid in pids {
@@ -62,7 +67,7 @@ impl Server<'_> {
                 continue;
             };
             for (inode, drops) in found.drops {
-                process.drops.see(inode, drops);
+                dropping |= process.drops.see(inode, drops);
             }
             let seen = pid == self.main || process.counts().sockets > 0;
             if let Some(reached) = process.recorder().limit_reached()
@@ -84,8 +89,10 @@ impl Server<'_> {
             // One that has just become another program may be about to say so itself.
             let now = look::path(pid);
             let other = now.is_some() && process.program.is_some() && now != process.program;
-            let settled = std::mem::replace(&mut process.other, other);
-            if other && settled {
+            let since = process.other.filter(|_| other);
+            process.other = other.then(|| since.unwrap_or_else(Instant::now));
+            let waits = || since.is_some_and(|it| it.elapsed() < LOAD_MAX) && may_load(pid);
+            if since.is_some() && !waits() {
                 let name = process.name.clone();
                 let shown = now.unwrap_or_default().display().to_string();
                 process.program = None;
@@ -107,6 +114,7 @@ impl Server<'_> {
                 self.gap(pid, &format!("{name}: {sentence}"));
             }
         }
+        dropping
     }
 
     /// What recorded programs have done that may leave a gap.
@@ -181,7 +189,8 @@ impl Server<'_> {
                 let calls: Vec<&str> = calls.iter().map(|call| name(*call)).collect();
                 sentence += &format!(
                     " ({}): addresses, options and dropped packets of sockets, and sockets that it \
-                     did not make itself, may be missing from here on. Run it without that filter to have them, or record it from outside \
+                     did not make itself, may be missing from here on. A program that it becomes or starts has the filter too, and \
+                     the recorder in it does not know it. Run it without that filter, or record it from outside \
                      (--proxy, --live)",
                     calls.join(", ")
                 );
@@ -224,7 +233,9 @@ impl Server<'_> {
     pub(super) fn gap(&mut self, pid: u32, sentence: &str) {
         self.gaps += 1;
         if let Some(process) = self.processes.get_mut(&pid) {
-            process.note(sentence);
+            // Its own reel needs not name it.
+            let own = format!("{}: ", process.name);
+            process.note(sentence.strip_prefix(&own).unwrap_or(sentence));
             process.marked = true;
         }
         (self.report)(Report::Gap(sentence.to_owned()));

@@ -45,6 +45,8 @@ impl Server<'_> {
                 let seen = Seen {
                     pid: hello.pid,
                     forked,
+                    one_thread: self.wanted.one_thread,
+                    log: self.wanted.log,
                 };
                 self.attach(pid, seen)
             }
@@ -124,6 +126,8 @@ impl Server<'_> {
             identity: 0,
             drop_when_full: u32::from(self.wanted.options.when_full == WhenFull::Drop),
             tripwire: u32::from(watched),
+            one_thread: u32::from(self.wanted.one_thread),
+            no_log: u32::from(!self.wanted.log),
         };
         (self.report)(Report::Started {
             name: process.name.clone(),

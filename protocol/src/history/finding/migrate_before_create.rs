@@ -14,8 +14,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
         let nodes: std::collections::BTreeSet<NodeId> = object
             .deliveries
             .iter()
-            .filter_map(|&place| history.deliveries.get(place as usize))
-            .map(|delivery| delivery.node)
+            .map(|&place| history.deliveries.effect(place).0)
             .collect();
         for node in nodes {
             findings.extend(at_node(session, history, id, object, node));

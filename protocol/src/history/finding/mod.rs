@@ -12,6 +12,7 @@ mod reliable_not_delivered;
 mod resend_storm;
 mod rtt_step;
 mod stale_message_ignored;
+mod tick_stall;
 mod told_twice;
 mod two_owners;
 mod undecodable_packet;
@@ -20,15 +21,15 @@ mod values_differ;
 mod words;
 mod zombie_object;
 
-pub(crate) use words::{Told, length, told, word};
+pub(crate) use words::{Told, came, length, sent, told, word};
 
 use super::claims::Claims;
 use super::streams::Streams;
 use super::{Finding, History, Level};
-use crate::session::{PacketId, Session, SessionTime};
+use crate::session::{PacketId, Session, SessionTime, parallel};
 
 /// The ids of all rules.
-pub const RULES: [&str; 18] = [
+pub const RULES: [&str; 19] = [
     ack_of_unreceived::RULE,
     clock_disagreement::RULE,
     duplicate_sequence::RULE,
@@ -41,6 +42,7 @@ pub const RULES: [&str; 18] = [
     resend_storm::RULE,
     rtt_step::RULE,
     stale_message_ignored::RULE,
+    tick_stall::RULE,
     told_twice::RULE,
     two_owners::RULE,
     undecodable_packet::RULE,
@@ -75,22 +77,15 @@ impl From<Finding> for Found {
 
 /// All findings, ordered by time, then node, then rule.
 pub(super) fn all(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
-    let rules = [
-        clock_disagreement::find,
-        incomplete_reel::find,
-        migrate_before_create::find,
-        stale_message_ignored::find,
-        two_owners::find,
-        undecodable_packet::find,
-    ];
-    let mut all: Vec<Found> = rules
-        .iter()
-        .flat_map(|rule| rule(session, history))
-        .collect();
-    let rules = [
+    let session = case.session;
+    type Rule = fn(&Case<'_>) -> Vec<Found>;
+    let rules: Vec<Rule> = vec![
+        |case| clock_disagreement::find(case.session, case.history),
+        |case| incomplete_reel::find(case.session, case.history),
+        |case| migrate_before_create::find(case.session, case.history),
+        |case| stale_message_ignored::find(case.session, case.history),
+        |case| two_owners::find(case.session, case.history),
+        |case| undecodable_packet::find(case.session, case.history),
         ack_of_unreceived::find,
         duplicate_sequence::find,
         head_of_line_wait::find,
@@ -98,11 +93,13 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Found> {
         reliable_not_delivered::find,
         resend_storm::find,
         rtt_step::find,
+        tick_stall::find,
         told_twice::find,
         update_before_create::find,
         zombie_object::find,
     ];
-    all.extend(rules.iter().flat_map(|rule| rule(case)));
+    let found = parallel::map(rules, session.workers(), |rule| rule(case));
+    let mut all: Vec<Found> = found.into_iter().flatten().collect();
     let explained = explained(&all);
     all.extend(objects_differ_at_rest::find(case, &explained));
     all.extend(values_differ::find(case, &explained));

@@ -6,7 +6,7 @@ use netreel_wire::Role;
 
 use super::Found;
 use super::words::{Told, told};
-use crate::history::{Delivery, Effect, Finding, History, Level};
+use crate::history::{Effect, Finding, History, Level};
 use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "stale-message-ignored";
@@ -25,7 +25,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
         for told in object
             .deliveries
             .iter()
-            .filter(|&&place| history.deliveries.get(place as usize).is_some_and(counts))
+            .filter(|&&place| counts(history.deliveries.effect(place).1))
             .filter_map(|&place| told(session, history, place))
         {
             let node = told.delivery.node;
@@ -65,14 +65,13 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
     findings
 }
 
-/// Whether a delivery was old, or made others old.
-fn counts(delivery: Delivery) -> bool {
+/// Whether a delivery may have been old, or made others old.
+fn counts(effect: Effect) -> bool {
     use Effect::{Created, CreatedByMigrate, Destroyed, IgnoredStale, Migrated, Tombstoned};
-    match delivery.effect {
-        IgnoredStale => !delivery.local,
-        Created | CreatedByMigrate | Migrated | Destroyed | Tombstoned => true,
-        _ => false,
-    }
+    matches!(
+        effect,
+        IgnoredStale | Created | CreatedByMigrate | Migrated | Destroyed | Tombstoned
+    )
 }
 
 fn finding(session: &Session, object: u64, stale: &[Told], newer: Told) -> Finding {

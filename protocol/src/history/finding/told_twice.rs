@@ -24,23 +24,21 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     for (&id, object) in &history.objects {
         let mut newest: BTreeMap<NodeId, (NodeId, Told)> = BTreeMap::new();
         for &place in &object.deliveries {
-            let Some(delivery) = history.deliveries.get(place as usize) else {
-                continue;
-            };
+            let (node, effect) = history.deliveries.effect(place);
             use Effect::{Created, CreatedByMigrate, CreatedByUpdate};
             use Effect::{Destroyed, Migrated, Tombstoned, Unknown};
-            match delivery.effect {
+            match effect {
                 Created | Migrated | CreatedByMigrate => {}
                 Destroyed | Tombstoned | CreatedByUpdate | Unknown => {
-                    newest.remove(&delivery.node);
+                    newest.remove(&node);
                     continue;
                 }
                 _ => continue,
             }
-            let node = delivery.node;
             let Some(second) = told(session, history, place) else {
                 continue;
             };
+            let delivery = second.delivery;
             let link = session.link(second.packet);
             let Some((from, _)) = link.filter(|_| !delivery.local) else {
                 newest.remove(&node);

@@ -24,11 +24,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let mut dropped: BTreeMap<NodeId, Vec<(NodeId, Told)>> = BTreeMap::new();
         let mut known: std::collections::BTreeSet<NodeId> = std::collections::BTreeSet::new();
         for &place in &object.deliveries {
-            let Some(delivery) = history.deliveries.get(place as usize) else {
-                continue;
-            };
-            let node = delivery.node;
-            if delivery.effect == Effect::Updated || known.contains(&node) {
+            let (node, effect) = history.deliveries.effect(place);
+            if effect == Effect::Updated || known.contains(&node) {
                 continue;
             }
             let Some(told) = told(session, history, place) else {
@@ -37,11 +34,11 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let Some((from, _)) = session.link(told.packet) else {
                 continue;
             };
-            match (told.role, delivery.effect) {
+            match (told.role, effect) {
                 (Role::Update, Effect::IgnoredUnknown) => {
                     dropped.entry(node).or_default().push((from, told));
                 }
-                (Role::Create, Effect::Created) if !delivery.local => {
+                (Role::Create, Effect::Created) if !told.delivery.local => {
                     known.insert(node);
                     let early = dropped.remove(&node).unwrap_or_default();
                     for (_, update) in early.into_iter().filter(|&(by, _)| by == from) {

@@ -29,9 +29,9 @@ pub(super) fn told_of<'a>(
         .deliveries
         .iter()
         .filter(move |&&place| {
-            let delivery = history.deliveries.get(place as usize);
+            let (own, effect) = history.deliveries.effect(place);
             // Most deliveries are updates that were taken, and no rule asks for them.
-            delivery.is_some_and(|it| it.node == node && it.effect != Effect::Updated)
+            own == node && effect != Effect::Updated
         })
         .filter_map(move |&place| told(session, history, place))
 }
@@ -96,17 +96,23 @@ impl Told {
 }
 
 /// A packet's send as a piece of a finding's proof.
-pub(super) fn sent(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
+pub(crate) fn sent(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
     let (_, at) = session.departed(packet)?;
     let (from, _) = session.link(packet)?;
     Some(crossing(session, packet, (from, at), what))
 }
 
 /// A packet's receipt as a piece of a finding's proof.
-pub(super) fn came(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
+pub(crate) fn came(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
     let at = session.packet(packet)?.received?;
     let (_, to) = session.link(packet)?;
     Some(crossing(session, packet, (to, at), what))
+}
+
+/// An event of a node that sent or received a packet as a piece of a finding's proof.
+pub(super) fn at_event(session: &Session, node: NodeId, at: Stamp, what: &str) -> Option<Evidence> {
+    let packet = session.packet_at(node, at.number)?.packet;
+    Some(crossing(session, packet, (node, at), what))
 }
 
 fn crossing(

@@ -30,6 +30,20 @@ struct Link {
     newest: Option<u64>,
 }
 
+/// Its number, the message that begins it, and all objects in it.
+type Snapshot = (u64, MessageId, BTreeMap<u64, Values>);
+
+impl Link {
+    /// Keeps a snapshot as a base for others.
+    fn take(&mut self, (number, _, objects): &Snapshot) {
+        self.newest = Some(*number);
+        self.snapshots.insert(*number, objects.clone());
+        while self.snapshots.len() > KEPT {
+            self.snapshots.pop_first();
+        }
+    }
+}
+
 /// The snapshots that one node sent and received.
 #[derive(Default)]
 pub(super) struct Snapshots {
@@ -62,18 +76,22 @@ impl Snapshots {
             self.links.retain(|&(node, _), _| node != other);
         }
         let link = self.links.entry((other, is_in)).or_default();
-        let mut open: Option<(u64, MessageId, BTreeMap<u64, Values>)> = None;
+        let mut open: Option<Snapshot> = None;
+        let mut whole: Vec<Snapshot> = Vec::new();
         for (message, facts) in session.messages_of(crossing.packet) {
             if let Some((number, base)) = told.snapshot(message) {
-                if link.newest.is_some_and(|newest| number <= newest) {
-                    return;
+                if let Some(before) = open.take() {
+                    link.take(&before);
+                    whole.push(before);
                 }
+                let is_old = link.newest.is_some_and(|newest| number <= newest);
                 let base = match base {
                     None => Some(BTreeMap::new()),
                     Some(base) => link.snapshots.get(&base).cloned(),
                 };
-                let Some(base) = base else { return };
-                open = Some((number, message, base));
+                // Of what follows nothing is taken where it cannot be.
+                let objects = base.filter(|_| !is_old);
+                open = objects.map(|objects| (number, message, objects));
                 continue;
             }
             let Some(object) = facts.object.filter(|&object| wanted(object)) else {
@@ -100,15 +118,13 @@ impl Snapshots {
             }
             objects.insert(object, values);
         }
-        let Some((number, message, objects)) = open else {
-            return;
-        };
-        link.newest = Some(number);
-        link.snapshots.insert(number, objects.clone());
-        while link.snapshots.len() > KEPT {
-            link.snapshots.pop_first();
+        if let Some(last) = open {
+            link.take(&last);
+            whole.push(last);
         }
-        self.believe(objects, is_in, (time, message), lanes);
+        for (_, message, objects) in whole {
+            self.believe(objects, is_in, (time, message), lanes);
+        }
     }
 
     /// The reel has a hole here: nobody knows what came.

@@ -91,6 +91,8 @@ pub(crate) fn write(values: &[Value], to: &mut Vec<u8>) {
             Value::Enum { raw, name: None } => integer(i128::from(*raw), to),
             Value::Flags { raw, .. } => integer(i128::from(*raw), to),
             Value::Text(name) | Value::Uuid(name) => text(TAG_NAME, name.as_bytes(), to),
+            // Of one sort, whether it fits a part that is an integer or not.
+            Value::Wide(number) => text(TAG_NAME, number.to_string().as_bytes(), to),
             Value::Bytes(bytes) | Value::Hash(bytes) => text(TAG_BYTES, bytes, to),
         }
     }

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_reel::{EventNumber, OwnedRecord, Reel};
-use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role};
+use netreel_wire::{
+    ConnectionState, Context, Decoded, Kind, KindId, MessageFacts, PacketFacts, Role,
+};
 
 use super::traffic::{self, Traffic};
 use crate::session::clock::map::ClockMap;
-use crate::session::facts::shape::{Messages, Said};
+use crate::session::facts::shape::{Messages, Said, Shape};
 use crate::session::facts::told::Told;
 use crate::session::read::connections::{Connection, payload};
 use crate::session::read::ends::{Ends, Side};
 use crate::session::weave::weaver::EndId;
 use crate::session::{
     Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet,
-    PacketId, Session, SessionTime, Stamp, Turn, Way,
+    PacketId, Session, SessionTime, Stamp, Turn,
 };
 
 impl Session {
@@ -249,33 +251,38 @@ impl Session {
     }
 
     /// A packet as it was spoken: from whom to whom, when it was first known, what the wire says of
-    /// it, and its messages.
+    /// it, and those of its messages whose shapes fit.
     #[allow(clippy::type_complexity)] // taken apart where it is made
     pub(crate) fn spoken(
         &self,
         packet: PacketId,
+        fits: impl Fn(&Shape) -> bool,
     ) -> Option<(
         (NodeId, NodeId),
         SessionTime,
         Said,
-        impl Iterator<Item = (MessageId, MessageFacts)> + '_,
+        impl Iterator<Item = (MessageId, MessageFacts)>,
     )> {
         let link = self.link(packet)?;
-        let (track, side, place) = self.rows.told(packet)?;
-        let first = self.rows.tracks.get(track)?.stamp(side, place).time;
-        let (said, messages) = self.said_with_messages(packet)?;
-        let ids = (said.messages.start..).map(MessageId);
-        let messages = ids.zip(messages.into_iter().flatten());
+        let end = self.rows.told(packet)?;
+        let (track, side, place) = end;
+        let first = self.rows.tracks.get(track)?.time(side, place);
+        let (said, messages) = self.said_of(packet, end);
+        let id = said.messages.start;
+        let messages = messages.map(|it| it.those(fits)).into_iter().flatten();
+        let messages = messages.map(move |(nth, facts)| (MessageId(id + nth), facts));
         Some((link, first, said, messages))
     }
 
     fn said_with_messages(&self, packet: PacketId) -> Option<(Said, Option<Messages<'_>>)> {
-        match self.told().of(&self.rows, packet) {
-            Some((said, messages)) => Some((said, Some(messages))),
-            None => {
-                let there = (packet.0 as usize) < self.rows.len();
-                there.then(|| (Said::default(), None))
-            }
+        Some(self.said_of(packet, self.rows.told(packet)?))
+    }
+
+    /// The same of a packet that is told by an end.
+    fn said_of(&self, packet: PacketId, end: (usize, Side, usize)) -> (Said, Option<Messages<'_>>) {
+        match self.told().of_end(&self.rows, packet, end) {
+            Some((said, messages)) => (said, Some(messages)),
+            None => (Said::default(), None),
         }
     }
 
@@ -335,6 +342,31 @@ impl Session {
         ids.zip(messages.into_iter().flatten())
     }
 
+    /// What the wire says of a packet, and those of its messages whose shapes fit.
+    pub(crate) fn said_and(
+        &self,
+        packet: PacketId,
+        fits: impl Fn(&Shape) -> bool,
+    ) -> Option<(Said, impl Iterator<Item = (MessageId, MessageFacts)>)> {
+        let (said, messages) = self.said_with_messages(packet)?;
+        let id = said.messages.start;
+        let those = messages.map(|it| it.those(fits)).into_iter().flatten();
+        Some((
+            said,
+            those.map(move |(nth, facts)| (MessageId(id + nth), facts)),
+        ))
+    }
+
+    /// Those of a packet's messages whose shapes fit, in wire order.
+    pub(crate) fn messages_that(
+        &self,
+        packet: PacketId,
+        fits: impl Fn(&Shape) -> bool,
+    ) -> impl Iterator<Item = (MessageId, MessageFacts)> {
+        let said = self.said_and(packet, fits);
+        said.into_iter().flat_map(|(_, messages)| messages)
+    }
+
     /// All messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = Message> + '_ {
         let packets = (0..self.rows.len()).map(|place| PacketId(place as u32));
@@ -353,16 +385,6 @@ impl Session {
     /// The packet that carries a message.
     pub fn carrier(&self, message: MessageId) -> Option<PacketId> {
         self.told().carrier(message)
-    }
-
-    /// The messages that are fragments, in order.
-    pub fn fragments(&self) -> impl Iterator<Item = MessageId> + '_ {
-        self.told().fragments()
-    }
-
-    /// The bytes that a fragment carries.
-    pub fn fragment(&self, message: MessageId) -> Option<&[u8]> {
-        self.told().fragment(message)
     }
 
     /// What could not be read or is not certain, each a sentence for people. What is said of packets
@@ -547,52 +569,14 @@ impl Session {
 
     /// What a message does.
     pub fn role(&self, facts: &MessageFacts) -> Role {
+        self.role_of(facts.kind)
+    }
+
+    /// What messages of a kind do.
+    pub(crate) fn role_of(&self, kind: Option<KindId>) -> Role {
         let kinds = self.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-        let kind = facts.kind.and_then(|kind| kinds.get(usize::from(kind.0)));
+        let kind = kind.and_then(|kind| kinds.get(usize::from(kind.0)));
         kind.map_or(Role::Other, |kind| kind.role)
-    }
-
-    /// The packets of a node in the order of its own events, with the moment of each.
-    pub fn crossings(&self, node: NodeId) -> impl Iterator<Item = (Crossing, Stamp)> + '_ {
-        self.ends(node)
-            .map(|(_, crossing, stamp)| (crossing, stamp))
-    }
-
-    /// The same, with the end that each is.
-    pub(crate) fn ends(&self, node: NodeId) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
-        let recorded = self.track(node).map(|track| self.rows.crossings(track));
-        let passing = match recorded {
-            Some(_) => None,
-            None => Some(self.passing(node)),
-        };
-        recorded
-            .into_iter()
-            .flatten()
-            .chain(passing.into_iter().flatten())
-    }
-
-    /// The packets that were seen of a node that was not recorded, in the order of time.
-    fn passing(&self, node: NodeId) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
-        let passing = self.rows.passing.get(usize::from(node.0));
-        let passing = passing.into_iter().flat_map(|column| column.iter());
-        passing.filter_map(|row| {
-            let packet = PacketId((row >> 1) as u32);
-            let (way, end) = match row & 1 {
-                0 => (Way::Out, self.rows.departure(packet)?),
-                _ => (Way::Passing, self.rows.last_sighting(packet)?),
-            };
-            let stamp = self.rows.stamp(end)?;
-            let number = stamp.number;
-            Some((
-                end,
-                Crossing {
-                    number,
-                    packet,
-                    way,
-                },
-                stamp,
-            ))
-        })
     }
 }
 

@@ -1,5 +1,8 @@
 //! How a session is read.
 
+mod crossings;
+pub(crate) mod firm;
+mod fragments;
 pub(super) mod lookup;
 pub(super) mod moments;
 pub(crate) mod ports;

@@ -4,7 +4,7 @@ use netreel_reel::{EventNumber, Time};
 
 use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::{Ends, Side};
-use crate::session::{NodeId, Session, SessionTime, Way};
+use crate::session::{NodeId, Session, SessionTime, Stamp, Way};
 
 /// When a recorded node sent, or received, in the order of its events.
 #[derive(Clone, Copy)]
@@ -29,6 +29,31 @@ impl Session {
         let mut holes = node.holes.iter();
         let holed = holes.any(|hole| hole.time.start <= at && is_after(hole.time.end));
         !node.recorded || holed || !node.complete && at > node.span.end
+    }
+
+    /// The ticks of a node's layer, in the order of its events; none where its reel has none.
+    pub(crate) fn ticks(&self, node: NodeId) -> impl Iterator<Item = Stamp> + '_ {
+        let track = self.track(node);
+        let track = track.and_then(|track| self.rows.tracks.get(track));
+        track.into_iter().flat_map(|track| {
+            let ticks = track.ticks.iter();
+            ticks.map(|(number, time)| Stamp {
+                number,
+                time: track.time_of(number, time),
+            })
+        })
+    }
+
+    /// The last packet that a node sent, or received, before an event.
+    pub(crate) fn before(&self, node: NodeId, way: Way, number: EventNumber) -> Option<Stamp> {
+        let moments = self.moments(node, way)?;
+        moments.stamp(moments.ends.lower_bound(number).checked_sub(1)?)
+    }
+
+    /// The first packet that a node sent, or received, at an event or after it.
+    pub(crate) fn after(&self, node: NodeId, way: Way, number: EventNumber) -> Option<Stamp> {
+        let moments = self.moments(node, way)?;
+        moments.stamp(moments.ends.lower_bound(number))
     }
 
     /// When a node sent, or else received; each event once, however many packets it is of. `None`
@@ -61,6 +86,13 @@ impl<'a> Moments<'a> {
     pub fn get(&self, place: usize) -> Option<SessionTime> {
         let time = (place < self.len()).then(|| self.ends.time(place))?;
         Some(self.clock.time(time, || self.ends.number(place)))
+    }
+
+    /// The same with its event.
+    fn stamp(&self, place: usize) -> Option<Stamp> {
+        let time = self.get(place)?;
+        let number = self.ends.number(place);
+        Some(Stamp { number, time })
     }
 
     /// All of them.

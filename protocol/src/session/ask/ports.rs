@@ -8,6 +8,7 @@ use crate::session::read::ends::Side;
 use crate::session::{NodeId, PacketId, Session};
 
 /// What tells between which ports of two nodes a packet goes.
+#[derive(Clone)]
 pub(crate) struct Ports {
     /// The ports of each node.
     own: BTreeSet<(NodeId, u16)>,

@@ -69,8 +69,8 @@ impl Session {
 }
 
 impl SessionReel<'_> {
-    /// The packet that this event sent, received or saw.
-    fn packet(&self, number: EventNumber) -> Option<PacketId> {
+    /// The packet that the event of a number sent, received or saw.
+    pub fn packet(&self, number: EventNumber) -> Option<PacketId> {
         let mut tracks = self.tracks.iter();
         tracks.find_map(|&track| self.session.rows.packet_of(track, number))
     }

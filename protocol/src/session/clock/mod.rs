@@ -85,7 +85,8 @@ pub(crate) fn align(readings: &[Reading], gather: impl Fn(&Pieces) -> Gathered) 
     let fine = gathered.fine();
     drop(gathered);
     for is_wide in [false, true] {
-        let gaps = steps::find(&whole.all, reference, &fine, is_wide);
+        let hosts = readings.iter().map(|it| (it.clock, it.host)).collect();
+        let gaps = steps::find(&whole.all, (reference, &hosts), &fine, is_wide);
         let pieces = Pieces::new(readings, &gaps);
         if let Some(aligned) = with_steps(readings, &pieces, &gather) {
             return aligned;
@@ -364,22 +365,27 @@ pub(crate) fn readings(
     is_copied: impl Fn(&str) -> bool,
 ) -> Vec<Reading> {
     let mut boots: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut next = 0;
-    let mut fresh = || {
-        next += 1;
-        next - 1
-    };
     let reels = anchors.iter().zip(epochs);
     let readings = reels.map(|(anchor, epochs)| {
         let boot = anchor.boot_id.as_str();
-        let clock = match boot.is_empty() || epochs.len() > 1 || is_copied(boot) {
-            true => fresh(),
-            false => *boots.entry(boot).or_insert_with(&mut fresh),
+        let new = next;
+        let is_own = boot.is_empty() || is_copied(boot);
+        let clock = match is_own || epochs.len() > 1 {
+            true => new,
+            false => *boots.entry(boot).or_insert(new),
         };
+        let host = match is_own {
+            true => new,
+            false => *hosts.entry(boot).or_insert(new),
+        };
+        next += 1;
         Reading {
             epochs,
             utc_of_zero_ns: i128::from(anchor.utc_ns) - i128::from(anchor.monotonic.0),
             clock,
+            host,
         }
     });
     readings.collect()

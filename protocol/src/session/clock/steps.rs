@@ -22,33 +22,18 @@ const RUNS_MAX: usize = 32;
 /// `is_wide` a step may be wherever one of those that saw it has it, not where all of them do.
 pub(super) fn find(
     pieces: &[Piece],
-    reference: usize,
+    (reference, hosts): (usize, &BTreeMap<usize, usize>),
     samples: &[Sample],
     is_wide: bool,
 ) -> BTreeMap<(usize, usize), Vec<Gap>> {
-    let mut apart = Apart {
-        pieces: pieces.to_vec(),
-        samples: samples.to_vec(),
-    };
-    let mut found: Vec<((usize, usize), Gap)> = Vec::new();
-    while found.len() < STEPS_MAX {
-        let Some((piece, gap)) = next((&apart.pieces, reference), &apart.samples, is_wide) else {
-            break;
-        };
-        let Some(known) = apart.pieces.get(piece) else {
-            break;
-        };
-        found.push(((known.clock, known.epoch), gap));
-        apart.split(piece, gap);
-    }
-    // What was blamed on one clock may be explained by what was found of another later.
-    let mut place = 0;
-    while place < found.len() && found.len() <= TRIED_MAX {
-        let mut others = found.clone();
-        others.remove(place);
-        match Apart::at(pieces, samples, &others).is_even() {
-            true => found = others,
-            false => place += 1,
+    let mut found = all((pieces, reference), samples, is_wide, true);
+    // That all others were set at once is less likely than that the session's clock was. But where as
+    // few steps explain the packets without that, it was not.
+    if found.iter().any(|((clock, _), _)| *clock == reference) {
+        let others = all((pieces, reference), samples, is_wide, false);
+        let is_enough = || Apart::at(pieces, samples, &others).is_even();
+        if times(&others, hosts) <= times(&found, hosts) && is_enough() {
+            found = others;
         }
     }
     let mut gaps: BTreeMap<(usize, usize), Vec<Gap>> = BTreeMap::new();
@@ -73,6 +58,55 @@ pub(super) fn find(
         }
     }
     gaps
+}
+
+/// How many times clocks were set: those of one machine at once.
+fn times(steps: &[((usize, usize), Gap)], hosts: &BTreeMap<usize, usize>) -> usize {
+    let mut known: Vec<(usize, Gap)> = Vec::new();
+    for ((clock, _), gap) in steps {
+        let host = hosts.get(clock).copied().unwrap_or(*clock);
+        let is_known = |it: &(usize, Gap)| it.0 == host && it.1.overlaps(gap);
+        if !known.iter().any(is_known) {
+            known.push((host, *gap));
+        }
+    }
+    known.len()
+}
+
+/// The steps that explain the packets, each with its clock and epoch.
+fn all(
+    (pieces, reference): (&[Piece], usize),
+    samples: &[Sample],
+    is_wide: bool,
+    with_reference: bool,
+) -> Vec<((usize, usize), Gap)> {
+    let mut apart = Apart {
+        pieces: pieces.to_vec(),
+        samples: samples.to_vec(),
+    };
+    let mut found: Vec<((usize, usize), Gap)> = Vec::new();
+    while found.len() < STEPS_MAX {
+        let asked = (apart.pieces.as_slice(), reference, with_reference);
+        let Some((piece, gap)) = next(asked, &apart.samples, is_wide) else {
+            break;
+        };
+        let Some(known) = apart.pieces.get(piece) else {
+            break;
+        };
+        found.push(((known.clock, known.epoch), gap));
+        apart.split(piece, gap);
+    }
+    // What was blamed on one clock may be explained by what was found of another later.
+    let mut place = 0;
+    while place < found.len() && found.len() <= TRIED_MAX {
+        let mut others = found.clone();
+        others.remove(place);
+        match Apart::at(pieces, samples, &others).is_even() {
+            true => found = others,
+            false => place += 1,
+        }
+    }
+    found
 }
 
 /// Clocks taken apart, and the packets between their pieces.
@@ -151,7 +185,7 @@ fn pairs(samples: &[Sample]) -> BTreeMap<(usize, usize), Vec<Sample>> {
 
 /// The piece whose first step explains most, and where that is.
 fn next(
-    (pieces, reference): (&[Piece], usize),
+    (pieces, reference, with_reference): (&[Piece], usize, bool),
     samples: &[Sample],
     is_wide: bool,
 ) -> Option<(usize, Gap)> {
@@ -178,6 +212,9 @@ fn next(
         let missed = views.iter().filter(is_missed).count() as i64;
         // Between two it cannot be told which of them was set: not the one that all are read on.
         let is_other = pieces.get(place).map(|it| it.clock) != Some(reference);
+        if !is_other && !with_reference {
+            return None;
+        }
         Some(((explained - missed, is_other, place), gap))
     });
     let best = candidates.max_by_key(|(rank, _)| *rank)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use netreel_reel::{Event, Record};
 use netreel_table::{Blobs, Misfit, Putting, Taking};
-use netreel_wire::{PacketFacts, States, Wire};
+use netreel_wire::{PacketFacts, States, StreamId, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
 use super::shape::Shapes;
@@ -25,7 +25,8 @@ pub(crate) struct Piece {
     pub shapes: Shapes,
     /// The fragments: the side, the end's place, and the place in the packet.
     pub fragments: Vec<(Side, u32, u32)>,
-    pub carried: Blobs,
+    /// What of them stands in streams inside packets, which reading the reel again does not give.
+    pub carried: BTreeMap<(Side, u32, u32), Vec<u8>>,
     /// Of a wire with state, what is kept of the piece's connections, by their places.
     pub kept: BTreeMap<u32, Kept>,
     /// How many packets were not read, because the wire's scripts had taken too many steps.
@@ -44,22 +45,21 @@ impl Piece {
             kept,
             unread,
         } = self;
-        put_plain(&(rows, shapes.list(), fragments, unread), to)?;
+        put_plain(&(rows, shapes.list(), fragments, carried, unread), to)?;
         facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
-        to.blobs(carried)?;
         put_map(kept, to, Kept::put)
     }
 
     /// Takes what was put.
     pub fn from_index(from: &mut Taking) -> Result<Piece, Misfit> {
-        let (rows, shapes, fragments, unread) = take_plain(from)?;
+        let (rows, shapes, fragments, carried, unread) = take_plain(from)?;
         Ok(Piece {
             rows,
             shapes: Shapes::of(shapes),
             fragments,
+            carried,
             unread,
             facts: [from.blobs()?, from.blobs()?, from.blobs()?],
-            carried: from.blobs()?,
             kept: take_map(from, Kept::from_index)?,
         })
     }
@@ -121,6 +121,11 @@ impl Asking {
         self.piece.facts[side as usize].push(&[]);
     }
 
+    /// No packet of a connection is left.
+    pub fn end(&mut self, connection: usize) {
+        self.states.end(connection);
+    }
+
     /// What the wire says of a packet, which is not written down.
     pub fn say(
         &mut self,
@@ -178,9 +183,12 @@ impl Asking {
         let facts = &self.facts;
         for (nth, message) in facts.messages.iter().enumerate() {
             if let Some(data) = &message.fragment_data {
-                self.piece.fragments.push((side, place, nth as u32));
-                let bytes = wire.bytes_at(facts, payload, data);
-                self.piece.carried.push(&bytes);
+                let fragment = (side, place, nth as u32);
+                self.piece.fragments.push(fragment);
+                if data.stream != StreamId(0) {
+                    let bytes = wire.bytes_at(facts, payload, data);
+                    self.piece.carried.insert(fragment, bytes);
+                }
             }
         }
         let shapes = &mut self.piece.shapes;
@@ -195,7 +203,7 @@ impl Asking {
             }
         }
         self.piece.facts.iter_mut().for_each(Blobs::shrink);
-        self.piece.carried.shrink();
+        self.piece.fragments.shrink_to_fit();
         for kept in self.piece.kept.values_mut() {
             kept.events.shrink();
         }

@@ -26,8 +26,12 @@ pub(crate) struct Shape {
 pub(crate) struct Shapes {
     list: Vec<Shape>,
     known: HashMap<Shape, u32>,
-    latest: Option<(Shape, u32)>,
+    /// The latest ones, each at its place.
+    latest: [Option<(Shape, u32)>; LATEST],
 }
+
+/// So many shapes are found without a hash: those of a packet and its messages take turns.
+const LATEST: usize = 16;
 
 /// What a wire says of a packet, without its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +58,8 @@ pub struct Said {
 
 impl Shapes {
     fn number(&mut self, shape: Shape) -> u32 {
-        if let Some((latest, number)) = &self.latest
+        let place = shape.place();
+        if let Some((latest, number)) = &self.latest[place]
             && *latest == shape
         {
             return *number;
@@ -68,7 +73,7 @@ impl Shapes {
                 number
             }
         };
-        self.latest = Some((shape, number));
+        self.latest[place] = Some((shape, number));
         number
     }
 
@@ -266,24 +271,56 @@ impl<'a> Messages<'a> {
             end: 0,
         }
     }
+
+    /// The messages whose shapes fit, each with its place among all. The others are passed over
+    /// without making anything of them.
+    pub fn those(
+        mut self,
+        fits: impl Fn(&Shape) -> bool,
+    ) -> impl Iterator<Item = (u32, MessageFacts)> {
+        let count = self.left;
+        std::iter::from_fn(move || {
+            loop {
+                let (shape, bits) = self.begin()?;
+                let nth = count - self.left - 1;
+                match fits(shape) {
+                    true => return Some((nth, self.rest(shape, bits))),
+                    false => self.from.pass(shape.values()),
+                }
+            }
+        })
+    }
+
+    /// The shape of the next message, and its bits.
+    fn begin(&mut self) -> Option<(&'a Shape, std::ops::Range<u32>)> {
+        self.left = self.left.checked_sub(1)?;
+        let from = &mut self.from;
+        let shape = self.shapes.list.get(from.take() as usize)?;
+        let start = i64::from(self.end) + unzigzag(from.take());
+        let start = start as u32;
+        self.end = start.wrapping_add(from.take() as u32);
+        Some((shape, start..self.end))
+    }
 }
 
 impl Iterator for Messages<'_> {
     type Item = MessageFacts;
 
     fn next(&mut self) -> Option<MessageFacts> {
-        self.left = self.left.checked_sub(1)?;
+        let (shape, bits) = self.begin()?;
+        Some(self.rest(shape, bits))
+    }
+}
+
+impl Messages<'_> {
+    /// A message of which shape and bits were read.
+    fn rest(&mut self, shape: &Shape, bits: std::ops::Range<u32>) -> MessageFacts {
         let from = &mut self.from;
-        let shape = self.shapes.list.get(from.take() as usize)?;
-        let start = i64::from(self.end) + unzigzag(from.take());
-        let start = start as u32;
-        let end = start.wrapping_add(from.take() as u32);
-        self.end = end;
         let mut parts = shape.reader();
         let mut facts = MessageFacts {
             kind: shape.of.map(KindId),
             reliable: shape.reliable,
-            bits: start..end,
+            bits,
             reliable_sequence: parts.sequence(0, from),
             ordered_sequence: parts.sequence(1, from),
             acknowledges: parts.sequence(2, from),
@@ -310,7 +347,7 @@ impl Iterator for Messages<'_> {
         let data = parts.number(17, from).is_some();
         facts.rpc_name = rpc.then(|| from.place());
         facts.fragment_data = data.then(|| from.place());
-        Some(facts)
+        facts
     }
 }
 
@@ -333,6 +370,13 @@ impl Parts {
     }
 }
 
+/// In [`Shape::has`]: a `@reliable_sequence`.
+pub(crate) const RELIABLE_SEQUENCE: u32 = 1;
+/// In [`Shape::has`]: that a message acknowledges others.
+pub(crate) const ACKNOWLEDGES: u32 = 1 << 2 | 1 << 18;
+/// In [`Shape::has`]: an `@object`.
+pub(crate) const OBJECT: u32 = 1 << 7;
+
 /// The bits that say of a place that it is there have no value of their own.
 const PLACES: u32 = 1 << 16 | 1 << 17;
 
@@ -342,6 +386,28 @@ struct Reader<'a> {
 }
 
 impl Shape {
+    /// Its place among [`Shapes::latest`].
+    fn place(&self) -> usize {
+        let parts = self.parts ^ self.parts >> 16;
+        let of = u32::from(self.of.unwrap_or(0));
+        (parts ^ parts >> 8 ^ parts >> 4 ^ of) as usize % LATEST
+    }
+
+    /// The kind of a message.
+    pub fn kind(&self) -> Option<KindId> {
+        self.of.map(KindId)
+    }
+
+    /// Whether a message has one of these parts.
+    pub fn has(&self, parts: u32) -> bool {
+        self.parts & parts != 0
+    }
+
+    /// How many numbers stand behind a message's shape and bits.
+    fn values(&self) -> u32 {
+        (self.parts & !PLACES).count_ones() + 3 * (self.parts & PLACES).count_ones()
+    }
+
     fn reader(&self) -> Reader<'_> {
         Reader { shape: self }
     }
@@ -375,6 +441,15 @@ impl Reader<'_> {
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
+    /// Passes over so many numbers.
+    fn pass(&mut self, numbers: u32) {
+        for _ in 0..numbers {
+            let ends = self.0.iter().position(|&byte| byte < 0x80);
+            let length = ends.map_or(self.0.len(), |last| last + 1);
+            self.0 = &self.0[length..];
+        }
+    }
+
     #[inline]
     fn take(&mut self) -> u64 {
         let mut value = 0;
@@ -419,119 +494,4 @@ fn unzigzag(value: u64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn some<T: std::fmt::Debug + Clone>(
-        value: impl Strategy<Value = T>,
-    ) -> impl Strategy<Value = Option<T>> {
-        proptest::option::of(value)
-    }
-
-    fn sequence() -> impl Strategy<Value = Option<Sequence>> {
-        some((any::<u64>(), 1u8..=64).prop_map(|(value, bits)| Sequence { value, bits }))
-    }
-
-    fn place() -> impl Strategy<Value = Option<Place>> {
-        some(
-            (0u16..4, any::<u32>(), any::<u32>()).prop_map(|(stream, start, end)| Place {
-                stream: StreamId(stream),
-                bits: start..end,
-            }),
-        )
-    }
-
-    prop_compose! {
-        fn message()(
-            sequences in (sequence(), sequence(), sequence(), sequence()),
-            kind in some(any::<u16>()),
-            at in (0u16..3, any::<u32>(), any::<u32>(), any::<bool>()),
-            numbers in proptest::array::uniform10(some(any::<u64>())),
-            fragment in some((any::<u64>(), any::<u64>())),
-            places in (place(), place()),
-        ) -> MessageFacts {
-            let [channel, host, origin, object, object_type, owner, new_owner, counter, tick, id] =
-                numbers;
-            MessageFacts {
-                kind: kind.map(KindId),
-                stream: StreamId(at.0),
-                bits: at.1..at.2,
-                reliable: at.3,
-                reliable_sequence: sequences.0,
-                ordered_sequence: sequences.1,
-                acknowledges: sequences.2,
-                acknowledges_before: sequences.3,
-                channel,
-                host,
-                origin,
-                object,
-                object_type,
-                owner,
-                new_owner,
-                migration_counter: counter,
-                tick,
-                rpc_name: places.0,
-                fragment_id: id,
-                fragment,
-                fragment_data: places.1,
-            }
-        }
-    }
-
-    prop_compose! {
-        fn packet()(
-            sequences in (sequence(), sequence(), sequence()),
-            protocol in some(any::<u16>()),
-            ack_bits in some((any::<u64>(), any::<u8>())),
-            ack_ranges in proptest::collection::vec((any::<u64>(), any::<u64>()), 0..4),
-            range_bits in any::<u8>(),
-            diagnostics in 0u32..3,
-            messages in proptest::collection::vec(message(), 0..5),
-        ) -> PacketFacts {
-            PacketFacts {
-                protocol: protocol.map(ProtocolId),
-                sequence: sequences.0,
-                ack: sequences.1,
-                acknowledges_before: sequences.2,
-                ack_bits,
-                ack_ranges,
-                range_bits,
-                messages,
-                diagnostics,
-                ..PacketFacts::default()
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn facts_come_back(packets in proptest::collection::vec(packet(), 1..6)) {
-            let mut shapes = Shapes::default();
-            let rows: Vec<Vec<u8>> = packets.iter().map(|facts| {
-                let mut row = Vec::new();
-                shapes.write(facts, &mut row);
-                row
-            }).collect();
-            for (facts, row) in packets.iter().zip(&rows) {
-                let count = facts.messages.len() as u32;
-                prop_assert_eq!(shapes.head(row), (count, facts.diagnostics > 0));
-                let (said, messages) = shapes.read(row, 7);
-                let expected = Said {
-                    protocol: facts.protocol,
-                    sequence: facts.sequence,
-                    ack: facts.ack,
-                    acknowledges_before: facts.acknowledges_before,
-                    ack_bits: facts.ack_bits,
-                    ack_ranges: facts.ack_ranges.clone(),
-                    range_bits: facts.range_bits,
-                    messages: 7..7 + count,
-                    diagnostics: facts.diagnostics,
-                };
-                prop_assert_eq!(said, expected);
-                prop_assert_eq!(messages.collect::<Vec<_>>(), facts.messages.clone());
-            }
-        }
-    }
-}
+mod tests;

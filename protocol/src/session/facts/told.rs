@@ -5,14 +5,13 @@
 //! connection keeps depends on all of its packets before. How a reel is cut depends on the reel
 //! alone, so that the same reels give the same bytes on any machine.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Event, EventNumber, Record, Reel};
 use netreel_table::{Blobs, Column, Misfit, Putting, Taking};
-use netreel_wire::{MessageFacts, States, Wire};
+use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
 use super::asking::{Asking, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
@@ -20,7 +19,7 @@ use super::shape::{Messages, Said};
 use crate::session::index::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
 use crate::session::read::connections::payload;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{Ends, Side};
 use crate::session::weave::rows::{Rows, Track};
 use crate::session::weave::weaver::EndId;
 use crate::session::{MessageId, PacketId};
@@ -30,7 +29,7 @@ const BLOCKS: usize = 1024;
 /// A reel of a wire with state that has more packets than this is taken in pieces.
 const PACKETS: usize = 1 << 16;
 /// In so many.
-const PIECES: usize = 4;
+const PIECES: usize = 2;
 
 /// What the wire says of all packets.
 #[derive(Default)]
@@ -45,8 +44,8 @@ pub(crate) struct Told {
     messages: u32,
     /// The packets that do not fit the wire, in order.
     unfit: Vec<u32>,
-    /// Where the bytes are that fragments carry: the track, the piece, and the row there.
-    fragments: BTreeMap<MessageId, (u16, u16, u32)>,
+    /// The messages that are fragments, in order.
+    fragments: Column,
 }
 
 /// Where checkpoints are made; all of a session take about so much memory.
@@ -55,6 +54,10 @@ pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
     bytes_max: 32 << 20,
     budget: Budget::WHOLE,
 };
+
+/// They take no more than so many bytes for each packet, where there are enough of them.
+const CHECKPOINT_BYTES: usize = 16;
+const CHECKPOINTS_MIN: usize = 4 << 20;
 
 impl Told {
     /// Asks the wire about every packet.
@@ -106,8 +109,10 @@ impl Told {
             };
             jobs.extend(pieces);
         }
+        let packets = rows.len().saturating_mul(CHECKPOINT_BYTES);
+        let bytes_max = checkpoints.bytes_max.min(packets.max(CHECKPOINTS_MIN));
         let checkpoints = Checkpoints {
-            bytes_max: checkpoints.bytes_max / jobs.len().max(1),
+            bytes_max: bytes_max / jobs.len().max(1),
             budget: checkpoints.budget.part(jobs.len()),
             ..checkpoints
         };
@@ -149,28 +154,24 @@ impl Told {
         first.shrink();
         self.messages = next;
         self.first = first;
-        let mut fragments = BTreeMap::new();
-        for (track, pieces) in self.tracks.iter().enumerate() {
-            for (at, piece) in pieces.iter().enumerate() {
-                for (row, &(side, place, nth)) in piece.fragments.iter().enumerate() {
-                    let Some(known) = rows.tracks.get(track) else {
-                        continue;
-                    };
-                    let end = rows.places.id(track, side, place as usize);
-                    if !rows.is_told_by(track, side, place as usize) {
-                        continue;
-                    }
-                    let own = known.packets[side as usize].get(place as usize) as u32;
-                    let others = rows.shared.get(&end).into_iter().flatten().copied();
-                    for packet in [own].into_iter().chain(others) {
-                        let first = self.first.get(packet as usize) as u32;
-                        let place = (track as u16, at as u16, row as u32);
-                        fragments.insert(MessageId(first.saturating_add(nth)), place);
-                    }
+        let mut fragments = Vec::new();
+        for ((track, pieces), known) in self.tracks.iter().enumerate().zip(&rows.tracks) {
+            for &(side, place, nth) in pieces.iter().flat_map(|piece| &piece.fragments) {
+                if !rows.is_told_by(track, side, place as usize) {
+                    continue;
+                }
+                let end = rows.places.id(track, side, place as usize);
+                let own = known.packets[side as usize].get(place as usize) as u32;
+                let others = rows.shared.get(&end).into_iter().flatten().copied();
+                for packet in [own].into_iter().chain(others) {
+                    let first = self.first.get(packet as usize) as u32;
+                    fragments.push(first.saturating_add(nth));
                 }
             }
         }
-        self.fragments = fragments;
+        fragments.sort_unstable();
+        self.fragments = fragments.into_iter().map(u64::from).collect();
+        self.fragments.shrink();
     }
 
     /// The piece that has the facts of an end, and the row there.
@@ -192,7 +193,16 @@ impl Told {
 
     /// What the wire says of a packet, and the facts of its messages.
     pub fn of(&self, rows: &Rows, packet: PacketId) -> Option<(Said, Messages<'_>)> {
-        let end = rows.told(packet)?;
+        self.of_end(rows, packet, rows.told(packet)?)
+    }
+
+    /// The same of a packet that is told by an end.
+    pub fn of_end(
+        &self,
+        rows: &Rows,
+        packet: PacketId,
+        end: (usize, Side, usize),
+    ) -> Option<(Said, Messages<'_>)> {
         let first = self.first.get(packet.0 as usize) as u32;
         let (piece, row) = self.piece(rows, end)?;
         let side = end.1;
@@ -280,14 +290,33 @@ impl Told {
 
     /// The messages that are fragments, in their order.
     pub fn fragments(&self) -> impl Iterator<Item = MessageId> + '_ {
-        self.fragments.keys().copied()
+        let fragments = self.fragments.iter();
+        fragments.map(|message| MessageId(message as u32))
     }
 
-    /// The bytes that a fragment carries.
-    pub fn fragment(&self, message: MessageId) -> Option<&[u8]> {
-        let &(track, piece, row) = self.fragments.get(&message)?;
-        let pieces = self.tracks.get(usize::from(track))?;
-        Some(pieces.get(usize::from(piece))?.carried.get(row as usize))
+    /// The bytes that a fragment carries, whose packet has this payload.
+    pub fn fragment(
+        &self,
+        rows: &Rows,
+        wire: &Wire,
+        message: MessageId,
+        payload: &[u8],
+    ) -> Option<Vec<u8>> {
+        let packet = self.carrier(message)?;
+        let end = rows.told(packet)?;
+        let (said, mut messages) = self.of(rows, packet)?;
+        let nth = message.0.checked_sub(said.messages.start)?;
+        let data = messages.nth(nth as usize)?.fragment_data?;
+        if data.stream != StreamId(0) {
+            let (_, side, place) = end;
+            let (piece, _) = self.piece(rows, end)?;
+            return piece.carried.get(&(side, place as u32, nth)).cloned();
+        }
+        let facts = PacketFacts {
+            protocol: said.protocol,
+            ..PacketFacts::default()
+        };
+        Some(wire.bytes_at(&facts, payload, &data))
     }
 
     /// What is kept of a connection of a track, where the wire keeps state.
@@ -306,8 +335,9 @@ impl Told {
             unfit,
             fragments,
         } = self;
-        put_plain(&(has_state, messages, unfit, fragments), to)?;
+        put_plain(&(has_state, messages, unfit), to)?;
         to.column(first)?;
+        to.column(fragments)?;
         put_list(tracks, to, |pieces, to| {
             put_list(pieces, to, |piece, to| piece.put(to))
         })
@@ -315,13 +345,13 @@ impl Told {
 
     /// Takes what was put.
     pub fn take(from: &mut Taking) -> Result<Told, Misfit> {
-        let (has_state, messages, unfit, fragments) = take_plain(from)?;
+        let (has_state, messages, unfit) = take_plain(from)?;
         Ok(Told {
             has_state,
             messages,
             unfit,
-            fragments,
             first: from.column()?,
+            fragments: from.column()?,
             tracks: take_list(from, |from| {
                 take_list(from, |from| Piece::from_index(from).map(Arc::new))
             })?,
@@ -334,7 +364,8 @@ impl Told {
         let facts = pieces().flat_map(|piece| &piece.facts).map(Blobs::memory);
         let events = pieces().flat_map(|piece| piece.kept.values());
         let events = events.map(|kept| kept.events.memory());
-        let fragment = size_of::<(MessageId, (u16, u16, u32))>();
+        let fragments = pieces().map(|piece| size_of_val(piece.fragments.as_slice()));
+        let carried = pieces().flat_map(|piece| piece.carried.values());
         vec![
             ("facts", facts.sum()),
             ("first message", self.first.memory()),
@@ -342,9 +373,9 @@ impl Told {
             ("events of connections", events.sum()),
             (
                 "fragments",
-                pieces().map(|piece| piece.carried.memory()).sum(),
+                carried.map(Vec::len).sum::<usize>() + fragments.sum::<usize>(),
             ),
-            ("fragments, by message", self.fragments.len() * fragment),
+            ("fragments, by message", self.fragments.memory()),
         ]
     }
 }
@@ -406,6 +437,8 @@ struct Reading<'a> {
     wire: &'a Wire,
     job: &'a Job,
     asking: Asking,
+    /// Of a wire with state, for each connection how many of its packets are still to come.
+    left: Vec<u32>,
 }
 
 impl Job {
@@ -419,7 +452,16 @@ impl Job {
             wire,
             job: self,
             asking: Asking::new(self.rows.clone(), checkpoints),
+            left: Vec::new(),
         };
+        if wire.has_state() {
+            reading.left.resize(known.connections.len(), 0);
+            for (connection, _) in known.sides.iter().flat_map(Ends::ways) {
+                if let Some(left) = reading.left.get_mut(connection as usize) {
+                    *left += 1;
+                }
+            }
+        }
         if let Some(reel) = &known.reel {
             reading.read(reel, self.blocks.clone());
         }
@@ -468,17 +510,23 @@ impl Reading<'_> {
 
     fn end(&mut self, side: Side, record: &Record<'_>) {
         let place = self.asking.next(side);
-        let raw = self.known.side(side).get(place);
-        let (Some(raw), Some(payload)) = (raw, payload(&record.event)) else {
+        let ends = self.known.side(side);
+        let (own, of) = self.job.connections;
+        let at = ends.connection(place) as usize;
+        let Some(connection) = self.known.connections.get(at).filter(|_| at % of == own) else {
             return self.asking.pass(side);
         };
-        let (own, of) = self.job.connections;
-        let at = raw.connection as usize;
-        let Some(connection) = self.known.connections.get(at).filter(|_| at % of == own) else {
+        let (Some(raw), Some(payload)) = (ends.get(place), payload(&record.event)) else {
             return self.asking.pass(side);
         };
         let tells = self.rows.is_told_by(self.job.track, side, place);
         self.asking
             .ask(self.wire, connection, (side, &raw), payload, tells);
+        if let Some(left) = self.left.get_mut(at) {
+            *left -= 1;
+            if *left == 0 {
+                self.asking.end(at);
+            }
+        }
     }
 }

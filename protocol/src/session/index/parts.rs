@@ -99,6 +99,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         told,
         traffic,
         wait_ns,
+        firm: _,
         kept_history: _,
     } = session;
     let place = |reel: &Option<Arc<Reel>>| reel.as_ref().map(|it| place(it, reels)).transpose();

@@ -151,8 +151,9 @@ impl Ends {
         rows.map(|((number, time), way)| (EventNumber(number), Time(time), way))
     }
 
-    pub fn numbers(&self) -> impl Iterator<Item = EventNumber> + '_ {
-        self.numbers.iter().map(EventNumber)
+    /// The events from a place on.
+    pub fn numbers_from(&self, place: usize) -> impl Iterator<Item = EventNumber> + '_ {
+        self.numbers.iter_from(place).map(EventNumber)
     }
 
     /// The place of the first that is not before `time`, where they are in the order of time.

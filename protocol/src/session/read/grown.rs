@@ -7,6 +7,7 @@ use netreel_wire::Wire;
 
 use super::pass::Pass;
 use super::scan::Scan;
+use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::{Piece, Telling};
 use crate::session::facts::told::CHECKPOINTS;
 
@@ -20,6 +21,8 @@ pub(crate) struct Grown {
     scanned: usize,
     /// What the wire says, and of how many blocks.
     telling: Option<(Telling, usize)>,
+    /// Another one whenever something is read anew.
+    since: Arc<()>,
 }
 
 /// What is known of a reel at a moment.
@@ -27,6 +30,8 @@ pub(crate) struct Look {
     pub scan: Scan,
     /// What the wire says of every end; `None` where it was not asked.
     pub pieces: Option<Vec<Arc<Piece>>>,
+    /// What of the reel is not read again at the next look; `None` where there is none.
+    pub firm: Option<Firm>,
 }
 
 impl Grown {
@@ -38,6 +43,7 @@ impl Grown {
             walk: Walk::default(),
             scanned: 0,
             telling: None,
+            since: Arc::default(),
         }
     }
 
@@ -65,11 +71,18 @@ impl Grown {
             walk: self.walk.clone(),
             scanned: self.scanned,
             telling: None,
+            since: Arc::default(),
         };
         ahead.scan(self.reel.blocks());
         let scan = ahead.pass.finish(&self.reel, &ahead.walk);
         let pieces = wire.and_then(|wire| self.tell(wire, &scan, written));
-        Look { scan, pieces }
+        let firm = self.pass.scan.span.map(|(_, last)| Firm {
+            since: self.since.clone(),
+            until: self.pass.scan.expected,
+            last,
+        });
+        let firm = firm.filter(|_| pieces.is_some() || wire.is_none());
+        Look { scan, pieces, firm }
     }
 
     /// Whether `reel` is this one, and what was read of it has stayed as it was.
@@ -117,6 +130,7 @@ impl Grown {
             }
         }
         let (mut telling, told) = known.unwrap_or_else(|| {
+            self.since = Arc::default();
             let telling = Telling::new(wire.clone(), CHECKPOINTS);
             (telling, 0)
         });

@@ -216,7 +216,10 @@ impl Pass {
                 let text = String::from_utf8_lossy(text).into_owned();
                 self.scan.triggers.push((time, trigger, text));
             }
-            Event::Tick { .. } => self.scan.turns.push(record.number, self.asked.take()),
+            Event::Tick { .. } => {
+                let begins = (record.number, time);
+                self.scan.turns.push(begins, self.asked.take());
+            }
             Event::Input { .. } => self.asked = Some((record.number, time)),
             Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
             Event::Switched { on: true } => {

@@ -9,6 +9,7 @@ use netreel_wire::Wire;
 use super::grown::Look;
 use super::scan::{RawHole, Scan};
 use crate::session::SessionError;
+use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::Piece;
 use crate::session::who::cast::utc_ns;
 
@@ -32,12 +33,15 @@ pub(crate) struct Source {
     pub proxied: bool,
     /// What the wire says of all its ends, where that is known already.
     pub pieces: Option<Vec<Arc<Piece>>>,
+    /// What of the reel stays as it is.
+    pub firm: Option<Firm>,
 }
 
 /// Takes what was read of all reels, and says what is wrong with each.
 pub(crate) fn sources(reels: Vec<(ReelInput, Look)>, warnings: &mut Vec<String>) -> Vec<Source> {
     let mut sources = Vec::new();
-    for (ReelInput { name, reel }, Look { scan, pieces }) in reels {
+    for (ReelInput { name, reel }, look) in reels {
+        let Look { scan, pieces, firm } = look;
         let node = match reel.header().node.as_str() {
             "" => name.strip_suffix(".reel").unwrap_or(&name).to_owned(),
             node => node.to_owned(),
@@ -92,6 +96,7 @@ pub(crate) fn sources(reels: Vec<(ReelInput, Look)>, warnings: &mut Vec<String>)
             scan,
             proxied: false,
             pieces,
+            firm,
         });
     }
     sources

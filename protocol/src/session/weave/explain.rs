@@ -185,6 +185,7 @@ impl Payload<'_> {
     /// Each packet took about as long as its neighbours, or else as those before it.
     fn along(&self, way: Way, fault_ns: i64) -> Pairs {
         let mut usual_ns = way.took_ns;
+        let period_ns = self.period_ns();
         let mut last: Option<usize> = None;
         let mut pairs = Vec::with_capacity(self.receipts.len());
         for (&receipt, neighbours) in self.receipts.iter().zip(self.neighbours) {
@@ -192,6 +193,10 @@ impl Payload<'_> {
             let possible = self.possible(receipt).max(least).min(self.sends.len());
             let from = last.unwrap_or(0);
             let expected = neighbours.took_ns().unwrap_or((usual_ns, usual_ns));
+            if last.is_none() && self.is_before(receipt, neighbours, period_ns / 2) {
+                pairs.push(None);
+                continue;
+            }
             let near = |sent_ns: i64| {
                 let after = self.sends.partition_point(|&sent| sent < sent_ns);
                 [after.saturating_sub(1), after]
@@ -220,6 +225,22 @@ impl Payload<'_> {
             pairs.push(chosen);
         }
         pairs
+    }
+
+    /// Whether a receipt is of one that no reel holds, as its neighbours tell: it was sent well before
+    /// the first.
+    fn is_before(&self, receipt: i64, neighbours: &Neighbours, slack_ns: i64) -> bool {
+        let has_choice = self.lacks_sends && self.sends.len() > 1;
+        let took = neighbours.took_ns().filter(|_| has_choice);
+        let sent = took.map(|(least, most)| {
+            let slack_ns = slack_ns.max(least / 4).saturating_add(neighbours.sooner_ns);
+            let slack_ns = slack_ns.saturating_add(neighbours.overtaken_ns);
+            let slack_ns = slack_ns.saturating_add(most.saturating_sub(least));
+            let sent = receipt.saturating_sub(least).saturating_add(slack_ns);
+            sent.saturating_add(self.tolerance_ns)
+        });
+        sent.zip(self.sends.first())
+            .is_some_and(|(sent, first)| sent < *first)
     }
 
     /// How much longer or shorter a packet took than is usual, and what it costs if it overtook.
@@ -328,6 +349,27 @@ mod tests {
         let arrived: Vec<usize> = (0..100).filter(|n| n % 10 != 5).collect();
         let receipts: Vec<i64> = arrived.iter().map(|&n| sends[n] + 5000).collect();
         check(&sends, &receipts, &alone(arrived.len()), &arrived);
+    }
+
+    #[test]
+    fn what_was_sent_before_the_reel_began_is_of_none_of_its_sends() {
+        // Packets take 150; the reel begins at 1000, and lacks two sends that came after that.
+        let sends: Vec<i64> = (0..6).map(|n| 1000 + n * 60).collect();
+        let receipts: Vec<i64> = (0..8).map(|n| 1030 + n * 60).collect();
+        let neighbours: Vec<Neighbours> = receipts
+            .iter()
+            .map(|&at| between((at - 151, 150), (at - 149, 150)))
+            .collect();
+        let payload = Payload {
+            sends: &sends,
+            receipts: &receipts,
+            neighbours: &neighbours,
+            tolerance_ns: 0,
+            lacks_sends: true,
+            goes_on: false,
+        };
+        let pairs = payload.explain().pairs;
+        assert_eq!(pairs[..4], [None, None, Some(0), Some(1)]);
     }
 
     #[test]

@@ -3,6 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use netreel_reel::EventNumber;
+
+use super::order::Order;
+use crate::session::clock::map::ClockMap;
+use crate::session::read::scan::Scan;
 use crate::session::{Fate, Node, NodeId, SessionTime};
 
 /// A receiver that recorded for less than this after a send may still have got the packet.
@@ -19,34 +24,83 @@ const FIRST_WAIT_NS: i64 = 800_000_000;
 /// there only where one that was sent later on the same link did arrive. What a proxy dropped is
 /// lost, whatever the receiver's reel holds. Before a hole it is the same as before the end: what was
 /// held back may have come in it.
+///
+/// Whether a reel held that moment is known as far as its clock is. Packets of the same link tell
+/// without a clock: what was sent well before and after has arrived.
 #[derive(Default)]
 pub(crate) struct Fates {
     links: BTreeMap<(NodeId, NodeId), Arrivals>,
     /// When the holes of each node begin and end, in the order of their beginnings.
     holes: BTreeMap<NodeId, Vec<Range<SessionTime>>>,
+    /// Of each node.
+    margins: Vec<Margins>,
+}
+
+/// How far the times may be off, by a node's clock, at which its reel begins and ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Margins {
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    /// The most at any edge of a hole.
+    pub holes_ns: u64,
 }
 
 /// What arrived on a link.
 struct Arrivals {
     /// How long a packet may take: twice the longest way seen there, at least [`WAIT_NS_MIN`].
     wait_ns: i64,
-    /// When the last packet that is known to have arrived was sent.
+    /// When the first and the last packet that are known to have arrived were sent.
+    first: SessionTime,
     last: SessionTime,
     /// For each hole of the receiver, when the last of the packets was sent that arrived between the
     /// hole before and this one.
     before: Vec<Option<SessionTime>>,
 }
 
+impl Margins {
+    /// Of each node.
+    pub fn all(order: &Order<'_>) -> Vec<Margins> {
+        let mut margins = vec![Margins::default(); order.nodes.len()];
+        let members = order.roads.cast.members.iter().zip(order.node_of);
+        for (member, node) in members.filter(|(member, _)| !member.observer) {
+            if let Some(slot) = margins.get_mut(usize::from(node.0))
+                && let Some(reel) = member.reel
+                && let (Some(scan), Some(clock)) =
+                    (order.roads.scans.get(reel), order.clocks.get(reel))
+            {
+                *slot = Margins::new(scan, &clock.map);
+            }
+        }
+        margins
+    }
+
+    fn new(scan: &Scan, clock: &ClockMap) -> Margins {
+        let (first, last) = scan.span.unwrap_or_default();
+        let edges = scan.holes.iter().flat_map(|hole| {
+            let before = EventNumber(hole.before.0.saturating_sub(1));
+            let from = hole.from.map(|from| clock.error_ns(before, from));
+            let until = clock.error_ns(hole.before, hole.until);
+            from.into_iter().chain([until])
+        });
+        Margins {
+            begin_ns: clock.error_ns(EventNumber(0), first),
+            end_ns: clock.error_ns(EventNumber(u64::MAX), last),
+            holes_ns: edges.max().unwrap_or(0),
+        }
+    }
+}
+
 /// A packet that nobody is known to have received.
 pub(crate) struct Missing {
     /// Who sent it, and to whom.
     pub link: (NodeId, NodeId),
-    /// When it left its sender, or was first seen.
+    /// When it left its sender, or was first seen; and how far that may be off.
     pub departed: SessionTime,
+    pub error_ns: u64,
     /// Whether a proxy says that it dropped it.
     pub dropped: bool,
     /// Whether nobody has its send, and who saw it has its first bytes: it may be a packet that was
-    /// received and could not be told from others.
+    /// received and could not be told from others. Or whether it may have come as somebody else's.
     pub doubtful: bool,
     /// Whether the receiver closed its socket after the send and left packets in its buffer.
     pub unread: bool,
@@ -54,7 +108,7 @@ pub(crate) struct Missing {
 
 impl Fates {
     /// Of no packet yet.
-    pub fn new(nodes: &[Node]) -> Fates {
+    pub fn new(nodes: &[Node], margins: Vec<Margins>) -> Fates {
         let holed = (0..).map(NodeId).zip(nodes);
         let holed = holed.filter(|(_, node)| !node.holes.is_empty());
         let holes = holed.map(|(id, node)| {
@@ -65,6 +119,7 @@ impl Fates {
         Fates {
             links: BTreeMap::new(),
             holes: holes.collect(),
+            margins,
         }
     }
 
@@ -78,10 +133,12 @@ impl Fates {
         let twice_ns = received.0.saturating_sub(departed.0).saturating_mul(2);
         let arrivals = self.links.entry(link).or_insert(Arrivals {
             wait_ns: WAIT_NS_MIN,
+            first: departed,
             last: departed,
             before: Vec::new(),
         });
         arrivals.wait_ns = twice_ns.max(arrivals.wait_ns);
+        arrivals.first = departed.min(arrivals.first);
         arrivals.last = departed.max(arrivals.last);
         let holes = self.holes.get(&link.1).map_or(&[][..], Vec::as_slice);
         let next = holes.partition_point(|hole| hole.start < received);
@@ -118,7 +175,16 @@ impl Fates {
             return Fate::Unread;
         }
         let until = SessionTime(sent.0.saturating_add(wait_ns));
-        let began = from_start || receiver.span.start <= sent;
+        let margins = self.margins.get(place).cloned().unwrap_or_default();
+        let slack_ns = |own_ns: u64| {
+            let both_ns = own_ns.saturating_add(packet.error_ns);
+            i64::try_from(both_ns).unwrap_or(i64::MAX)
+        };
+        let later = |time: SessionTime, by_ns: i64| SessionTime(time.0.saturating_add(by_ns));
+        let [begin_ns, end_ns, hole_ns] =
+            [margins.begin_ns, margins.end_ns, margins.holes_ns].map(slack_ns);
+        let was_there = arrivals.is_some_and(|it| later(it.first, wait_ns) <= sent);
+        let began = from_start || was_there || later(receiver.span.start, begin_ns) <= sent;
         let holes = self
             .holes
             .get(&packet.link.1)
@@ -128,10 +194,12 @@ impl Fates {
             let before = arrivals.and_then(|arrivals| *arrivals.before.get(place)?);
             newest = newest.max(before);
             let overtaken = newest.is_some_and(|newest| newest > sent);
-            sent <= hole.end && (hole.start <= until || !overtaken)
+            let is_before = sent <= later(hole.end, hole_ns);
+            is_before && (hole.start <= later(until, hole_ns) || !overtaken)
         });
         let settled = receiver.complete || arrivals.is_some_and(|arrivals| arrivals.last > sent);
-        let waited = until <= receiver.span.end;
+        let is_there = arrivals.is_some_and(|it| it.last >= until);
+        let waited = is_there || later(until, end_ns) <= receiver.span.end;
         match began && settled && waited && !in_hole {
             true => Fate::Lost,
             false => Fate::Unknown,
@@ -141,8 +209,6 @@ impl Fates {
 
 #[cfg(test)]
 mod tests {
-    use netreel_reel::EventNumber;
-
     use super::*;
     use crate::session::{Hole, Stamp};
 
@@ -174,7 +240,7 @@ mod tests {
     /// What became of the first packet?
     fn check(packets: Vec<Packet>, receiver: Node, from_start: bool, expected: Fate) {
         let link = (NodeId(0), NodeId(1));
-        let mut fates = Fates::new(&[Node::default(), receiver.clone()]);
+        let mut fates = Fates::new(&[Node::default(), receiver.clone()], Vec::new());
         for packet in &packets {
             if let Some(received) = packet.received {
                 fates.arrived(link, packet.sent, received.time);
@@ -183,6 +249,7 @@ mod tests {
         let missing = Missing {
             link,
             departed: packets[0].sent,
+            error_ns: 0,
             dropped: false,
             doubtful: false,
             unread: false,

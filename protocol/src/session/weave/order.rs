@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use netreel_reel::{EventNumber, Header, Time};
 use netreel_table::Column;
 
-use super::fate::{Fates, Missing};
+use super::fate::{Fates, Margins, Missing};
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::weaver::{EndId, Odd, Places, Woven};
 use crate::session::clock::Alignment;
@@ -70,6 +70,7 @@ impl Order<'_> {
             mut partners,
             odd,
             doubtful,
+            elsewhere,
             met: _,
         } = woven;
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
@@ -82,7 +83,7 @@ impl Order<'_> {
             heap.extend(next.as_ref().map(|(key, _)| Reverse((*key, place))));
             waiting.push(next.map(|(_, next)| next));
         }
-        let mut filling = Filling::new(self, doubtful);
+        let mut filling = Filling::new(self, (doubtful, elsewhere));
         while let Some(mut top) = heap.peek_mut() {
             let Reverse((due_at, place)) = *top;
             let after = streams
@@ -300,11 +301,16 @@ struct Filling<'a, 'b> {
     missing: Vec<(u32, Missing)>,
     /// See [`Woven::doubtful`].
     doubtful: Vec<EndId>,
+    /// See [`Woven::elsewhere`].
+    elsewhere: Vec<EndId>,
     any_captured: bool,
 }
 
 impl<'a, 'b> Filling<'a, 'b> {
-    fn new(order: &'a Order<'b>, doubtful: Vec<EndId>) -> Filling<'a, 'b> {
+    fn new(
+        order: &'a Order<'b>,
+        (doubtful, elsewhere): (Vec<EndId>, Vec<EndId>),
+    ) -> Filling<'a, 'b> {
         let rows = Rows {
             passing: vec![Column::new(); order.nodes.len()],
             ..Rows::default()
@@ -320,10 +326,11 @@ impl<'a, 'b> Filling<'a, 'b> {
             },
             places: BTreeMap::new(),
             latest: None,
-            fates: Fates::new(order.nodes),
+            fates: Fates::new(order.nodes, Margins::all(order)),
             states: Vec::new(),
             missing: Vec::new(),
             doubtful,
+            elsewhere,
             any_captured: order.nodes.iter().any(|node| node.captured),
         }
     }
@@ -386,11 +393,18 @@ impl<'a, 'b> Filling<'a, 'b> {
                     _ => &[],
                 };
                 let kept = ends.length(place);
+                let error_ns = self
+                    .order
+                    .clocks
+                    .get(reel)
+                    .map_or(0, |clock| clock.map.error_ns(number, ends.time(place)));
                 let missing = Missing {
                     link,
                     departed,
+                    error_ns,
                     dropped: is_dropped(faults),
-                    doubtful: side == Side::Seen && kept < ends.whole(place, kept),
+                    doubtful: side == Side::Seen && kept < ends.whole(place, kept)
+                        || self.elsewhere.binary_search(&next.told).is_ok(),
                     unread: side == Side::Send && self.is_unread(link.1, (reel, place), departed),
                 };
                 self.missing.push((id, missing));

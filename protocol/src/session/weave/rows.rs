@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{EventNumber, Reel, Time};
@@ -37,14 +38,17 @@ pub(crate) struct Track {
 #[derive(Clone, Default)]
 pub(crate) struct Ticks {
     begins: Column,
+    /// When they began, on the reel's clock.
+    times: Column,
     /// The last call of the game before, where it made one since the tick before.
     asked: Column,
     asked_at: Column,
 }
 
 impl Ticks {
-    pub fn push(&mut self, begins: EventNumber, asked: Option<(EventNumber, Time)>) {
+    pub fn push(&mut self, (begins, at): (EventNumber, Time), asked: Option<(EventNumber, Time)>) {
         self.begins.push(begins.0);
+        self.times.push(at.0);
         self.asked.push_some(asked.map(|(number, _)| number.0));
         let before = self.asked_at.len().checked_sub(1);
         let before = before.map_or(0, |before| self.asked_at.get(before));
@@ -55,10 +59,12 @@ impl Ticks {
     pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
         let Ticks {
             begins,
+            times,
             asked,
             asked_at,
         } = self;
         to.column(begins)?;
+        to.column(times)?;
         to.column(asked)?;
         to.column(asked_at)
     }
@@ -67,9 +73,16 @@ impl Ticks {
     pub fn take(from: &mut Taking) -> Result<Ticks, Misfit> {
         Ok(Ticks {
             begins: from.column()?,
+            times: from.column()?,
             asked: from.column()?,
             asked_at: from.column()?,
         })
+    }
+
+    /// The events that began them, and when that was on the reel's clock.
+    pub fn iter(&self) -> impl Iterator<Item = (EventNumber, Time)> + '_ {
+        let rows = self.begins.iter().zip(self.times.iter());
+        rows.map(|(begins, at)| (EventNumber(begins), Time(at)))
     }
 
     /// The tick in which an event lies: the event that began it, and the call.
@@ -274,11 +287,20 @@ impl Rows {
         Some(packet)
     }
 
-    /// The packets of a node that was recorded, in the order of its events.
-    pub fn crossings(&self, track: usize) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
+    /// The packets of some events of a node that was recorded, in their order.
+    pub fn crossings(
+        &self,
+        track: usize,
+        events: Range<EventNumber>,
+    ) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
+        let is_all = events.end == EventNumber(u64::MAX);
         let side = |side: Side| {
-            let track = self.tracks.get(track);
-            let ends = track.map(|track| track.side(side).numbers().enumerate());
+            let ends = self.tracks.get(track).map(|track| track.side(side));
+            let ends = ends.map(|ends| {
+                let first = ends.lower_bound(events.start);
+                let numbers = (first..).zip(ends.numbers_from(first));
+                numbers.take_while(move |&(_, number)| number < events.end || is_all)
+            });
             ends.into_iter().flatten()
         };
         let mut sends = side(Side::Send).peekable();
@@ -290,11 +312,11 @@ impl Rows {
                 (one, _) => one.is_some(),
             };
             match out {
-                true => sends.next().map(|(place, _)| (Side::Send, place)),
-                false => receives.next().map(|(place, _)| (Side::Receive, place)),
+                true => sends.next().map(|end| (Side::Send, end)),
+                false => receives.next().map(|end| (Side::Receive, end)),
             }
         });
-        merged.flat_map(move |(side, place)| self.crossings_of(track, side, place))
+        merged.flat_map(move |(side, end)| self.crossings_of(track, side, end))
     }
 
     /// What an end is to its packets; most have one.
@@ -302,7 +324,7 @@ impl Rows {
         &self,
         track: usize,
         side: Side,
-        place: usize,
+        (place, number): (usize, EventNumber),
     ) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
         let end = self.places.id(track, side, place);
         let known = self.tracks.get(track);
@@ -312,7 +334,10 @@ impl Rows {
             false => self.shared.get(&end),
         };
         let stamp = known
-            .map(|track| track.stamp(side, place))
+            .map(|track| Stamp {
+                number,
+                time: track.clock.time(track.side(side).time(place), || number),
+            })
             .unwrap_or_default();
         let packets = first
             .into_iter()
@@ -323,7 +348,6 @@ impl Rows {
                 Side::Send => Way::Out,
                 _ => self.way_in(packet, end),
             };
-            let number = stamp.number;
             (
                 end,
                 Crossing {
@@ -357,7 +381,7 @@ impl Rows {
         let known = self.tracks.get(track)?;
         [Side::Send, Side::Receive].into_iter().find_map(|side| {
             let place = known.side(side).find(number)?;
-            let (_, crossing, _) = self.crossings_of(track, side, place).next()?;
+            let (_, crossing, _) = self.crossings_of(track, side, (place, number)).next()?;
             Some(crossing)
         })
     }

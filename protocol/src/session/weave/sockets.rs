@@ -33,6 +33,19 @@ pub(super) fn by_sockets(group: &[End], scans: &[Scan]) -> Option<Vec<Ends>> {
     let mut ends = ends.collect::<Option<Vec<(Ports, End)>>>()?;
     ends.sort_unstable_by_key(|(ports, end)| (*ports, end.side, end.reel, end.place));
     let split = ends.chunk_by(|(a, _), (b, _)| a == b);
+    // Nodes with reels have these reels' places. A packet that went to a port at which its receiver
+    // has no socket went through a translation.
+    let is_there = |&((_, port), end): &(Ports, End)| {
+        let scan = scans.get(usize::from(end.to));
+        let its = scan.into_iter().flat_map(|scan| {
+            let opened = scan.sockets.values().map(|local| local.port());
+            opened.chain(scan.connections.iter().map(|each| each.port))
+        });
+        its.into_iter().any(|own| own == port)
+    };
+    if !split.clone().all(|some| some.first().is_some_and(is_there)) {
+        return None;
+    }
     let split: Vec<Ends> = split
         .map(|some| some.iter().map(|&(_, end)| end).collect())
         .collect();

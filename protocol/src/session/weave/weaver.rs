@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 use netreel_reel::{EventNumber, Time};
 use smallvec::SmallVec;
 
-use super::matching::{End, Matched, assign, certain, doubt, groups, sight, sort};
+use super::matching::{End, Matched, assign, doubt, groups, sight, sort};
+use super::missing::{Held, Missing};
 use super::neighbours::Known;
 use super::sockets::by_sockets;
+use super::strangers::{Strangers, mark};
 use crate::session::clock::Alignment;
-use crate::session::clock::pieces::{Gathered, Pieces};
 use crate::session::parallel;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
-use crate::session::read::source::Source;
 use crate::session::who::meeting::meet;
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
@@ -121,6 +121,8 @@ pub(crate) struct Woven {
     pub met: BTreeSet<(usize, usize)>,
     /// The sends whose receipts may be another's, in order.
     pub doubtful: Vec<EndId>,
+    /// Of these the sends that may have arrived as somebody else's, in order.
+    pub elsewhere: Vec<EndId>,
 }
 
 impl Woven {
@@ -176,17 +178,28 @@ struct Part {
     met: BTreeSet<(usize, usize)>,
     /// See [`Woven::doubtful`].
     doubtful: Vec<EndId>,
+    /// See [`Strangers::suspects`].
+    suspects: Vec<EndId>,
     /// Groups that wait until all is known of which there is no doubt: how many ends each has.
     later: Vec<usize>,
     later_ends: Vec<End>,
 }
 
+impl Part {
+    /// Lets a group wait.
+    fn wait(&mut self, group: &[End]) {
+        self.later.push(group.len());
+        self.later_ends.extend_from_slice(group);
+    }
+}
+
 /// What matching needs to know.
 pub(crate) struct Weaver<'a> {
     pub roads: &'a Roads<'a>,
-    pub sources: &'a [Source],
     pub places: &'a Places,
     pub clocks: &'a [Alignment],
+    pub missing: &'a Missing,
+    pub strangers: &'a Strangers,
     pub workers: usize,
     /// Of receipts of which nobody has the send, whether equal ones are one packet.
     pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
@@ -200,77 +213,9 @@ fn has_choice(group: &[End]) -> bool {
 }
 
 /// The bits of a hash that tell its part, and the parts.
-fn parts(ends: usize) -> (u32, Vec<u64>) {
+pub(super) fn parts(ends: usize) -> (u32, Vec<u64>) {
     let bits = (ends / PART + 1).next_power_of_two().trailing_zeros();
     (bits, (0..1 << bits).collect())
-}
-
-/// Of the packets between pieces of clocks those that can bind them.
-pub(crate) fn samples(
-    roads: &Roads<'_>,
-    places: &Places,
-    pieces: &Pieces,
-    workers: usize,
-) -> Gathered {
-    let (bits, parts) = parts(places.len());
-    let found = parallel::map(parts, workers, |part| {
-        let mut ends = roads.ends(part, bits);
-        sort(&mut ends);
-        let mut gathered = Gathered::default();
-        for group in groups(&ends) {
-            let mut pair = |before: &End, after: &End| {
-                let moment = |end: &End| {
-                    let raw = end.raw(roads.scans)?;
-                    Some((usize::from(end.reel), raw.number, raw.time))
-                };
-                if let (Some(from), Some(to)) = (moment(before), moment(after)) {
-                    gathered.add(pieces, from, to);
-                }
-            };
-            certain(group, roads.scans, &mut pair);
-            repeated(group, roads.scans, pieces, &mut pair);
-        }
-        gathered
-    });
-    let mut all = Gathered::default();
-    found.iter().for_each(|part| all.extend(part));
-    all
-}
-
-/// Of equal payloads between two reels, where [`certain`] finds no pair: the first receipt was not
-/// before the first send, if the sender's reel holds all that it sent.
-fn repeated(group: &[End], scans: &[Scan], pieces: &Pieces, mut pair: impl FnMut(&End, &End)) {
-    let split = group.partition_point(|end| end.side == Side::Send);
-    let (sends, others) = group.split_at(split);
-    let until = others.partition_point(|end| end.side == Side::Receive);
-    let receives = others.get(..until).unwrap_or(&[]);
-    let (Some(send), Some(receive)) = (sends.first(), receives.first()) else {
-        return;
-    };
-    let of_one = |ends: &[End], reel: u16| ends.iter().all(|end| end.reel == reel);
-    if group.len() < 3 || !of_one(sends, send.reel) || !of_one(receives, receive.reel) {
-        return;
-    }
-    let is_whole = |reel: u16| {
-        let scan = scans.get(usize::from(reel));
-        let is_whole = |scan: &Scan| scan.from_start && !scan.begins_later && !scan.damaged;
-        scan.is_some_and(|scan| is_whole(scan) && scan.holes.is_empty())
-    };
-    let is_even = |ends: &[End]| {
-        let mut own = ends.iter().map(|end| {
-            let raw = end.raw(scans)?;
-            pieces.of(usize::from(end.reel), raw.number, raw.time)
-        });
-        let first = own.next();
-        own.all(|piece| Some(piece) == first)
-    };
-    if is_whole(send.reel) && is_even(sends) && is_even(receives) {
-        let time = |end: &&End| end.raw(scans).map(|raw| raw.time);
-        let first = |ends: &[End]| ends.iter().min_by_key(time).copied();
-        if let (Some(send), Some(receive)) = (first(sends), first(receives)) {
-            pair(&send, &receive);
-        }
-    }
 }
 
 impl Weaver<'_> {
@@ -282,7 +227,9 @@ impl Weaver<'_> {
             odd: Vec::new(),
             met: BTreeSet::new(),
             doubtful: Vec::new(),
+            elsewhere: Vec::new(),
         };
+        let mut suspects = Vec::new();
         let mut strays = Vec::new();
         let mut take = |woven: &mut Woven, mut part: Part| {
             let before = woven.odd.len();
@@ -297,6 +244,7 @@ impl Weaver<'_> {
             let done = parallel::map(some.to_vec(), workers, |part| self.part(part, bits));
             for mut part in done {
                 let ends = std::mem::take(&mut part.later_ends);
+                suspects.append(&mut part.suspects);
                 later.push((std::mem::take(&mut part.later), ends));
                 take(&mut woven, part);
             }
@@ -305,10 +253,14 @@ impl Weaver<'_> {
         for part in parallel::map(later, workers, |some| self.later(&some, &known)) {
             take(&mut woven, part);
         }
+        suspects.sort_unstable();
+        let is_receipt = |end: EndId| self.places.find(end).1 == Side::Receive;
+        mark(&mut woven, &suspects, is_receipt);
         woven.settle(self.roads.scans, self.places);
         self.join_strays(&strays, &mut woven.odd);
         self.unheard(&mut woven.odd);
         woven.doubtful.sort_unstable();
+        woven.doubtful.dedup();
         woven
     }
 
@@ -337,6 +289,14 @@ impl Weaver<'_> {
         sort(&mut ends);
         let mut part = Part::default();
         let mut matched = Vec::new();
+        for equal in ends.chunk_by(|a, b| a.hash == b.hash) {
+            self.strangers.suspects(
+                equal,
+                |end| self.time(end),
+                |from, to| self.tolerance_ns((from, to), &[]),
+                |end| part.suspects.push(self.places.of(end)),
+            );
+        }
         for group in groups(&ends) {
             meet(group, &mut part.met);
             let mut take = |some: &[End]| self.take(some, &mut matched, &mut part);
@@ -354,12 +314,13 @@ impl Weaver<'_> {
             [alone] if !alone.shared => {}
             [sent, received] if self.is_plain(sent, received) => {
                 let pair = (self.places.of(sent), self.places.of(received));
-                part.pairs.push(pair);
+                match self.held(sent, received) {
+                    Held::Surely => part.pairs.push(pair),
+                    Held::Maybe => part.wait(group),
+                    Held::Never => {}
+                }
             }
-            _ if has_choice(group) => {
-                part.later.push(group.len());
-                part.later_ends.extend_from_slice(group);
-            }
+            _ if has_choice(group) || self.is_open(group) => part.wait(group),
             _ => self.group(group, &Known::default(), matched, part),
         }
     }
@@ -383,6 +344,40 @@ impl Weaver<'_> {
         Known::new(receipts, partners, ends, time, self.workers)
     }
 
+    /// Marks those of several packets of one payload that may have an end where its clock was set:
+    /// nobody knows when that was.
+    fn doubt_of_clocks(&self, matched: &mut [Matched], tolerance_ns: i64) {
+        if matched.len() < 2 || self.clocks.iter().all(|clock| clock.steps.is_empty()) {
+            return;
+        }
+        let ends = |each: &Matched| {
+            let ends: Vec<End> = each.sent.into_iter().chain(each.received.clone()).collect();
+            ends
+        };
+        let unsure: Vec<(i64, i64)> = matched
+            .iter()
+            .flat_map(ends)
+            .filter_map(|end| Some((self.time(&end), self.error_ns(&end)?)))
+            .filter(|(_, error_ns)| *error_ns > tolerance_ns)
+            .collect();
+        let took = matched.iter().filter_map(|each| {
+            let (sent, received) = each.sent.as_ref().zip(each.received.first())?;
+            Some(self.time(received).saturating_sub(self.time(sent)))
+        });
+        let longest_ns = took.max().unwrap_or(0).max(0);
+        for each in matched.iter_mut().filter(|_| !unsure.is_empty()) {
+            let near = |end: &End| {
+                let at = self.time(end);
+                let mut unsure = unsure.iter();
+                unsure.any(|(time, error_ns)| {
+                    let reach_ns = error_ns.saturating_add(longest_ns);
+                    time.saturating_sub(at).saturating_abs() <= reach_ns
+                })
+            };
+            each.doubtful |= ends(each).iter().any(near);
+        }
+    }
+
     /// The groups that waited.
     fn later(&self, (counts, ends): &(Vec<usize>, Vec<End>), known: &Known) -> Part {
         let mut part = Part::default();
@@ -400,36 +395,70 @@ impl Weaver<'_> {
     fn is_plain(&self, sent: &End, received: &End) -> bool {
         (sent.side, received.side) == (Side::Send, Side::Receive)
             && !sent.shared
-            && !self.lacks_sends(sent.from, sent.to)
             && !self.dropped(sent)
+    }
+
+    /// Whether the receipt is of the send, as far as the sender's reel tells.
+    fn held(&self, sent: &End, received: &End) -> Held {
+        if !self.missing.is_open(sent.reel, received) {
+            return Held::Surely;
+        }
+        let error_ns = |end: &End| self.error_ns(end).unwrap_or(i64::MAX);
+        let tolerance_ns = error_ns(sent).saturating_add(error_ns(received));
+        let (at, received) = (self.time(sent), self.time(received));
+        self.missing.held((sent.reel, at), received, tolerance_ns)
+    }
+
+    /// Whether the receipts of one send may be of others that its sender's reel lacks.
+    fn is_open(&self, group: &[End]) -> bool {
+        let Some(sent) = group.first().filter(|end| end.side == Side::Send) else {
+            return false;
+        };
+        let receipts = group.iter().filter(|end| end.side == Side::Receive);
+        let mut receipts = receipts.filter(|end| !end.shared);
+        receipts.any(|receipt| self.missing.is_open(sent.reel, receipt))
+    }
+
+    /// How far times of two members, and of what was seen between them, may be off each other.
+    fn tolerance_ns(&self, (from, to): (u16, u16), seen: &[End]) -> i64 {
+        let error_ns = |reel: usize| self.clocks.get(reel).map(|clock| clock.error_ns);
+        let end_error_ns = |member: u16| {
+            let member = self.roads.cast.members.get(usize::from(member))?;
+            error_ns(member.reel?)
+        };
+        let watched = seen
+            .iter()
+            .filter_map(|end| error_ns(usize::from(end.reel)));
+        let tolerance = end_error_ns(from)
+            .unwrap_or(0)
+            .saturating_add(end_error_ns(to).unwrap_or(0))
+            .saturating_add(watched.max().unwrap_or(0));
+        i64::try_from(tolerance).unwrap_or(i64::MAX)
+    }
+
+    /// How far the time of an end may be off; `None` where nobody knows.
+    fn error_ns(&self, end: &End) -> Option<i64> {
+        let raw = end.raw(self.roads.scans)?;
+        let clock = self.clocks.get(usize::from(end.reel))?;
+        let of_clock = clock.map.error_ns(raw.number, raw.time);
+        i64::try_from(of_clock.max(clock.error_ns)).ok()
+    }
+
+    /// When an end was, on the session's clock.
+    fn time(&self, end: &End) -> i64 {
+        let (reel, place) = (usize::from(end.reel), end.place as usize);
+        let ends = self.roads.scans.get(reel).map(|scan| scan.side(end.side));
+        let number = || ends.map_or(EventNumber(0), |ends| ends.number(place));
+        ends.map_or(0, |ends| self.at(reel, ends.time(place), number).0)
     }
 
     /// Matches the ends of one payload.
     fn group(&self, group: &[End], known: &Known, matched: &mut Vec<Matched>, part: &mut Part) {
         let Some(first) = group.first() else { return };
         let (crossed, seen) = group.split_at(group.partition_point(|end| end.side != Side::Seen));
-        let error_ns = |reel: u16| {
-            self.clocks
-                .get(usize::from(reel))
-                .map(|clock| clock.error_ns)
-        };
-        let watched = seen.iter().filter_map(|end| error_ns(end.reel)).max();
-        let end_error_ns = |member: u16| {
-            let member = self.roads.cast.members.get(usize::from(member))?;
-            self.clocks.get(member.reel?).map(|clock| clock.error_ns)
-        };
-        let tolerance = end_error_ns(first.from)
-            .unwrap_or(0)
-            .saturating_add(end_error_ns(first.to).unwrap_or(0))
-            .saturating_add(watched.unwrap_or(0));
-        let tolerance_ns = i64::try_from(tolerance).unwrap_or(i64::MAX);
+        let tolerance_ns = self.tolerance_ns((first.from, first.to), seen);
         let scans = self.roads.scans;
-        let time = |end: &End| {
-            let (reel, place) = (usize::from(end.reel), end.place as usize);
-            let ends = scans.get(reel).map(|scan| scan.side(end.side));
-            let number = || ends.map_or(EventNumber(0), |ends| ends.number(place));
-            ends.map_or(0, |ends| self.at(reel, ends.time(place), number).0)
-        };
+        let time = |end: &End| self.time(end);
         let lacks_sends = self.lacks_sends(first.from, first.to);
         let dropped = |end: &End| self.dropped(end);
         matched.clear();
@@ -444,6 +473,11 @@ impl Weaver<'_> {
             matched,
         );
         doubt(matched, tolerance_ns, time, neighbours);
+        self.doubt_of_clocks(matched, tolerance_ns);
+        if self.is_open(group) {
+            self.missing
+                .part(first.reel, tolerance_ns, time, neighbours, matched);
+        }
         let hash = |end: &End| end.raw(scans).map(|raw| (raw.hash, raw.length));
         let equal = |end: &End| hash(end) == hash(first);
         let strays = first.side == Side::Receive && crossed.len() > 1 && crossed.iter().all(equal);
@@ -543,19 +577,11 @@ impl Weaver<'_> {
     }
 
     /// Whether a receipt that comes before every send was of a send that is not there: the
-    /// sender's reel lacks its first events, and the receiver's has the same clock.
+    /// sender's reel lacks some, and its clock is known.
     fn lacks_sends(&self, from: u16, to: u16) -> bool {
-        let source = |member: u16| {
-            let reel = self.roads.cast.members.get(usize::from(member))?.reel?;
-            self.sources.get(reel).map(|source| &source.reel)
-        };
-        let (Some(sender), Some(receiver)) = (source(from), source(to)) else {
-            return false;
-        };
-        if sender.gaps().first().is_none_or(|gap| gap.first.0 != 0) {
-            return false;
-        }
-        let boot = &sender.header().clock.boot_id;
-        from == to || (!boot.is_empty() && *boot == receiver.header().clock.boot_id)
+        let sender = self.roads.cast.members.get(usize::from(from));
+        let sender = sender.and_then(|member| member.reel);
+        let is_holed = sender.is_some_and(|reel| self.missing.is_holed(reel as u16));
+        is_holed && self.tolerance_ns((from, to), &[]) < i64::MAX
     }
 }

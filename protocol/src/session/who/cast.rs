@@ -5,13 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netreel_reel::{Endpoint, Header, Time};
 
-use crate::session::read::ends::{Ends, RawEnd};
+use super::votes::{SENT_MIN, Votes, most, only_sender, senders, translated};
+use crate::session::read::ends::RawEnd;
 use crate::session::read::scan::Scan;
 
-/// How many packets of a foreign endpoint are looked at to see whose they are.
-const LOOKED_AT: usize = 256;
-/// Shorter payloads are too alike to tell whose they are.
-const TELLING_LENGTH: u32 = 8;
+/// So many that a whole reel did not send tell that they are another's.
+const OTHERS_MIN: usize = 16;
 
 /// The nodes of a session before they are put in order, and whose endpoint is whose.
 pub(crate) struct Cast {
@@ -19,7 +18,17 @@ pub(crate) struct Cast {
     pub members: Vec<Member>,
     /// By canonical endpoints: a socket for both families sees IPv4 as `::ffff:0:0/96`.
     owners: BTreeMap<Endpoint, Vec<usize>>,
+    /// Whom a reel means by an endpoint that is another's elsewhere: networks use the same private
+    /// addresses.
+    seen: BTreeMap<(usize, Endpoint), usize>,
+    /// How many nodes without a reel are at an endpoint.
+    unrecorded: BTreeMap<Endpoint, u32>,
 }
+
+/// The reels with a socket bound to every address, by its port.
+type Ports = BTreeMap<u16, Vec<usize>>;
+/// Endpoints with the reels that may have them.
+type Contested = BTreeMap<Endpoint, Vec<usize>>;
 
 /// One node.
 pub(crate) struct Member {
@@ -44,6 +53,8 @@ impl Cast {
         let mut cast = Cast {
             members: Vec::new(),
             owners: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            unrecorded: BTreeMap::new(),
         };
         let mut open_ports: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
         let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
@@ -84,8 +95,25 @@ impl Cast {
                 utc,
             });
         }
-        cast.adopt_foreign(scans, &open_ports, warnings);
+        cast.at_other_times(headers, scans, &open_ports);
+        cast.loopback(headers, scans, &open_ports);
+        let contested = cast.contested(headers, scans, &open_ports);
+        cast.adopt_foreign(headers, scans, (&open_ports, &contested), warnings);
         cast
+    }
+
+    /// The node that a reel means by an endpoint at a moment.
+    pub fn member_seen(&self, reel: usize, endpoint: Endpoint, utc_ns: i128) -> Option<usize> {
+        let seen = self.seen.get(&(reel, canonical(endpoint))).copied();
+        seen.or_else(|| self.member_at(endpoint, utc_ns))
+    }
+
+    /// The node that a reel means by an endpoint all the time; see [`Cast::only_member`].
+    pub fn only_seen(&self, reel: usize, endpoint: Endpoint) -> Option<Option<usize>> {
+        match self.seen.get(&(reel, canonical(endpoint))) {
+            Some(&seen) => Some(Some(seen)),
+            None => self.only_member(endpoint),
+        }
     }
 
     /// The node that an endpoint belonged to at a moment; several reels may own it one after the
@@ -136,8 +164,9 @@ impl Cast {
     /// Finds out who is behind each endpoint that no socket is bound to.
     fn adopt_foreign(
         &mut self,
+        headers: &[&Header],
         scans: &[Scan],
-        open_ports: &BTreeMap<u16, Vec<usize>>,
+        (open_ports, contested): (&Ports, &Contested),
         warnings: &mut Vec<String>,
     ) {
         let connections = scans.iter().flat_map(|scan| &scan.connections);
@@ -146,10 +175,17 @@ impl Cast {
             .map(canonical)
             .filter(|end| !self.owners.contains_key(end))
             .collect();
-        if foreign.is_empty() {
+        if foreign.is_empty() && contested.is_empty() {
             return;
         }
-        let senders = senders(scans, &foreign);
+        let asked = foreign.iter().chain(contested.keys()).copied().collect();
+        let direct = self.direct(scans, contested);
+        let senders = senders(scans, &asked, &direct);
+        for (&endpoint, candidates) in contested {
+            let votes = senders.get(&endpoint);
+            self.tell_apart(endpoint, candidates, votes);
+            self.is_nobodys(endpoint, candidates, votes);
+        }
         let several = open_ports.values().any(|reels| reels.len() > 1);
         let hearers = match several {
             true => hearers(scans, &foreign),
@@ -160,22 +196,38 @@ impl Cast {
             let by_port = by_port.filter(|_| !is_certain_group(endpoint));
             let sender = senders.get(&endpoint);
             let by_port: Vec<usize> = match by_port.unwrap_or_default() {
-                [only] => vec![*only],
+                [only] => {
+                    let scan = scans.get(*only);
+                    let is_other =
+                        scan.is_some_and(|scan| is_another((endpoint, *only), scan, sender));
+                    let those = (!is_other).then_some(*only);
+                    those.into_iter().collect()
+                }
                 several => {
                     let sent = sender.map_or(Vec::new(), |votes| most(votes, several));
                     let heard = hearers.get(&endpoint).filter(|_| !is_group(endpoint));
+                    let own = at_own_port(endpoint, several, headers, scans);
                     let there = |reel: &&usize| {
-                        sent.contains(reel) || heard.is_some_and(|heard| heard.contains(reel))
+                        sent.contains(reel)
+                            || heard.is_some_and(|heard| heard.contains(reel))
+                            || own.contains(reel)
                     };
                     several.iter().filter(there).copied().collect()
                 }
             };
             if !by_port.is_empty() {
                 // A socket bound to every address of its machine is reached at each of them.
+                // Other networks may have it too, each for another machine.
+                if is_private(endpoint) {
+                    let all = open_ports.get(&endpoint.port()).map(Vec::as_slice);
+                    let all = all.unwrap_or_default();
+                    self.tell_apart(endpoint, all, sender);
+                    self.is_nobodys(endpoint, all, sender);
+                }
                 for reel in by_port {
                     self.own(endpoint, reel);
                 }
-            } else if let Some(reel) = sender.and_then(translated) {
+            } else if let Some(reel) = sender.and_then(|votes| translated(votes)) {
                 // A damaged reel may have lost the word of where its socket was bound.
                 if !scans.get(reel).is_some_and(|scan| scan.damaged) {
                     warnings.push(format!(
@@ -188,17 +240,143 @@ impl Cast {
                 }
                 self.own(endpoint, reel);
             } else {
-                let member = self.members.len();
-                self.members.push(Member {
-                    name: endpoint.to_string(),
-                    reel: None,
-                    observer: false,
-                    endpoints: Vec::new(),
-                    utc: None,
-                });
-                self.own(endpoint, member);
+                let member = self.unrecorded(endpoint);
+                self.owners.entry(endpoint).or_default().push(member);
             }
         }
+    }
+
+    /// Finds out whom each reel means by an endpoint that several have.
+    fn tell_apart(&mut self, endpoint: Endpoint, candidates: &[usize], votes: Option<&Votes>) {
+        for heard in votes.into_iter().flatten() {
+            let sender = translated(std::slice::from_ref(heard));
+            let sender = sender.filter(|it| candidates.contains(it));
+            if let Some(sender) = sender.or_else(|| only_sender(heard, candidates)) {
+                self.seen.insert((heard.reel, endpoint), sender);
+            }
+        }
+    }
+
+    /// What comes to a reel from an endpoint and none of those sent is of a node without a reel, in
+    /// another network than theirs.
+    fn is_nobodys(&mut self, endpoint: Endpoint, candidates: &[usize], votes: Option<&Votes>) {
+        let mut unknown = None;
+        for heard in votes.into_iter().flatten() {
+            let mut senders = heard.senders.iter().flatten();
+            let is_known = self.seen.contains_key(&(heard.reel, endpoint))
+                || heard.own > 0
+                || senders.any(|sender| candidates.contains(sender));
+            if !is_known && heard.senders.len() >= SENT_MIN {
+                let unknown = *unknown.get_or_insert_with(|| self.unrecorded(endpoint));
+                self.seen.insert((heard.reel, endpoint), unknown);
+            }
+        }
+    }
+
+    /// Gives a loopback endpoint that a reel's socket was bound to also to the reels of that machine
+    /// that had its port open to every address before or after: systems give ports out again.
+    fn at_other_times(&mut self, headers: &[&Header], scans: &[Scan], open_ports: &Ports) {
+        let boot = |reel: usize| boot(headers, reel);
+        let connections = scans.iter().flat_map(|scan| &scan.connections);
+        let peers: BTreeSet<Endpoint> = connections.map(|each| canonical(each.peer)).collect();
+        for peer in peers.into_iter().filter(|peer| peer.ip().is_loopback()) {
+            let owners = self.owners.get(&peer).cloned().unwrap_or_default();
+            if owners.is_empty() {
+                continue;
+            }
+            for &reel in open_ports.get(&peer.port()).into_iter().flatten() {
+                let is_apart =
+                    |&owner: &usize| boot(owner) == boot(reel) && self.never_met(owner, reel);
+                if owners.iter().all(is_apart) {
+                    self.own(peer, reel);
+                }
+            }
+        }
+    }
+
+    /// Whether one of two reels ended before the other began.
+    fn never_met(&self, one: usize, other: usize) -> bool {
+        let utc = |reel: usize| self.members.get(reel).and_then(|member| member.utc);
+        let spans = utc(one).zip(utc(other));
+        spans.is_some_and(|((first, last), (begin, end))| last < begin || end < first)
+    }
+
+    /// Whom reels of several machines mean by addresses that are each machine's own.
+    fn loopback(&mut self, headers: &[&Header], scans: &[Scan], open_ports: &Ports) {
+        let boot = |reel: usize| boot(headers, reel);
+        let mut unknown: BTreeMap<(&str, Endpoint), usize> = BTreeMap::new();
+        for (reel, scan) in scans.iter().enumerate() {
+            let peers = scan.connections.iter().map(|each| canonical(each.peer));
+            for peer in peers.filter(|peer| peer.ip().is_loopback()) {
+                let explicit: Vec<usize> = self.owners.get(&peer).cloned().unwrap_or_default();
+                let is_bound = !explicit.is_empty();
+                let open = open_ports.get(&peer.port()).into_iter().flatten();
+                let all: Vec<usize> = explicit.into_iter().chain(open.copied()).collect();
+                let is_here = |other: &usize| boot(*other) == boot(reel);
+                let is_told = all.iter().all(|&other| !boot(other).is_empty());
+                if !is_told || boot(reel).is_empty() || all.iter().all(is_here) {
+                    continue;
+                }
+                let here: Vec<usize> = all.iter().copied().filter(is_here).collect();
+                let whose = match here.as_slice() {
+                    // Boot ids may differ where a machine does not.
+                    [] if is_bound => continue,
+                    [] => {
+                        let new = unknown.entry((boot(reel), peer));
+                        *new.or_insert_with(|| self.unrecorded(peer))
+                    }
+                    [only] => *only,
+                    _ => continue,
+                };
+                self.seen.insert((reel, peer), whose);
+            }
+        }
+    }
+
+    /// A new node without a reel, at this endpoint. Several machines may have such.
+    fn unrecorded(&mut self, endpoint: Endpoint) -> usize {
+        let times = self.unrecorded.entry(endpoint).or_insert(0);
+        *times += 1;
+        let name = match *times {
+            1 => endpoint.to_string(),
+            times => format!("{endpoint} ({times})"),
+        };
+        self.members.push(Member {
+            name,
+            reel: None,
+            observer: false,
+            endpoints: vec![endpoint],
+            utc: None,
+        });
+        self.members.len() - 1
+    }
+
+    /// Which reels are known to others by an endpoint of their own: the one that sees it first.
+    fn direct(&self, scans: &[Scan], contested: &Contested) -> BTreeSet<(usize, usize)> {
+        let all = scans.iter().enumerate().flat_map(|(reel, scan)| {
+            let peers = scan.connections.iter().map(|each| canonical(each.peer));
+            let own = peers.filter(|peer| !contested.contains_key(peer));
+            let owners = own.filter_map(|peer| self.owners.get(&peer)).flatten();
+            owners.map(move |&owner| (reel, owner))
+        });
+        all.collect()
+    }
+
+    /// The private endpoints that reels of several machines may have, with these.
+    fn contested(&self, headers: &[&Header], scans: &[Scan], open_ports: &Ports) -> Contested {
+        let boot = |reel: &usize| boot(headers, *reel);
+        let connections = scans.iter().flat_map(|scan| &scan.connections);
+        let peers: BTreeSet<Endpoint> = connections.map(|each| canonical(each.peer)).collect();
+        let its = self.owners.iter();
+        let private =
+            its.filter(|(endpoint, _)| peers.contains(endpoint) && is_private(**endpoint));
+        let contested = private.filter_map(|(&endpoint, owners)| {
+            let mut all = owners.clone();
+            all.extend(open_ports.get(&endpoint.port()).into_iter().flatten());
+            let boots: BTreeSet<&str> = all.iter().map(boot).collect();
+            (boots.len() > 1).then_some((endpoint, all))
+        });
+        contested.collect()
     }
 
     fn own(&mut self, endpoint: Endpoint, member: usize) {
@@ -209,93 +387,54 @@ impl Cast {
     }
 }
 
+/// Of the reels with a port open to every address those that are at a loopback address of it: one of
+/// them talks with that address, which is its own port then, and the others of its machine may share
+/// the socket with it since a fork.
+fn at_own_port(
+    endpoint: Endpoint,
+    open: &[usize],
+    headers: &[&Header],
+    scans: &[Scan],
+) -> Vec<usize> {
+    let talks = |reel: &&usize| {
+        let scan = scans.get(**reel);
+        let mut connections = scan.into_iter().flat_map(|scan| &scan.connections);
+        connections.any(|each| canonical(each.peer) == endpoint)
+    };
+    let speaker = open.iter().find(talks);
+    let speaker = speaker.filter(|_| endpoint.ip().is_loopback());
+    let here = speaker.map(|&speaker| boot(headers, speaker));
+    let own = open.iter().copied();
+    own.filter(|&reel| Some(boot(headers, reel)) == here)
+        .collect()
+}
+
+/// Which start of which machine a reel is of.
+fn boot<'a>(headers: &[&'a Header], reel: usize) -> &'a str {
+    headers.get(reel).map_or("", |it| it.clock.boot_id.as_str())
+}
+
 /// A reel's time on the calendar, by its anchor.
 pub(crate) fn utc_ns(header: &Header, time: Time) -> i128 {
     i128::from(header.clock.utc_ns) + i128::from(time.0) - i128::from(header.clock.monotonic.0)
 }
 
-/// How many packets of an endpoint were looked at, and how many of them which reel alone sent.
-type Votes = (usize, BTreeMap<usize, usize>);
-
-/// Which recorded nodes sent, byte for byte, what came from each foreign endpoint. Of each endpoint
-/// the first packets are looked at, so that what is kept does not grow with the reels.
-fn senders(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, Votes> {
-    let mut looked_at: BTreeMap<Endpoint, Vec<(usize, u64, u32)>> = BTreeMap::new();
-    for (reel, scan) in scans.iter().enumerate() {
-        let peers = foreign_peers(scan, foreign);
-        if peers.iter().all(Option::is_none) {
-            continue;
-        }
-        for receive in telling(&scan.receives) {
-            if let Some(peer) = peers.get(receive.connection as usize).copied().flatten() {
-                let looked_at = looked_at.entry(peer).or_default();
-                if looked_at.len() < LOOKED_AT {
-                    looked_at.push((reel, receive.hash, receive.length));
-                }
-            }
-        }
+/// Whether somebody else is behind an endpoint than the reel whose socket is open at that port: there
+/// is another machine that uses the same port. The reel talks with it and does not hear itself, or
+/// it sent nothing of what others heard from there.
+fn is_another((endpoint, reel): (Endpoint, usize), scan: &Scan, votes: Option<&Votes>) -> bool {
+    if endpoint.ip().is_loopback() {
+        return false;
     }
-    let all = looked_at.values().flatten();
-    let all = all.map(|&(_, hash, length)| ((hash, length), Sender::Nobody));
-    let mut senders: HashMap<(u64, u32), Sender> = all.collect();
-    let is_asked = !senders.is_empty();
-    for (reel, scan) in scans.iter().enumerate().filter(|_| is_asked) {
-        for send in telling(&scan.sends) {
-            if let Some(sender) = senders.get_mut(&(send.hash, send.length)) {
-                *sender = match *sender {
-                    Sender::Nobody => Sender::Only(reel),
-                    Sender::Only(known) if known == reel => Sender::Only(reel),
-                    _ => Sender::Several,
-                };
-            }
-        }
-    }
-    let mut votes: BTreeMap<Endpoint, Votes> = BTreeMap::new();
-    for (endpoint, looked_at) in looked_at {
-        let (count, votes) = votes.entry(endpoint).or_default();
-        *count = looked_at.len();
-        for (reel, hash, length) in looked_at {
-            match senders.get(&(hash, length)) {
-                Some(&Sender::Only(sender)) if sender != reel => {
-                    *votes.entry(sender).or_insert(0) += 1;
-                }
-                _ => {}
-            }
-        }
-    }
-    votes
-}
-
-/// Which reels have the send of a payload.
-#[derive(Clone, Copy)]
-enum Sender {
-    Nobody,
-    Only(usize),
-    Several,
-}
-
-/// For each connection of a reel its far end, where that is foreign.
-fn foreign_peers(scan: &Scan, foreign: &BTreeSet<Endpoint>) -> Vec<Option<Endpoint>> {
-    let peers = scan.connections.iter().map(|each| canonical(each.peer));
-    peers
-        .map(|peer| foreign.contains(&peer).then_some(peer))
-        .collect()
-}
-
-/// The one that sent most of what came from an endpoint.
-fn translated(votes: &Votes) -> Option<usize> {
-    let (&reel, _) = votes.1.iter().max_by_key(|&(_, count)| count)?;
-    most(votes, &[reel]).pop()
-}
-
-/// Those of `reels` who sent something of an endpoint, if together they sent most of it.
-fn most((looked_at, votes): &Votes, reels: &[usize]) -> Vec<usize> {
-    let votes = votes.iter().filter(|(reel, _)| reels.contains(reel));
-    let sum: usize = votes.clone().map(|(_, count)| count).sum();
-    match sum * 2 > *looked_at {
-        true => votes.map(|(&reel, _)| reel).collect(),
-        false => Vec::new(),
-    }
+    let talks = scan
+        .connections
+        .iter()
+        .any(|each| canonical(each.peer) == endpoint);
+    let has_sent = scan.sends.len() >= OTHERS_MIN;
+    let heard: usize = votes.map_or(0, |votes| votes.iter().map(|it| it.senders.len()).sum());
+    let own: usize = votes.map_or(0, |votes| votes.iter().map(|it| it.own).sum());
+    let is_silent = votes.is_none_or(|votes| most(votes, &[reel]).is_empty()) && own == 0;
+    is_silent && (talks || has_sent && heard >= OTHERS_MIN)
 }
 
 /// Which recorded nodes received, at its port, what was sent to each foreign endpoint alone. What
@@ -336,7 +475,7 @@ fn hearers(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, B
 }
 
 /// An endpoint as it is looked up: with its IPv4 address where it has one in IPv6.
-fn canonical(endpoint: Endpoint) -> Endpoint {
+pub(super) fn canonical(endpoint: Endpoint) -> Endpoint {
     // What is sent to the unspecified address goes to the machine itself.
     let here = endpoint.port() != 0 && endpoint.ip().to_canonical().is_unspecified();
     match endpoint.ip().to_canonical() {
@@ -345,6 +484,11 @@ fn canonical(endpoint: Endpoint) -> Endpoint {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, endpoint.port()),
         IpAddr::V6(_) => endpoint,
     }
+}
+
+/// Whether several networks may have it, each for another machine.
+fn is_private(endpoint: Endpoint) -> bool {
+    matches!(endpoint.ip().to_canonical(), IpAddr::V4(ip) if ip.is_private())
 }
 
 /// Whether what is sent there may reach several: no reel knows the masks of networks, so the last
@@ -358,8 +502,4 @@ pub(crate) fn is_group(endpoint: Endpoint) -> bool {
 fn is_certain_group(endpoint: Endpoint) -> bool {
     let ip = endpoint.ip().to_canonical();
     ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)
-}
-
-fn telling(ends: &Ends) -> impl Iterator<Item = RawEnd> + '_ {
-    ends.iter().filter(|end| end.length >= TELLING_LENGTH)
 }

@@ -49,7 +49,7 @@ type Uses = BTreeMap<Party, Vec<(i128, usize)>>;
 
 impl Holders {
     pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Holders {
-        let shared = shared(cast, scans);
+        let shared = shared(cast, headers, scans);
         let mut holders = Holders::default();
         if shared.is_empty() {
             return holders;
@@ -181,8 +181,10 @@ fn nearest<T>(ordered: &[T], time: impl Fn(&T) -> i128, at: i128) -> Option<&T> 
         .min_by_key(|each| time(each).abs_diff(at))
 }
 
-/// The recorded nodes that hold an endpoint at the same time: their reels overlap.
-fn shared(cast: &Cast, scans: &[Scan]) -> Shared {
+/// The recorded nodes that hold an endpoint at the same time: their reels overlap, and may be of one
+/// machine. On two machines it is a private address in two networks.
+fn shared(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Shared {
+    let boot = |reel: usize| headers.get(reel).map_or("", |it| it.clock.boot_id.as_str());
     let mut first = Shared::new();
     for (endpoint, owners) in cast.owners().filter(|(_, owners)| owners.len() > 1) {
         let port = endpoint.port();
@@ -193,23 +195,24 @@ fn shared(cast: &Cast, scans: &[Scan]) -> Shared {
                 .flat_map(|it| it.sockets.values());
             sockets.any(|local| local.port() == port)
         };
-        let mut spans: Vec<(i128, i128, usize)> = owners
-            .iter()
-            .filter(|&&owner| holds(owner))
-            .filter_map(|&owner| {
+        let holding = owners.iter().copied().filter(|&owner| holds(owner));
+        let is_told = holding.clone().all(|owner| !boot(owner).is_empty());
+        let mut spans: Vec<(&str, i128, i128, usize)> = holding
+            .filter_map(|owner| {
                 let (start, end) = cast.members.get(owner)?.utc?;
-                Some((start, end, owner))
+                let machine = if is_told { boot(owner) } else { "" };
+                Some((machine, start, end, owner))
             })
             .collect();
         spans.sort_unstable();
-        let mut before: Option<(i128, usize)> = None;
-        for (start, end, owner) in spans {
-            match before.filter(|&(until, _)| start <= until) {
-                Some((until, other)) => {
+        let mut before: Option<(&str, i128, usize)> = None;
+        for (machine, start, end, owner) in spans {
+            match before.filter(|&(known, until, _)| known == machine && start <= until) {
+                Some((_, until, other)) => {
                     join(&mut first, (other, port), (owner, port));
-                    before = Some((until.max(end), owner));
+                    before = Some((machine, until.max(end), owner));
                 }
-                None => before = Some((end, owner)),
+                None => before = Some((machine, end, owner)),
             }
         }
     }

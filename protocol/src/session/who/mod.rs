@@ -7,4 +7,5 @@ pub(super) mod meeting;
 pub(super) mod present;
 pub(super) mod proxied;
 pub(super) mod roads;
+mod votes;
 pub(super) mod watched;

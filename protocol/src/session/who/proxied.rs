@@ -238,6 +238,7 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
             scan: part.scan,
             proxied: true,
             pieces: None,
+            firm: None,
         };
         (own, source)
     });

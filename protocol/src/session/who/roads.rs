@@ -1,6 +1,6 @@
 //! From whom to whom each end's packet goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::Header;
 
@@ -44,7 +44,7 @@ impl<'a> Roads<'a> {
         let fixed = scans.iter().enumerate().map(|(reel, scan)| {
             let links = scan.connections.iter().map(|connection| {
                 [false, true].map(|out| {
-                    let far = |endpoint| Some(cast.only_member(endpoint)?.unwrap_or(reel));
+                    let far = |endpoint| Some(cast.only_seen(reel, endpoint)?.unwrap_or(reel));
                     let peer = far(connection.peer)?;
                     let near = connection.local.map_or(Some(reel), far)?;
                     Some(match out {
@@ -87,6 +87,16 @@ impl<'a> Roads<'a> {
     /// What was found out.
     pub fn into_known(self) -> Known {
         self.known
+    }
+
+    /// The reels, each with the members that it knows by an endpoint.
+    pub fn acquainted(&self) -> BTreeSet<(u16, u16)> {
+        let reels = self.known.fixed.iter().enumerate();
+        let pairs = reels.flat_map(|(reel, ways)| {
+            let sides = ways.iter().flatten().flatten();
+            sides.flat_map(move |&(from, to)| [(reel as u16, from), (reel as u16, to)])
+        });
+        pairs.collect()
     }
 
     /// Lets ends be compared by other bytes than the reel has of them.
@@ -132,7 +142,7 @@ impl<'a> Roads<'a> {
             return (reel as u16, reel as u16);
         };
         let utc = utc_ns(header, raw.time);
-        let member = |endpoint| self.cast.member_at(endpoint, utc).unwrap_or(reel);
+        let member = |endpoint| self.cast.member_seen(reel, endpoint, utc).unwrap_or(reel);
         let far = scan.peer(raw).map_or(reel, member);
         let (from, to) = match side {
             Side::Send => (reel, far),

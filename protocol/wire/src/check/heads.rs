@@ -121,7 +121,7 @@ impl<'a> Checker<'a, '_> {
             _ if types::is_number(name) => HeadKind::Number(self.shape(&field.field_type)),
             "range" | "leb128" | "sleb128" | "zigzag" | "vlq" | "prefix_varint" | "quic_varint"
             | "ubitvar" | "packed_int" | "compressed" | "delta" => HeadKind::Integer,
-            _ if types::width_of(name).is_some() => HeadKind::Integer,
+            _ if types::width_of(name).is_some_and(|width| !width.is_wide()) => HeadKind::Integer,
             _ if types::is_built_in(name) => HeadKind::Other,
             _ => match (
                 self.struct_names.get(name, seen),

@@ -17,6 +17,8 @@ struct Says {
     meanings: BTreeMap<Meaning, Span>,
     /// A message that it holds.
     message: Option<StructId>,
+    /// A message that it holds and that cannot stand in another one.
+    alone: Option<StructId>,
     /// A range of packets that it holds.
     range: Option<StructId>,
     /// The place of a property of an object.
@@ -142,10 +144,11 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn check_message(&mut self, structure: &Struct, said: &Says, name: Span, structs: &[Struct]) {
-        if let Some(inner) = said.message {
+        if let Some(inner) = said.alone {
             let inner = &structs[inner.0 as usize].name;
-            self.report(name, "a message cannot hold another message")
-                .label(format!("`{}` holds the message `{inner}`", structure.name));
+            self.report(name, "a message cannot hold this message")
+                .label(format!("`{}` holds the message `{inner}`", structure.name))
+                .help("only a message with an `@object` that holds no other one stands in another");
         }
         if let Some(range) = said.range {
             let range = &structs[range.0 as usize].name;
@@ -290,7 +293,10 @@ impl<'a> Checker<'a, '_> {
             );
         }
         if structs[inner.0 as usize].is_message {
+            let own = &says[inner.0 as usize];
+            let is_part = own.meanings.contains_key(&Meaning::Object) && own.message.is_none();
             found.message = Some(inner);
+            found.alone = found.alone.or((!is_part).then_some(inner));
             return;
         }
         if structs[inner.0 as usize].range.is_some() {
@@ -299,6 +305,7 @@ impl<'a> Checker<'a, '_> {
         }
         let said = &says[inner.0 as usize];
         found.message = found.message.or(said.message);
+        found.alone = found.alone.or(said.alone);
         found.range = found.range.or(said.range);
         found.property = found.property.or(said.property);
         for (&meaning, &span) in &said.meanings {
@@ -389,6 +396,7 @@ fn joined(
 impl Says {
     fn join(&mut self, other: Says) {
         self.message = self.message.or(other.message);
+        self.alone = self.alone.or(other.alone);
         self.range = self.range.or(other.range);
         self.property = self.property.or(other.property);
         for (meaning, span) in other.meanings {

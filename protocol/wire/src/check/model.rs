@@ -292,6 +292,8 @@ pub(crate) enum Type {
     },
     /// The whole bytes that are left in the window.
     BytesRest,
+    /// 128 bits without a sign, in an order of bytes of its own where it has one.
+    Wide(Option<ByteOrder>),
     /// 16 bytes.
     Uuid,
     /// So many bytes that are shown whole.

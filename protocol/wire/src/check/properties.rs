@@ -161,7 +161,12 @@ impl<'a> Checker<'a, '_> {
     fn holds_numbers(&self, field_type: &Type) -> bool {
         !matches!(
             field_type,
-            Type::Text { .. } | Type::Bytes(_) | Type::BytesRest | Type::Uuid | Type::Hash(_)
+            Type::Text { .. }
+                | Type::Bytes(_)
+                | Type::BytesRest
+                | Type::Wide(_)
+                | Type::Uuid
+                | Type::Hash(_)
         )
     }
 
@@ -236,7 +241,7 @@ fn usual_kind(field_type: &Type) -> PropertyKind {
     match field_type {
         Type::Bool | Type::Unsigned(1) | Type::Flags(_) => PropertyKind::Flag,
         Type::Enum(_) | Type::Text { .. } | Type::Bytes(_) | Type::BytesRest => PropertyKind::Name,
-        Type::Uuid | Type::Hash(_) => PropertyKind::Name,
+        Type::Wide(_) | Type::Uuid | Type::Hash(_) => PropertyKind::Name,
         Type::Rotation { .. } => PropertyKind::Angle,
         _ => PropertyKind::Number,
     }

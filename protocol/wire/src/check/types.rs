@@ -64,6 +64,11 @@ pub(super) struct IntegerName<'n> {
 }
 
 impl IntegerName<'_> {
+    /// Whether it is `u128`, which expressions do not calculate with.
+    pub(super) fn is_wide(self) -> bool {
+        !self.signed && self.digits == "128"
+    }
+
     /// The number of bits, where there is no sign.
     pub(super) fn unsigned_bits(self) -> Option<u8> {
         self.digits.parse().ok().filter(|_| !self.signed)
@@ -251,7 +256,7 @@ impl<'a> Checker<'a, '_> {
 
     fn report_unknown_type(&mut self, name: &str, span: Span) {
         let mut names: Vec<&str> = NAMED.to_vec();
-        names.extend(["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]);
+        names.extend(["u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64"]);
         names.extend(self.struct_names.seen(self.seen_from(span)));
         names.extend(self.enum_names.seen(self.seen_from(span)));
         names.extend(self.alias_names.seen(self.seen_from(span)));
@@ -278,10 +283,10 @@ impl<'a> Checker<'a, '_> {
         let bits = digits
             .parse::<u8>()
             .ok()
-            .filter(|bits| (1..=64).contains(bits));
+            .filter(|bits| (1..=64).contains(bits) || name.is_wide());
         let Some(bits) = bits.filter(|_| !digits.starts_with('0')) else {
             self.report(span, format!("an integer cannot have {digits} bits"))
-                .label("expected 1 to 64");
+                .label("expected 1 to 64, or `u128`");
             return None;
         };
         let sign = if name.signed { 'i' } else { 'u' };
@@ -294,6 +299,9 @@ impl<'a> Checker<'a, '_> {
             self.report(span, format!("`{spelled}` takes no arguments"))
                 .label(format!("expected `{spelled}`"));
             return None;
+        }
+        if name.is_wide() {
+            return Some(Type::Wide(name.order));
         }
         let Some(order) = name.order else {
             return Some(match name.signed {
@@ -437,6 +445,7 @@ fn of_another_language(name: &str) -> Option<String> {
     };
     let may_be: &[&str] = match letter {
         'f' => &["16", "32", "64"],
+        'u' => &["8", "16", "24", "32", "64", "128"],
         _ => &["8", "16", "24", "32", "64"],
     };
     may_be.contains(&bits).then(|| format!("`{letter}{bits}`"))

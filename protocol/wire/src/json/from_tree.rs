@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value as Json};
 
 use super::blank::{blank_bytes, blank_raw, blank_text};
-use super::{hex, leaf_of, raw_of_integer};
+use super::{hex, leaf_of, raw_of_integer, wide};
 use crate::encode::Instead;
 use crate::layout::{ByteOrder, Order};
 use crate::program::{FieldInfo, Rest, Shown};
@@ -95,6 +95,7 @@ fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
             }
         }
         Shown::Bytes | Shown::Hash => hex(&node.content()),
+        Shown::Wide(_) => wide(node.wide()),
         Shown::Uuid => Json::String(uuid::to_text(&node.content())),
         shown => {
             let raw = node.raw();
@@ -137,6 +138,7 @@ fn blank_field(node: TreeNode<'_>, shown: Shown) -> Json {
             blank_text(length, encoding)
         }
         Shown::Bytes | Shown::Hash => hex(&blank_bytes(node.content().len())),
+        Shown::Wide(_) => wide(0),
         Shown::Uuid => Json::String(uuid::to_text(&blank_bytes(16))),
         shown => {
             let bits = node.bits();

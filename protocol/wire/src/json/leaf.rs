@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value as Json};
 
-use crate::layout::Encoding;
+use crate::layout::{ByteOrder, Encoding};
 use crate::program::{Dictionary, Shown};
 use crate::tree::Value;
 use crate::tree::show;
@@ -101,6 +101,7 @@ pub(crate) fn leaf_of(raw: u64, shown: Shown, dictionary: &Dictionary) -> Json {
             "x": x, "y": y, "z": z, "w": w,
             "axes": axes.name(), "euler_degrees": euler_degrees,
         })),
+        Value::Wide(value) => wide(value),
         Value::None
         | Value::Text(_)
         | Value::Uuid(_)
@@ -283,6 +284,7 @@ fn raw_of_value(json: &Json, shown: Shown, dictionary: &Dictionary) -> Result<u6
         | Shown::ZeroText(_)
         | Shown::PaddedText(_)
         | Shown::Bytes
+        | Shown::Wide(_)
         | Shown::Uuid
         | Shown::Hash => Err("it is not an integer".to_owned()),
     }
@@ -342,7 +344,7 @@ fn half_bits(value: f64) -> Option<u64> {
     Some(sign | ((((exponent + 14) as u64) << 10) + steps))
 }
 
-/// The bytes that the JSON of a text or of bytes asks for.
+/// The bytes that the JSON of a text, of bytes, or of an integer of 128 bits asks for.
 ///
 /// # Errors
 /// Why there are none.
@@ -367,6 +369,13 @@ pub(crate) fn bytes_of(leaf: Leaf<'_>, shown: Shown) -> Result<Vec<u8>, String> 
     };
     let encoding = match shown {
         Shown::Text(encoding) | Shown::ZeroText(encoding) | Shown::PaddedText(encoding) => encoding,
+        Shown::Wide(order) => {
+            let number = to_wide(value).ok_or_else(|| format!("{value} is not 0 to 2^128 - 1"))?;
+            return Ok(match order {
+                Some(ByteOrder::Big) => number.to_be_bytes().to_vec(),
+                _ => number.to_le_bytes().to_vec(),
+            });
+        }
         Shown::Uuid => {
             let bytes = value.as_str().and_then(uuid::from_text);
             return bytes.ok_or_else(|| format!("{value} is no UUID"));
@@ -435,6 +444,14 @@ fn unsigned(value: u64) -> Json {
     }
 }
 
+/// An integer of 128 bits.
+pub(crate) fn wide(value: u128) -> Json {
+    match u64::try_from(value) {
+        Ok(value) => unsigned(value),
+        Err(_) => Json::String(value.to_string()),
+    }
+}
+
 fn signed(value: i64) -> Json {
     match value.unsigned_abs() {
         0..=EXACT_MAX => Json::from(value),
@@ -463,6 +480,17 @@ fn to_integer(json: &Json) -> Option<i128> {
             None => text.parse().ok(),
         },
         _ => None,
+    }
+}
+
+/// The same, without a sign and of 128 bits.
+fn to_wide(json: &Json) -> Option<u128> {
+    match json {
+        Json::String(text) => match text.strip_prefix("0x") {
+            Some(digits) => u128::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        },
+        json => u128::try_from(to_integer(json)?).ok(),
     }
 }
 

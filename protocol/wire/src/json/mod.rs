@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 pub(crate) use from_tree::packet;
 pub(crate) use leaf::{
     Leaf, bytes_of, bytes_of_hex, float_raw, hex, integer_of, leaf_of, raw_of, raw_of_integer,
-    text_bytes,
+    text_bytes, wide,
 };
 
 /// The bits that the wire does not explain, and how many there are.

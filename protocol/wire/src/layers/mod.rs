@@ -3,11 +3,15 @@
 
 mod cipher;
 mod compression;
+#[cfg(feature = "lua")]
+pub mod guest;
 mod huffman;
 mod keys;
 #[cfg(feature = "lua")]
 mod sandbox;
 mod script;
+#[cfg(feature = "lua")]
+mod steps;
 mod xor;
 mod xor_text;
 
@@ -16,7 +20,7 @@ use std::sync::Arc;
 
 pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
 pub use keys::{Keys, KeysError};
-pub(crate) use script::{Script, begin_packet, steps};
+pub(crate) use script::{Script, begin_packet, charged};
 
 use crate::layout::BitOrder;
 

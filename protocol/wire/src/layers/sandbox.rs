@@ -9,29 +9,25 @@
 //! Where steps take many times the processor time that they take else, that time counts instead
 //! ([`Pace`]). Only scripts that were written to be slow come there.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use mlua::{Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, Value, VmState};
 
 use super::script::{Script, ScriptError};
+use super::steps::{Pace, spend, steps, take_back};
 use super::{Argument, Failure};
 
-/// How many steps of the Lua machine all calls of one packet may take together: so many for any
-/// packet and so many for each of its bytes, but no more than the most.
-const STEPS: u64 = 1_000_000;
-const STEPS_A_BYTE: u64 = 2_500;
-const STEPS_MAX: u64 = 10_000_000;
 /// What a call counts before its first step: it makes a world.
 const CALL_STEPS: u64 = 20_000;
 /// How often they are counted.
-const STEPS_BETWEEN: u32 = 1000;
+pub(super) const STEPS_BETWEEN: u32 = 1000;
 /// So many bytes that a function works through count as a step.
-const BYTES_A_STEP: u64 = 8;
+pub(super) const BYTES_A_STEP: u64 = 8;
 /// How many bytes a call may take, what it no longer uses included: nothing is given back before it
 /// ends.
-const MEMORY_MAX: usize = 32 << 20;
+pub(super) const MEMORY_MAX: usize = 32 << 20;
 /// How many bytes less a machine may take that has served a call before: where that one succeeds, so
 /// does a new one.
 const MEMORY_SLACK: usize = 1 << 18;
@@ -41,12 +37,6 @@ const DEPTH_MAX: usize = 200;
 const MEMORY_KEPT_MAX: usize = 1 << 20;
 /// How many machines a thread keeps.
 const MACHINES_MAX: usize = 4;
-/// Many times what a step takes. Where all steps of a packet so far have taken more than this on
-/// average, and [`FREE_NS`] in all, each [`STEP_NS`] count as one.
-const SLOW_STEP_NS: u64 = 500;
-const STEP_NS: u64 = 10;
-/// Many times what a call takes that uses all of its memory, page by page.
-const FREE_NS: u64 = 500_000_000;
 /// The longest text that `string.rep` makes.
 const REPEAT_BYTES_MAX: usize = 1 << 20;
 
@@ -143,22 +133,34 @@ impl Machine {
         let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
         let watch = Rc::new(self.watch.clone());
         self.lua.set_hook(triggers, move |lua, debug| {
-            let is_own = debug.source().short_src.as_deref() == Some("lua");
-            let line = debug.current_line().filter(|_| is_own).unwrap_or(0);
-            #[cfg(test)]
-            COUNTED.set(COUNTED.get() + u64::from(STEPS_BETWEEN));
-            spend(u64::from(STEPS_BETWEEN), line)?;
-            Pace::keep(line)?;
+            let line = count(debug)?;
             has_memory(&watch)?;
-            match lua.inspect_stack(DEPTH_MAX, |_| ()) {
-                None => Ok(VmState::Continue),
-                Some(()) => Err(mlua::Error::runtime(format!(
-                    "lua:{line}: calls stand deeper in each other than the limit of {DEPTH_MAX}"
-                ))),
-            }
+            is_not_deep(lua, line)
         })?;
         self.script.call::<()>(&globals)?;
         Ok(globals)
+    }
+}
+
+/// Counts the steps since it was last called, and their time where that is more; the line that runs, 0
+/// where it is not the script's own.
+pub(super) fn count(debug: &mlua::debug::Debug<'_>) -> mlua::Result<usize> {
+    let is_own = debug.source().short_src.as_deref() == Some("lua");
+    let line = debug.current_line().filter(|_| is_own).unwrap_or(0);
+    #[cfg(test)]
+    super::steps::COUNTED.set(super::steps::counted() + u64::from(STEPS_BETWEEN));
+    spend(u64::from(STEPS_BETWEEN), line)?;
+    Pace::keep(line)?;
+    Ok(line)
+}
+
+/// Fails where calls stand too deep in each other.
+pub(super) fn is_not_deep(lua: &Lua, line: usize) -> mlua::Result<VmState> {
+    match lua.inspect_stack(DEPTH_MAX, |_| ()) {
+        None => Ok(VmState::Continue),
+        Some(()) => Err(mlua::Error::runtime(format!(
+            "lua:{line}: calls stand deeper in each other than the limit of {DEPTH_MAX}"
+        ))),
     }
 }
 
@@ -236,11 +238,11 @@ impl Script {
         arguments: &[Argument],
         take: impl Fn(&Value) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
-        let before = SPENT.get();
+        let before = steps();
         if let Some(mut machine) = self.kept() {
             let result = call(&mut machine, name, bytes, arguments, &take);
             match result {
-                Err(Ended::Memory) => SPENT.set(before),
+                Err(Ended::Memory) => take_back(before),
                 Err(Ended::Failed(failure)) => return Err(failure),
                 Ok(result) => {
                     self.keep(machine);
@@ -353,89 +355,12 @@ fn is_memory(error: &mlua::Error) -> bool {
 }
 
 thread_local! {
-    /// Steps that the scripts of this thread's packet have taken.
-    static SPENT: Cell<u64> = const { Cell::new(0) };
-    /// The processor time at the begin of their first call.
-    static BEGUN_NS: Cell<Option<u64>> = const { Cell::new(None) };
-    /// How many they may take.
-    static ALLOWED: Cell<u64> = const { Cell::new(STEPS_MAX) };
     /// Machines that can serve another call, those of the last calls last.
     static MACHINES: RefCell<Vec<(Arc<str>, Machine)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How fast the steps of this thread's packet are taken.
-struct Pace;
-
-impl Pace {
-    /// Notes where the processor time of the packet's first call begins.
-    fn begin() {
-        if BEGUN_NS.get().is_none() {
-            BEGUN_NS.set(Some(processor_ns()));
-        }
-    }
-
-    /// Counts the time that was taken, where steps are too slow to be counted by themselves.
-    fn keep(line: usize) -> mlua::Result<()> {
-        let Some(begun) = BEGUN_NS.get() else {
-            return Ok(());
-        };
-        let taken = processor_ns().saturating_sub(begun);
-        let spent = SPENT.get();
-        if taken < FREE_NS || taken / SLOW_STEP_NS < spent {
-            return Ok(());
-        }
-        spend((taken / STEP_NS).saturating_sub(spent), line)
-    }
-}
-
-/// The processor time that this thread has taken.
-fn processor_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
-}
-
-#[cfg(test)]
-thread_local! {
-    /// Steps that were counted, whatever time counted beside them.
-    static COUNTED: Cell<u64> = const { Cell::new(0) };
-}
-
-#[cfg(test)]
-pub(super) fn counted() -> u64 {
-    COUNTED.get()
-}
-
-/// A packet of so many bytes begins: its scripts have taken no steps.
-pub(crate) fn begin_packet(bytes: usize) {
-    let steps = STEPS.saturating_add(STEPS_A_BYTE.saturating_mul(bytes as u64));
-    ALLOWED.set(steps.min(STEPS_MAX));
-    SPENT.set(0);
-    BEGUN_NS.set(None);
-}
-
-/// How many steps the scripts of this thread's packet have taken.
-pub(crate) fn steps() -> u64 {
-    SPENT.get()
-}
-
-fn spend(steps: u64, line: usize) -> mlua::Result<()> {
-    SPENT.set(SPENT.get().saturating_add(steps));
-    let most = ALLOWED.get();
-    let place = match line {
-        0 => String::new(),
-        line => format!("lua:{line}: "),
-    };
-    match SPENT.get() > most {
-        true => Err(mlua::Error::runtime(format!(
-            "{place}more than the limit of {most} steps"
-        ))),
-        false => Ok(()),
-    }
-}
-
 /// Lua that gives a function that gives new globals, with what is in [`FUNCTIONS`] alone.
-fn new_globals() -> String {
+pub(super) fn new_globals() -> String {
     let mut text = "local old, methods = ...\nreturn function()\nlocal new = {}\n".to_owned();
     for (table, names) in FUNCTIONS {
         let (new, old) = match table {
@@ -458,22 +383,25 @@ local byte, pack, packsize, reverse = string.byte, string.pack, string.packsize,
 local unpack_text, concat, insert, remove, unpack =
     string.unpack, table.concat, table.insert, table.remove, table.unpack
 local FEW <const> = 1000
+-- A place of a table takes the time of a step, a byte that of a part of one.
+local FEW_PLACES <const>, BYTES_A_PLACE <const> = 50, 8
 local function whole(text)
     if type(text) == "string" and #text > FEW then charge(#text) end
 end
-local function few(from, to)
+local function few(from, to, most)
     return type(from) == "number" and type(to) == "number" and from >= 0 and to >= from
-        and to - from <= FEW
+        and to - from <= most
 end
 local function places(list, from, to)
     if type(list) ~= "table" then return end
     from, to = from or 1, to or #list
-    if not few(from, to) and type(from) == "number" and type(to) == "number" and to > from then
-        charge(to - from)
+    if few(from, to, FEW_PLACES) then return end
+    if type(from) == "number" and type(to) == "number" and to > from then
+        charge((to - from) * BYTES_A_PLACE)
     end
 end
 function string.byte(text, from, to)
-    if to and not few(from, to) then whole(text) end
+    if to and not few(from, to, FEW) then whole(text) end
     return byte(text, from, to)
 end
 function string.reverse(text) whole(text) return reverse(text) end
@@ -507,7 +435,7 @@ end
 "##;
 
 /// Puts our own in the place of some functions.
-fn replace(lua: &Lua) -> mlua::Result<()> {
+pub(super) fn replace(lua: &Lua) -> mlua::Result<()> {
     let globals = lua.globals();
     // The original shows addresses.
     let shown = lua.create_function(|lua, value: Value| match value {
@@ -543,7 +471,7 @@ fn replace(lua: &Lua) -> mlua::Result<()> {
 }
 
 /// The first line of an error, without what leads to it.
-fn words(error: &mlua::Error) -> String {
+pub(super) fn words(error: &mlua::Error) -> String {
     let message = match error {
         mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => {
             message.clone()
@@ -566,7 +494,7 @@ fn words(error: &mlua::Error) -> String {
 }
 
 /// `lua:12: why`
-fn line_of(words: &str) -> Option<(usize, &str)> {
+pub(super) fn line_of(words: &str) -> Option<(usize, &str)> {
     let (line, why) = words.strip_prefix("lua:")?.split_once(": ")?;
     Some((line.parse().ok()?, why))
 }

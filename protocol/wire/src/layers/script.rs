@@ -41,15 +41,15 @@ impl Script {
 }
 
 #[cfg(feature = "lua")]
-pub(crate) use super::sandbox::{begin_packet, steps};
+pub(crate) use super::steps::{begin_packet, charged};
 
 /// A packet of so many bytes begins: its scripts have taken no steps.
 #[cfg(not(feature = "lua"))]
 pub(crate) fn begin_packet(_: usize) {}
 
-/// How many steps the scripts of this thread's packet have taken.
+/// What the scripts of this thread's packet count among all packets of a file.
 #[cfg(not(feature = "lua"))]
-pub(crate) fn steps() -> u64 {
+pub(crate) fn charged() -> u64 {
     0
 }
 
@@ -85,7 +85,7 @@ impl Script {
 #[cfg(all(test, feature = "lua"))]
 mod tests {
     use super::super::Argument;
-    use super::super::sandbox::counted;
+    use super::super::steps::{counted, steps};
     use super::*;
 
     #[track_caller]
@@ -195,6 +195,18 @@ mod tests {
             "function f() return string.reverse({}) end",
             Err("`f`: bad argument #1 to 'reverse' (string expected, got table)"),
         );
+    }
+
+    #[test]
+    fn a_place_of_a_table_counts_as_a_step() {
+        let text = "function f()
+            local t = {} for i = 1, 900 do t[i] = '' end
+            for _ = 1, 100 do local x = table.concat(t) end
+            return '' end";
+        let script = Script::new(text, 1).expect("it compiles");
+        begin_packet(0);
+        script.call("f", &[], &[], 10).expect("few steps");
+        assert!((90_000..130_000).contains(&steps()), "{}", steps());
     }
 
     /// Each of these is one step to the machine, however long the texts are.

@@ -387,6 +387,7 @@ fn shown(field_type: &Type, model: &Model) -> Shown {
             _ => Shown::Text(encoding),
         },
         Type::Bytes(_) | Type::BytesRest => Shown::Bytes,
+        Type::Wide(order) => Shown::Wide(order),
         Type::Uuid => Shown::Uuid,
         Type::Hash(_) => Shown::Hash,
         Type::Delta { ref change, .. } => shown(change, model),

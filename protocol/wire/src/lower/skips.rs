@@ -73,7 +73,7 @@ fn fixed_bits(field_type: &Type, model: &Model) -> Option<u8> {
         } => Some(bits),
         // In a coded stream its parts take other bits than the whole would.
         Type::Rotation { .. } => None,
-        Type::Uuid => Some(128),
+        Type::Wide(_) | Type::Uuid => Some(128),
         Type::Bool => Some(1),
         Type::Range { low, high, bits } => (high - low + 1 == 1i128 << bits).then_some(bits),
         Type::Enum(id) | Type::Flags(id) => fixed_bits(&model.enumeration(id).base, model),

@@ -524,6 +524,12 @@ impl Lowering<'_> {
                 self.expect_content(field, to, info)?;
                 Ok(field.read.then_some(Binding::Register(to)))
             }
+            Type::Wide(order) => {
+                let order = *order;
+                self.assembler
+                    .push(Operation::Wide { order, field: info })?;
+                Ok(None)
+            }
             Type::Delta { change, base, text } => {
                 let base = self.value(base, bindings)?;
                 let (change_to, to) = (self.register()?, self.register()?);

@@ -67,8 +67,10 @@ pub fn help_of(word: &str, kinds: &[HelpKind]) -> Option<(Cow<'static, str>, Cow
         return None;
     }
     let plain = word.strip_suffix("le").or_else(|| word.strip_suffix("be"));
-    let digits = plain.unwrap_or(word).strip_prefix(['u', 'i'])?;
-    let bits: u8 = digits.parse().ok().filter(|bits| (1..=64).contains(bits))?;
+    let plain_word = plain.unwrap_or(word);
+    let digits = plain_word.strip_prefix(['u', 'i'])?;
+    let is_right = |bits: &u8| (1..=64).contains(bits) || plain_word == "u128";
+    let bits: u8 = digits.parse().ok().filter(is_right)?;
     let sort = match word.starts_with('u') {
         true => "An unsigned integer",
         false => "A signed integer, in two's complement,",

@@ -129,7 +129,7 @@ impl<'a> Builder<'a> {
         let plain = name.strip_suffix("le").or_else(|| name.strip_suffix("be"));
         let digits = plain.unwrap_or(name).strip_prefix(['u', 'i', 'f']);
         if let Some(Ok(bits)) = digits.map(str::parse::<u64>) {
-            return (bits <= 64).then_some(bits);
+            return (bits <= 64 || bits == 128).then_some(bits);
         }
         let file = self.file_of(declared.name.span);
         let declares = |at: crate::report::Span| self.sees(file, self.file_of(at));

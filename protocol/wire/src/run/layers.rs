@@ -60,7 +60,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             end,
             frames: self.frames.len(),
             base: self.base,
-            in_message: self.in_message,
+            open: self.open,
             depth: self.sink.depth(),
             is_layer: true,
             order,

@@ -13,7 +13,7 @@ use super::tape::Tape;
 use crate::bits::BitReader;
 use crate::context::Context;
 use crate::facts::PacketFacts;
-use crate::layers::{begin_packet, steps};
+use crate::layers::{begin_packet, charged};
 use crate::layout::{ByteOrder, StreamId};
 use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
 use crate::operation::{NO_REGISTER, Operand, Register};
@@ -85,7 +85,7 @@ pub(crate) fn read<S: Sink>(
     } else {
         machine.finish();
     }
-    facts.steps = steps();
+    facts.steps = charged();
 }
 
 pub(super) struct Machine<'p, 'r, T, S> {
@@ -106,7 +106,7 @@ pub(super) struct Machine<'p, 'r, T, S> {
     /// The streams around the one that is being read, as far as layers opened them.
     pub(super) outer_streams: Stack<StreamId>,
     pub(super) nodes_left: u32,
-    pub(super) in_message: bool,
+    pub(super) open: OpenMessages,
     pub(super) fragment: (Option<u64>, Option<u64>),
     pub(super) checksum: Option<Checksum>,
     /// A number in it that is unresolved.
@@ -127,6 +127,14 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) sink: &'r mut S,
 }
 
+/// The messages that are begun and not ended, by their places among the facts: the one that fields are
+/// of, and the one that holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OpenMessages {
+    pub(super) inner: Option<u32>,
+    pub(super) outer: Option<u32>,
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) back: usize,
@@ -143,7 +151,7 @@ pub(super) struct Scope {
     pub(super) end: u32,
     pub(super) frames: usize,
     pub(super) base: usize,
-    pub(super) in_message: bool,
+    pub(super) open: OpenMessages,
     /// How many nodes are open around it.
     pub(super) depth: usize,
     /// It is a layer.
@@ -194,7 +202,7 @@ impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
     }
 
     fn give_up(&mut self, problem: Problem) {
-        self.end_message();
+        self.end_messages(OpenMessages::default());
         self.leave_scopes(0);
         let rest = self.tape.at()..self.tape.end();
         self.sink.rest(rest, Rest::of(problem));
@@ -224,7 +232,7 @@ impl<'p, 'r, T: Tape<'p>, S: Sink> Machine<'p, 'r, T, S> {
             read_elsewhere: Vec::new(),
             outer_streams: Stack::new(),
             nodes_left: NODES_MAX,
-            in_message: false,
+            open: OpenMessages::default(),
             fragment: (None, None),
             checksum: None,
             checksum_lacks: None,

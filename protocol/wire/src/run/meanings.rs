@@ -1,6 +1,6 @@
 //! What values mean: the facts, as the interpreter comes by them.
 
-use super::machine::Machine;
+use super::machine::{Machine, OpenMessages};
 use super::sink::Sink;
 use super::tape::Tape;
 use crate::facts::{Meaning, MessageFacts, PacketFacts, Sequence};
@@ -51,14 +51,35 @@ fn end_range(ranges: &mut [(u64, u64)], last: u64) {
 }
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
+    pub(super) fn begin_message(&mut self) {
+        let at = self.tape.at();
+        let place = self.facts.messages.len() as u32;
+        self.facts.messages.push(MessageFacts {
+            stream: self.stream,
+            bits: at..at,
+            ..MessageFacts::default()
+        });
+        self.open = OpenMessages {
+            inner: Some(place),
+            outer: self.open.inner,
+        };
+        self.fragment = (None, None);
+    }
+
     pub(super) fn end_message(&mut self) {
         let at = self.tape.at();
-        if self.in_message
-            && let Some(message) = self.facts.messages.last_mut()
-        {
-            message.bits.end = at;
+        self.message(|message| message.bits.end = at);
+        self.open = OpenMessages {
+            inner: self.open.outer,
+            outer: None,
+        };
+    }
+
+    /// Ends messages until only those are open.
+    pub(super) fn end_messages(&mut self, left: OpenMessages) {
+        while self.open != left && self.open.inner.is_some() {
+            self.end_message();
         }
-        self.in_message = false;
     }
 
     pub(super) fn member(&self, value: Register, table: u16) -> Option<&'p EnumMember> {
@@ -68,9 +89,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
 
     #[inline]
     pub(super) fn message(&mut self, change: impl FnOnce(&mut MessageFacts)) {
-        if self.in_message
-            && let Some(message) = self.facts.messages.last_mut()
-        {
+        let open = self.open.inner;
+        if let Some(message) = open.and_then(|at| self.facts.messages.get_mut(at as usize)) {
             change(message);
         }
     }
@@ -111,7 +131,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Meaning::OrderedSequence => self.message(|m| m.ordered_sequence = sequence),
             Meaning::Channel => self.message(|message| message.channel = fact),
             Meaning::Acknowledges => self.message(|message| message.acknowledges = sequence),
-            Meaning::AcknowledgesBefore if self.in_message => {
+            Meaning::AcknowledgesBefore if self.open.inner.is_some() => {
                 self.message(|message| message.acknowledges_before = sequence);
             }
             Meaning::AcknowledgesBefore => self.facts.acknowledges_before = sequence,
@@ -121,11 +141,15 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Meaning::Owner => self.message(|message| message.owner = fact),
             Meaning::NewOwner => self.message(|message| message.new_owner = fact),
             Meaning::MigrationCounter => self.message(|m| m.migration_counter = fact),
-            Meaning::Tick if self.in_message => self.message(|message| message.tick = fact),
+            Meaning::Tick if self.open.inner.is_some() => {
+                self.message(|message| message.tick = fact)
+            }
             Meaning::Tick => self.facts.tick = fact,
             Meaning::SentTime => self.facts.sent_time = sequence,
             Meaning::EchoesTime => self.facts.echoed_times.extend(sequence),
-            Meaning::Host if self.in_message => self.message(|message| message.host = fact),
+            Meaning::Host if self.open.inner.is_some() => {
+                self.message(|message| message.host = fact)
+            }
             Meaning::Host => self.facts.host = fact,
             Meaning::FragmentId => self.message(|message| message.fragment_id = fact),
             Meaning::FragmentIndex => {

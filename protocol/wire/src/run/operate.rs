@@ -6,7 +6,7 @@ use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::{Content, Tape};
 use crate::arithmetic;
-use crate::facts::{KindId, MessageFacts};
+use crate::facts::KindId;
 use crate::layout::Encoding;
 use crate::operation::{NO_FIELD, Operation};
 use crate::values::codec::sign_extended;
@@ -173,17 +173,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 Operation::Align { bits, pad, field } => self.align(bits, pad, field)?,
                 Operation::Enter { field } => self.enter(field, None),
                 Operation::Leave => self.leave(),
-                Operation::MessageBegin => {
-                    let at = self.tape.at();
-                    let message = MessageFacts {
-                        stream: self.stream,
-                        bits: at..at,
-                        ..MessageFacts::default()
-                    };
-                    self.facts.messages.push(message);
-                    self.in_message = true;
-                    self.fragment = (None, None);
-                }
+                Operation::MessageBegin => self.begin_message(),
                 Operation::MessageEnd => self.end_message(),
                 Operation::RepeatBegin {
                     count,
@@ -288,7 +278,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                         end,
                         frames: self.frames.len(),
                         base: self.base,
-                        in_message: self.in_message,
+                        open: self.open,
                         depth: self.sink.depth(),
                         is_layer: false,
                         order: self.tape.byte_order(),

@@ -76,6 +76,13 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                     self.message(|message| message.rpc_name = Some(place));
                 }
             }
+            Operation::Wide { order, field } => {
+                let order = order.unwrap_or(self.tape.order_of_wide());
+                let taken = self.tape.content(16, false, field);
+                let Content { whole, .. } = taken.map_err(|problem| Stop::at(field, problem))?;
+                self.sink
+                    .value(field, whole, u64::from(order == ByteOrder::Big));
+            }
             Operation::ExpectContent { value, field } => {
                 let content = unpacked(self.register(value));
                 let expected = self.program.dictionary.contents.get(&field);

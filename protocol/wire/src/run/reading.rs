@@ -476,6 +476,13 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
         self.reader.order().bytes
     }
 
+    fn order_of_wide(&self) -> ByteOrder {
+        match self.reader.is_coded() {
+            true => ByteOrder::Little,
+            false => self.byte_order(),
+        }
+    }
+
     fn set_byte_order(&mut self, order: ByteOrder) {
         self.reader.set_byte_order(order);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::arena::Arena;
 use super::keeping::unpacked;
-use super::machine::{Machine, Stop};
+use super::machine::{Machine, OpenMessages, Stop};
 use super::problem::{Limit, Problem};
 use super::reading::Reading;
 use super::sink::{Rest, Sink};
@@ -30,7 +30,7 @@ struct Before {
     contents: usize,
     diagnostics: u32,
     nodes_left: u32,
-    in_message: bool,
+    open: OpenMessages,
     /// Where a record can change it.
     state: Option<ConnectionState>,
 }
@@ -38,7 +38,7 @@ struct Before {
 /// What a machine that ran inside another one hands over.
 struct Left {
     nodes: u32,
-    in_message: bool,
+    open: OpenMessages,
     fragment: (Option<u64>, Option<u64>),
     streams: u16,
     inflated: Inflated,
@@ -54,7 +54,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         start: u32,
     ) -> Result<(), Stop> {
         let stream = self.open_stream(&bytes, order)?;
-        let around = self.in_message;
+        let around = self.open;
         let arena = Arena::default();
         let mut inner = self.inner(&bytes, order, stream, &arena);
         let end = match inner.interpret(start) {
@@ -194,7 +194,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         let nothing = self.before(false);
         let order = self.program.dictionary.order;
         let stream = self.open_stream(bytes, order)?;
-        let around = self.in_message;
+        let around = self.open;
         let arena = Arena::default();
         let mut inner = self.inner(bytes, self.program.dictionary.order, stream, &arena);
         inner.waits = true;
@@ -275,7 +275,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             read_elsewhere: Vec::new(),
             outer_streams: Stack::new(),
             nodes_left: self.nodes_left,
-            in_message: self.in_message,
+            open: self.open,
             fragment: self.fragment,
             checksum: None,
             checksum_lacks: None,
@@ -295,7 +295,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     fn left(&self) -> Left {
         Left {
             nodes: self.nodes_left,
-            in_message: self.in_message,
+            open: self.open,
             fragment: self.fragment,
             streams: self.streams,
             inflated: self.tape.inflated(),
@@ -304,7 +304,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
 
     fn take_over(&mut self, left: Left) {
         self.nodes_left = left.nodes;
-        self.in_message = left.in_message;
+        self.open = left.open;
         self.fragment = left.fragment;
         self.streams = left.streams;
         self.tape.set_inflated(left.inflated);
@@ -321,7 +321,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             contents: self.facts.contents.len(),
             diagnostics: self.facts.diagnostics,
             nodes_left: self.nodes_left,
-            in_message: self.in_message,
+            open: self.open,
             state: changes_state.then(|| self.state.clone()),
         }
     }
@@ -336,7 +336,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         self.facts.contents.truncate(before.contents);
         self.facts.diagnostics = before.diagnostics;
         self.nodes_left = before.nodes_left;
-        self.in_message = before.in_message;
+        self.open = before.open;
         if let Some(state) = before.state {
             *self.state = state;
         }
@@ -345,15 +345,13 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
 
 impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
     /// Something in a stream cannot be read: the rest of it is unexplained.
-    fn give_stream_up(&mut self, stop: Stop, in_message: bool) -> Result<(), Stop> {
+    fn give_stream_up(&mut self, stop: Stop, around: OpenMessages) -> Result<(), Stop> {
         let problem = stop.problem;
         let goes_on = problem != Problem::TooManyNodes;
         if goes_on && problem != Problem::Told {
             self.report(stop.field, self.tape.at(), problem);
         }
-        if self.in_message && !in_message {
-            self.end_message();
-        }
+        self.end_messages(around);
         self.leave_scopes(0);
         let rest = self.tape.at()..self.tape.end();
         self.sink.end_stream(Some((rest, Rest::of(problem))));

@@ -131,6 +131,9 @@ pub(crate) trait Tape<'p> {
     /// The order of the bytes that come.
     fn byte_order(&self) -> ByteOrder;
 
+    /// The same of an integer of 128 bits; in a coded stream the lowest byte is always the first.
+    fn order_of_wide(&self) -> ByteOrder;
+
     /// They come in this one, until another one is set.
     fn set_byte_order(&mut self, order: ByteOrder);
 

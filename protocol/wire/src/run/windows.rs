@@ -117,9 +117,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             }
             self.leave_scopes(place + 1);
             self.scopes.pop();
-            if self.in_message && !scope.in_message {
-                self.end_message();
-            }
+            self.end_messages(scope.open);
             self.frames.truncate(scope.frames);
             self.base = scope.base;
             let rest = self.tape.rest();

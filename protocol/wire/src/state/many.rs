@@ -59,6 +59,14 @@ impl States {
         forgotten
     }
 
+    /// No packet of a connection is left.
+    pub fn end(&mut self, connection: usize) {
+        self.note(connection, 0);
+        if let Some(state) = self.known.get_mut(connection) {
+            *state = None;
+        }
+    }
+
     fn note(&mut self, connection: usize, bytes: usize) {
         if let Some(known) = self.bytes.get_mut(connection) {
             self.sum = self.sum - *known + bytes;

@@ -66,7 +66,8 @@ pub(crate) struct Node {
     pub(crate) parent: u32,
     pub(crate) descendants: u32,
     pub(crate) stream: StreamId,
-    /// An integer as it was on the wire; of a text or bytes, the first bit of the content.
+    /// An integer as it was on the wire; of a text or bytes, the first bit of the content; of an
+    /// integer of 128 bits, whether its highest byte is the first.
     pub(crate) raw: u64,
 }
 
@@ -327,6 +328,8 @@ pub enum Value {
     None,
     /// An unsigned integer.
     Unsigned(u64),
+    /// An unsigned integer of 128 bits.
+    Wide(u128),
     /// A signed integer.
     Signed(i64),
     /// One bit, declared as `bool`.

@@ -60,6 +60,7 @@ impl<'t> TreeNode<'t> {
                 Value::Text(show::padded_text(&self.content(), encoding))
             }
             Shown::Bytes => Value::Bytes(self.content()),
+            Shown::Wide(_) => Value::Wide(self.wide()),
             Shown::Uuid => Value::Uuid(uuid::to_text(&self.content())),
             Shown::Hash => Value::Hash(self.content()),
             _ => {
@@ -175,6 +176,16 @@ impl<'t> TreeNode<'t> {
             bytes.truncate(bytes.len().saturating_sub(zero));
         }
         bytes
+    }
+
+    /// An integer of 128 bits.
+    pub(crate) fn wide(self) -> u128 {
+        let bytes = self.bytes(self.bits(), true);
+        let bytes = bytes.first_chunk().copied().unwrap_or_default();
+        match self.node.raw {
+            0 => u128::from_le_bytes(bytes),
+            _ => u128::from_be_bytes(bytes),
+        }
     }
 
     /// The whole bytes that it was unpacked from, where it went through a layer.

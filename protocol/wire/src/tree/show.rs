@@ -26,6 +26,7 @@ pub(crate) fn value(raw: u64, shown: Shown, dictionary: &Dictionary) -> Value {
         | Shown::ZeroText(_)
         | Shown::PaddedText(_)
         | Shown::Bytes
+        | Shown::Wide(_)
         | Shown::Uuid
         | Shown::Hash => Value::Unsigned(raw),
         Shown::Signed { bits } => Value::Signed(sign_extended(raw, bits)),

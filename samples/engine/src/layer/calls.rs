@@ -75,9 +75,23 @@ impl NetLayer {
             owner: own,
             state,
         };
-        let untold = self.untold(Fault::ForgetCreate);
+        let misled = self.untold(Fault::MisnameOwner);
+        let untold = self.untold(Fault::ForgetCreate).or(misled);
         for (peer, place) in self.tell_all(own, &body, untold) {
             self.set_copy(id, peer, Announced::At(place), true);
+        }
+        if self.has(Fault::CreateTwice) {
+            self.tell_all(own, &body, None);
+        }
+        if let (Some(peer), Body::Create { state, .. }) = (misled, body) {
+            let owner = Peer::HOST;
+            let body = Body::Create {
+                object: id,
+                counter,
+                owner,
+                state,
+            };
+            self.tell(peer, own, body);
         }
         Ok(())
     }
@@ -130,14 +144,11 @@ impl NetLayer {
         }
         let counter = self.counts().then_some(object.counter);
         self.forget(id, object.counter, own);
-        self.tell_all(
-            own,
-            &Body::Destroy {
-                object: id,
-                counter,
-            },
-            self.untold(Fault::ForgetDestroy),
-        );
+        let body = Body::Destroy {
+            object: id,
+            counter,
+        };
+        self.tell_all(own, &body, self.untold(Fault::ForgetDestroy));
         Ok(())
     }
 

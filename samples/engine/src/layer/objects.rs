@@ -184,15 +184,43 @@ impl NetLayer {
         let Some(migration) = self.objects.get(&id).map(|object| object.migration(id)) else {
             return;
         };
-        for (peer, place) in self.tell_all(own, &Body::Migrate(migration), None) {
+        let misled = self.untold(Fault::MisnameHeir);
+        for (peer, place) in self.tell_all(own, &Body::Migrate(migration.clone()), misled) {
             self.set_copy(id, peer, Announced::At(place), false);
+        }
+        if self.has(Fault::MigrateTwice) {
+            self.tell_all(own, &Body::Migrate(migration.clone()), None);
+        }
+        if let Some(peer) = misled {
+            let new_owner = Peer::HOST;
+            let migration = Migration {
+                new_owner,
+                ..migration
+            };
+            self.tell(peer, own, Body::Migrate(migration));
         }
     }
 
     /// The server passes a client's message on, and from then on looks after the other clients'
     /// copies.
     pub(super) fn relay(&mut self, link: Peer, origin: Peer, body: &Body, effect: Option<Effect>) {
-        for (peer, place) in self.tell_all(origin, body, Some(link)) {
+        let fault = match body {
+            Body::Create { .. } => Fault::RelayNoCreate,
+            Body::Destroy { .. } => Fault::RelayNoDestroy,
+            _ => Fault::RelayNoMigrate,
+        };
+        let untold = self.untold(fault);
+        let peers: Vec<Peer> = self.links.keys().copied().collect();
+        let others = peers
+            .into_iter()
+            .filter(|&peer| peer != link && Some(peer) != untold);
+        let told: Vec<(Peer, u64)> = others
+            .filter_map(|peer| Some((peer, self.tell(peer, origin, body.clone())?)))
+            .collect();
+        if self.has(Fault::RelayTwice) {
+            self.tell_all(origin, body, Some(link));
+        }
+        for (peer, place) in told {
             match effect {
                 Some(Effect::Created(id)) => self.set_copy(id, peer, Announced::At(place), true),
                 Some(Effect::Migrated(id)) => self.set_copy(id, peer, Announced::At(place), false),

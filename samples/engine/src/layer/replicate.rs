@@ -194,6 +194,7 @@ impl NetLayer {
             .map(|(&id, _)| id)
             .collect();
         let counts = self.counts();
+        let misled = self.untold(Fault::ForgetField);
         for id in due {
             let (Some(object), Some(copy)) =
                 (self.objects.get(&id), self.copies.get_mut(&(id, peer)))
@@ -213,6 +214,9 @@ impl NetLayer {
                 if let Some(change) = changes.get_mut(place) {
                     *change = object.state.values.get(place).cloned();
                 }
+            }
+            if let Some(first) = changes.first_mut().filter(|_| misled == Some(peer)) {
+                *first = None;
             }
             let counter = counts.then_some(object.counter);
             let body = Body::Update {

@@ -162,6 +162,6 @@ impl Proof {
     pub fn explained(&self, report: &Report) -> Explanation {
         let divergence = report.divergence().expect("a divergence");
         let wire: Option<&Wire> = self.session.wire.as_deref();
-        explain(divergence, wire, &|_| None)
+        explain(divergence, (wire, None), &|_| None)
     }
 }

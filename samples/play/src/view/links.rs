@@ -6,16 +6,16 @@ use egui::{Align, Layout, RichText, Role, Slider, Ui, WidgetInfo, vec2};
 use netreel_inspector::theme;
 use netreel_sample_engine::Peer;
 
-use super::Board;
+use super::{Board, Command, button};
 use crate::node::{LinkSetting, Order};
 use crate::seen::Seen;
 
 /// How wide all of it is.
-pub const WIDTH: f32 = 500.0;
+pub const WIDTH: f32 = 520.0;
 
 const NAME: f32 = 86.0;
-const COLUMN: f32 = 112.0;
-const TRACK: f32 = 44.0;
+const COLUMN: f32 = 118.0;
+const TRACK: f32 = 60.0;
 const ROW: f32 = 20.0;
 
 /// The most that a slider gives. Milliseconds; percent.
@@ -122,20 +122,27 @@ fn recipe(ui: &mut Ui) {
 }
 
 /// What only one node still has, as a sentence.
-fn ghosts(board: &Board, ui: &mut Ui, seen: &[Seen]) {
+fn ghosts(board: &mut Board, ui: &mut Ui, seen: &[Seen]) {
+    let mut asked = None;
     for node in seen {
         let ghosts = node.things.iter();
         for thing in ghosts.filter(|thing| board.ghosts.has(node, thing.id)) {
             ui.add_space(8.0);
             let sentence = format!(
-                "{} believes in box {} of {}, which nobody else has: a zombie. The inspector says \
-                 why, and `netreel check` finds it.",
+                "{} believes in box {} of {}, which nobody else has: a zombie.",
                 board.name(node.peer),
                 thing.id.0,
                 board.name(thing.owner),
             );
             ui.label(RichText::new(sentence).color(theme::error()));
+            let box_number = thing.id.0;
+            if button(ui, "Why", &format!("why box {box_number}"), true) {
+                asked = Some(thing.id);
+            }
         }
+    }
+    if asked.is_some() {
+        board.commands.push(Command::Inspect(asked));
     }
 }
 

@@ -12,10 +12,11 @@ use egui::{
     pos2, vec2,
 };
 use netreel_inspector::theme;
-use netreel_sample_engine::Peer;
+use netreel_sample_engine::{ObjectId, Peer};
 
 use crate::ghosts::Ghosts;
 use crate::node::{LinkSetting, Order};
+use crate::script::TICKS_A_SECOND;
 use crate::seen::Seen;
 
 /// What a hand asks for.
@@ -23,8 +24,8 @@ use crate::seen::Seen;
 pub enum Command {
     /// A node is to be told this.
     Order(Peer, Order),
-    /// The recording is to be shown beside the game.
-    Inspect,
+    /// The recording is to be shown beside the game: all of it, or what became of one object.
+    Inspect(Option<ObjectId>),
 }
 
 /// All panes, and what is chosen in them.
@@ -125,9 +126,11 @@ impl Board {
             ui.label(RichText::new(&self.about).color(theme::weak()));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if ui.button("Inspector").clicked() {
-                    self.commands.push(Command::Inspect);
+                    self.commands.push(Command::Inspect(None));
                 }
-                let time = seen.first().map_or(0.0, |node| node.tick as f64 / 60.0);
+                let time = seen
+                    .first()
+                    .map_or(0.0, |node| node.tick as f64 / TICKS_A_SECOND);
                 let clock = format!("● {time:.1} s recorded");
                 ui.label(
                     RichText::new(clock)

@@ -6,6 +6,7 @@ use netreel_sample_engine::Deed;
 
 use super::{Board, button, floor};
 use crate::node::Order;
+use crate::script::TICKS_A_SECOND;
 use crate::seen::Seen;
 use crate::words;
 
@@ -123,7 +124,7 @@ fn news(board: &Board, ui: &Ui, rect: Rect, node: &Seen) {
     let told = node.news.iter().rev().filter_map(|news| {
         let is_ignored = matches!(news.event, netreel_sample_engine::Event::Ignored { .. });
         let sentence = words::sentence(&news.event, &board.names)?;
-        Some((news.tick as f64 / 60.0, sentence, is_ignored))
+        Some((news.tick as f64 / TICKS_A_SECOND, sentence, is_ignored))
     });
     let last: Vec<_> = told.take(LINES).collect();
     for (line, (time, sentence, is_ignored)) in last.into_iter().rev().enumerate() {

@@ -9,10 +9,11 @@ use serde_json::{Map, Value as Json};
 
 use self::derived::{Asked, Derived};
 use super::problem::Problem;
+use super::tape::Tape;
 use crate::bit_writer::BitWriter;
 use crate::json::{Leaf, bytes_of, bytes_of_rest, raw_of};
 use crate::layers::{Argument, Transform};
-use crate::program::{Dictionary, FieldInfo};
+use crate::program::{Dictionary, FieldInfo, Shown};
 use crate::values::codec::Codec;
 
 /// A tape that writes.
@@ -258,7 +259,11 @@ impl<'j> Writing<'j> {
             self.missing(&name)?;
             return Ok((Vec::new(), Leaf::default()));
         };
-        match bytes_of(leaf, info.shown) {
+        let shown = match info.shown {
+            Shown::Wide(None) => Shown::Wide(Some(self.order_of_wide())),
+            shown => shown,
+        };
+        match bytes_of(leaf, shown) {
             Ok(bytes) => Ok((bytes, leaf)),
             Err(why) => Err(self.refuse(Some(&name), why)),
         }

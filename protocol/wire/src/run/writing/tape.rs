@@ -462,6 +462,13 @@ impl<'p> Tape<'p> for Writing<'_> {
         self.writer.order().bytes
     }
 
+    fn order_of_wide(&self) -> ByteOrder {
+        match self.writer.reader().is_coded() {
+            true => ByteOrder::Little,
+            false => self.byte_order(),
+        }
+    }
+
     fn set_byte_order(&mut self, order: ByteOrder) {
         self.writer.set_byte_order(order);
     }

@@ -1,79 +1,22 @@
 //! Records a simulated world in which one node's layer has a fault: the sessions of docs/findings.
 //!
 //! `cargo run -p netreel-sample-engine --example planted -- FAULT DIR`, with a fault by its name in
-//! [`Fault`], for example `AckUnreceived`, or `none`. Four play for eight seconds, of which the last
-//! six are quiet; A has the fault, or HOST where that alone can have it. The files in DIR are reels.
+//! [`Fault`](netreel_sample_engine::Fault), for example `AckUnreceived`, or `none`. Four play for eight
+//! seconds, of which the last six are quiet; A has the fault, or HOST where that alone can have it. The
+//! files in DIR are reels, and the bounds of rules that find nothing without one.
+
+mod table;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use netreel_reel::{ClockAnchor, Header, WireText};
-use netreel_sample_engine::{Fault, Mode, Peer, Script, SimWorld, SimWorldStart, Topology};
+use netreel_sample_engine::{Mode, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
+use table::{BOUNDS, Planted, TABLE};
 
-const WIRE: &str = include_str!("../../wires/boxes.wire");
-
-const HOST: Peer = Peer(0);
-const A: Peer = Peer(1);
-
-/// What is told of a fault: its name, who has it, and how they play, so that it shows.
-const FAULTS: [(&str, Option<Fault>, Peer, Mode, Topology); 13] = {
-    use Fault::*;
-    use Mode::{Host, Owner};
-    use Topology::{ClientServer, PeerToPeer};
-    [
-        ("none", None, A, Owner, PeerToPeer),
-        ("AckUnreceived", Some(AckUnreceived), A, Owner, PeerToPeer),
-        ("ForgetAck", Some(ForgetAck), A, Owner, PeerToPeer),
-        ("SequenceTwice", Some(SequenceTwice), A, Owner, PeerToPeer),
-        ("NeverResend", Some(NeverResend), A, Owner, PeerToPeer),
-        (
-            "ResendEveryTick",
-            Some(ResendEveryTick),
-            A,
-            Owner,
-            PeerToPeer,
-        ),
-        ("ForgetDestroy", Some(ForgetDestroy), A, Owner, PeerToPeer),
-        (
-            "UpdateBeforeCreate",
-            Some(UpdateBeforeCreate),
-            A,
-            Owner,
-            PeerToPeer,
-        ),
-        (
-            "CounterNotRaised",
-            Some(CounterNotRaised),
-            HOST,
-            Owner,
-            PeerToPeer,
-        ),
-        (
-            "DeliverTwice",
-            Some(DeliverTwice),
-            HOST,
-            Owner,
-            ClientServer,
-        ),
-        (
-            "ForgetLostUpdate",
-            Some(ForgetLostUpdate),
-            A,
-            Owner,
-            PeerToPeer,
-        ),
-        (
-            "ForgetAnnounce",
-            Some(ForgetAnnounce),
-            HOST,
-            Host,
-            PeerToPeer,
-        ),
-        ("NeverDeliver", Some(NeverDeliver), HOST, Host, ClientServer),
-    ]
-};
+const WIRE: &str = include_str!("../../../wires/boxes.wire");
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -81,17 +24,29 @@ fn main() -> ExitCode {
         eprintln!("usage: planted FAULT DIR [SEED]");
         return ExitCode::from(2);
     };
-    let Some(&(_, fault, node, mode, topology)) = FAULTS.iter().find(|known| known.0 == *fault)
-    else {
-        let names: Vec<&str> = FAULTS.iter().map(|known| known.0).collect();
-        eprintln!("no fault {fault}; there are {}", names.join(", "));
+    let name = |planted: &Planted| format!("{:?}", planted.fault);
+    let planted = TABLE.iter().find(|planted| name(planted) == *fault);
+    if planted.is_none() && fault != "none" {
+        let mut names: Vec<String> = TABLE.iter().map(name).collect();
+        names.dedup();
+        eprintln!("no fault {fault}; there are none, {}", names.join(", "));
         return ExitCode::from(2);
-    };
+    }
+    let (mode, topology) = planted.map_or((Mode::Owner, Topology::PeerToPeer), |planted| {
+        (planted.mode, planted.topology)
+    });
     let seed = seed.first().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let mut start = start(seed, mode, topology);
-    start.planted.extend(fault.map(|fault| (node, fault)));
+    start
+        .planted
+        .extend(planted.map(|planted| (planted.at, planted.fault)));
     match record(&start, Path::new(folder)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            if let Some(planted) = planted {
+                println!("netreel check {folder} finds {}", planted.rule);
+            }
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             eprintln!("{folder}: {error}");
             ExitCode::from(2)
@@ -138,5 +93,5 @@ fn record(start: &SimWorldStart, folder: &Path) -> std::io::Result<()> {
     for (name, recorder) in recorders {
         std::fs::write(folder.join(format!("{name}.reel")), recorder.finish())?;
     }
-    Ok(())
+    std::fs::write(folder.join("bounds.toml"), BOUNDS)
 }

@@ -1,7 +1,5 @@
-//! Worlds in which packets are lost, come twice, overtake each other and look alike, and whose
-//! network writes down which receipt is of which send. That log is the judge.
-//!
-//! `NETREEL_SEEDS=1000 cargo test -p netreel-protocol --test truth` plays so many worlds.
+//! Worlds of one clock and whole reels, in which packets are lost, come twice, overtake each other and
+//! look alike.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,64 +9,10 @@ use netreel_reel::{
     ClockAnchor, Endpoint, Event, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time,
 };
 
-const MS: u64 = 1_000_000;
-
-/// Numbers that look drawn at random (Steele et al., SplitMix64).
-struct Draws(u64);
-
-impl Draws {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-
-    /// True so many times of a thousand.
-    fn per_mille(&mut self, count: u64) -> bool {
-        self.below(1000) < count
-    }
-}
-
-/// What a directed link does to packets.
-#[derive(Clone, Copy)]
-struct Link {
-    latency_ns: u64,
-    jitter_ns: u64,
-    /// Whether a packet may overtake the one before.
-    overtakes: bool,
-    loss: u64,
-    twice: u64,
-}
-
-/// What payloads look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    /// Each has a number of its own.
-    Numbered,
-    /// All are equal.
-    Keepalive,
-    /// They repeat after 256.
-    Byte,
-    /// Each has a number, and is sent again, the same, when it was lost or slow.
-    Resent,
-}
-
-/// A send, and when its packet arrived.
-#[derive(Clone, Debug)]
-struct Sent {
-    from: usize,
-    to: usize,
-    at: u64,
-    payload: Vec<u8>,
-    kind: Kind,
-    arrived: Vec<u64>,
-}
+use crate::draws::Draws;
+use crate::network::MS;
+use crate::seeds;
+use crate::traffic::{Kind, Link, Sent, carry, distinct};
 
 /// A world that was played.
 struct World {
@@ -90,14 +34,16 @@ impl World {
                 let latency_ns = [200_000, 5 * MS, 40 * MS, 150 * MS][draws.below(4) as usize];
                 let overtakes = draws.per_mille(300);
                 let link = Link {
+                    from,
+                    to,
                     latency_ns,
                     jitter_ns: latency_ns / [100, 20, 5][draws.below(3) as usize],
                     overtakes,
                     loss: [0, 10, 50, 200][draws.below(4) as usize],
                     twice: [0, 0, 20][draws.below(3) as usize],
                 };
-                let mut on_link = traffic(&mut draws, link, from, to);
-                send_all(&mut draws, link, &mut on_link);
+                let mut on_link = traffic(&mut draws, link);
+                carry(&mut draws, link, &mut on_link);
                 sends.append(&mut on_link);
             }
         }
@@ -178,7 +124,7 @@ fn at(node: usize) -> Endpoint {
 }
 
 /// What one node has to say to another: rows of packets of several kinds.
-fn traffic(draws: &mut Draws, link: Link, from: usize, to: usize) -> Vec<Sent> {
+fn traffic(draws: &mut Draws, link: Link) -> Vec<Sent> {
     let mut sends = Vec::new();
     let kinds = match draws.below(6) {
         0 => vec![Kind::Keepalive],
@@ -203,8 +149,8 @@ fn traffic(draws: &mut Draws, link: Link, from: usize, to: usize) -> Vec<Sent> {
             };
             let payload = [&[kind as u8], number.to_le_bytes().as_slice()].concat();
             let sent = Sent {
-                from,
-                to,
+                from: link.from,
+                to: link.to,
                 at: now,
                 payload,
                 kind,
@@ -226,41 +172,6 @@ fn traffic(draws: &mut Draws, link: Link, from: usize, to: usize) -> Vec<Sent> {
     }
     sends.sort_by_key(|sent| sent.at);
     sends
-}
-
-/// Lets the network carry what was sent on one link, in order.
-fn send_all(draws: &mut Draws, link: Link, sends: &mut [Sent]) {
-    let mut latest = 0;
-    for sent in sends {
-        if draws.per_mille(link.loss) {
-            continue;
-        }
-        let copies = 1 + usize::from(draws.per_mille(link.twice));
-        for _ in 0..copies {
-            let mut arrives = sent.at + link.latency_ns + draws.below(link.jitter_ns + 1);
-            if !link.overtakes {
-                arrives = arrives.max(latest + 1);
-                latest = arrives;
-            }
-            sent.arrived.push(arrives);
-        }
-        sent.arrived.sort_unstable();
-    }
-}
-
-/// No two events of a node are at one time, so that a time names an event.
-fn distinct(sends: &mut [Sent]) {
-    let mut taken: BTreeMap<(usize, u64), ()> = BTreeMap::new();
-    for sent in sends {
-        while taken.insert((sent.from, sent.at), ()).is_some() {
-            sent.at += 1;
-        }
-        for arrived in &mut sent.arrived {
-            while taken.insert((sent.to, *arrived), ()).is_some() {
-                *arrived += 1;
-            }
-        }
-    }
 }
 
 /// How many packets of a kind were put together rightly.
@@ -306,11 +217,6 @@ fn judge(seed: u64, scores: &mut BTreeMap<Kind, Score>) {
             score.silent += u64::from(!packet.doubtful);
         }
     }
-}
-
-fn seeds(usual: u64) -> u64 {
-    let given = std::env::var("NETREEL_SEEDS").ok();
-    given.and_then(|given| given.parse().ok()).unwrap_or(usual)
 }
 
 #[test]

@@ -5,8 +5,6 @@ use std::io::{BufWriter, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use crate::reels::START_UTC_NS;
-
 const ETHERNET: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
 const IPV4_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
@@ -14,10 +12,12 @@ const UDP_HEADER: usize = 8;
 /// A capture file that grows.
 pub struct Frames {
     out: BufWriter<File>,
+    /// The calendar's time at the session's first moment, in nanoseconds since 1970.
+    start_utc_ns: u64,
 }
 
 impl Frames {
-    pub fn create(path: &Path) -> Frames {
+    pub fn create(path: &Path, start_utc_ns: u64) -> Frames {
         let file = File::create(path).expect("a file in the bench's folder");
         let mut out = BufWriter::with_capacity(1 << 20, file);
         let mut header = Vec::new();
@@ -27,12 +27,12 @@ impl Frames {
         header.extend(65_535_u32.to_le_bytes());
         header.extend(1_u32.to_le_bytes());
         out.write_all(&header).expect("room for the capture");
-        Frames { out }
+        Frames { out, start_utc_ns }
     }
 
     /// Appends a packet; `time` is in nanoseconds of the session.
     pub fn push(&mut self, time: u64, from: SocketAddr, to: SocketAddr, payload: &[u8]) {
-        let utc = START_UTC_NS + time;
+        let utc = self.start_utc_ns + time;
         let udp = UDP_HEADER + payload.len();
         let ip = IPV4_HEADER + udp;
         let frame = ETHERNET.len() + ip;

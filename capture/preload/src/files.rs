@@ -1,0 +1,235 @@
+//! Files that the program opens: each is pushed with a checksum, so that a replay can say which one
+//! is another than it was.
+
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::attach;
+use crate::call::CallId;
+use crate::processes::here;
+use crate::push::pushing_unless_busy;
+use crate::replay;
+use crate::sys::{self, errno, nr, set_errno};
+
+/// Of a longer file the length and the time of its last change are kept alone.
+const SUMMED_MAX: u64 = 64 << 10;
+/// So many bytes are summed up in one process.
+const SUMMED_IN_ALL: u64 = 16 << 20;
+static SUMMED: AtomicU64 = AtomicU64::new(0);
+
+/// What was told of files: device, inode and the time of the last change, mixed, each at the place
+/// that follows from that; what another one takes the place of is told again.
+static TOLD: [AtomicU64; 512] = [const { AtomicU64::new(0) }; 512];
+
+const ENOENT: i32 = 2;
+const O_ACCMODE: i32 = 3;
+const O_CREAT: i32 = 0o100;
+const O_TRUNC: i32 = 0o1000;
+
+/// As the kernel has it, up to what is looked at.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Stat {
+    device: u64,
+    inode: u64,
+    #[cfg(target_arch = "x86_64")]
+    links: u64,
+    mode: u32,
+    #[cfg(not(target_arch = "x86_64"))]
+    links: u32,
+    user: u32,
+    group: u32,
+    padding: u32,
+    special: u64,
+    #[cfg(not(target_arch = "x86_64"))]
+    more_padding: u64,
+    size: i64,
+    block: i64,
+    blocks: i64,
+    accessed: [i64; 2],
+    changed: [i64; 2],
+    rest: [i64; 8],
+}
+
+const S_IFMT: u32 = 0o170_000;
+const S_IFREG: u32 = 0o100_000;
+
+/// Files of the kernel's own, whose bytes are made when they are read: to read some of them takes
+/// the bytes from the program, or waits. `statfs` says of which kind a file system is.
+const OF_THE_KERNEL: [u32; 10] = [
+    0x0000_9fa0, // proc
+    0x6265_6572, // sysfs
+    0x7472_6163, // tracefs
+    0x6462_6720, // debugfs
+    0x0027_e0eb, // cgroup
+    0x6367_7270, // cgroup2
+    0x7363_6673, // securityfs
+    0x6265_6570, // configfs
+    0xcafe_4a11, // bpf
+    0x6165_676c, // pstore
+];
+
+/// The program's working directory, as the calls name it that open a file below a directory.
+pub const AT_FDCWD: i32 = -100;
+
+/// Whether these flags of `open` let the program write.
+pub fn writes(flags: i32) -> bool {
+    flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0
+}
+
+/// Whether this mode of `fopen` does.
+///
+/// # Safety
+/// `mode` is null or a zero-ended string.
+pub unsafe fn mode_writes(mode: *const c_char) -> bool {
+    if mode.is_null() {
+        return true;
+    }
+    // SAFETY: the caller vouches for it.
+    let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
+    mode.first() != Some(&b'r') || mode.contains(&b'+')
+}
+
+/// The program has opened a file, or was told that there is none below the directory `folder`.
+///
+/// # Safety
+/// `path` is null or a zero-ended string.
+pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, writes: bool) {
+    if replay::on() || attach::generation().is_none() {
+        return;
+    }
+    let code = errno();
+    if fd >= 0 {
+        there(fd, writes);
+    } else if code == ENOENT && !path.is_null() && !writes {
+        // SAFETY: the caller vouches for it.
+        missing(folder, unsafe { CStr::from_ptr(path) }.to_bytes());
+    }
+    set_errno(code);
+}
+
+#[cold]
+fn missing(folder: i32, path: &[u8]) {
+    let mut place = [0u8; 1024];
+    let relative = path.first() != Some(&b'/');
+    let folder = match (relative, folder) {
+        (false, _) => Some(&[][..]),
+        (true, AT_FDCWD) => Some(here(&mut place)),
+        (true, folder) => path_of(folder, &mut place),
+    };
+    let Some(folder) = folder else { return };
+    let slash: &[u8] = if relative { b"/" } else { b"" };
+    push(-ENOENT, &[0; 25], &[folder, slash, path]);
+}
+
+fn push(result: i32, head: &[u8; 25], path: &[&[u8]; 3]) {
+    if let Some(mut pushing) = pushing_unless_busy() {
+        pushing.called(CallId::FILE, result, &[head, path[0], path[1], path[2]]);
+    }
+}
+
+#[cold]
+fn there(fd: i32, writes: bool) {
+    // SAFETY: numbers alone.
+    let mut stat: Stat = unsafe { core::mem::zeroed() };
+    let arguments = [fd as usize, (&raw mut stat) as usize, 0, 0, 0, 0];
+    // SAFETY: a place of the size that the kernel writes.
+    let found = unsafe { sys::syscall(nr::FSTAT, arguments) };
+    if found != 0 || stat.mode & S_IFMT != S_IFREG {
+        return;
+    }
+    let size = stat.size as u64;
+    // What says that it is empty may well have bytes: what is made when it is read.
+    if !writes && size == 0 || was_told(&stat) || is_of_the_kernel(fd) {
+        return;
+    }
+    let mut path = [0u8; 1024];
+    let Some(path) = path_of(fd, &mut path) else {
+        return;
+    };
+    let sum = if writes { None } else { sum_of(fd, size) };
+    let changed = stat.changed[0]
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(stat.changed[1]);
+    let mut head = [0u8; 25];
+    head[..8].copy_from_slice(&size.to_le_bytes());
+    head[8..16].copy_from_slice(&changed.to_le_bytes());
+    head[16..24].copy_from_slice(&sum.unwrap_or(0).to_le_bytes());
+    head[24] = u8::from(writes) | u8::from(sum.is_some()) << 1;
+    push(fd, &head, &[path, &[], &[]]);
+}
+
+/// Whether this file was told of as it is now, in this process. From now on it was.
+fn was_told(stat: &Stat) -> bool {
+    let generation = u64::from(attach::generation().unwrap_or(0));
+    let [seconds, nanos] = stat.changed.map(|it| it as u64);
+    let all = [generation, stat.device, stat.inode, seconds, nanos];
+    let mixed = all.iter().fold(FNV_START, |sum, word| {
+        let sum = (sum ^ word).wrapping_mul(FNV_TIMES);
+        sum ^ (sum >> 29)
+    });
+    let place = &TOLD[mixed as usize % TOLD.len()];
+    place.swap(mixed, Ordering::Relaxed) == mixed
+}
+
+/// Whether it is one of [`OF_THE_KERNEL`], or nobody says.
+fn is_of_the_kernel(fd: i32) -> bool {
+    // As the kernel's structure, which begins with the kind and is shorter.
+    let mut found = [0u64; 32];
+    let arguments = [fd as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: a place with room for what the kernel writes.
+    let result = unsafe { sys::syscall(nr::FSTATFS, arguments) };
+    result != 0 || OF_THE_KERNEL.contains(&(found[0] as u32))
+}
+
+/// Where an open file lies.
+fn path_of(fd: i32, place: &mut [u8; 1024]) -> Option<&[u8]> {
+    let mut link = [0u8; 32];
+    let prefix = b"/proc/self/fd/";
+    link[..prefix.len()].copy_from_slice(prefix);
+    let (mut digits, mut left, mut count) = ([0u8; 12], fd.unsigned_abs(), 0);
+    loop {
+        *digits.get_mut(count)? = b'0' + (left % 10) as u8;
+        (left, count) = (left / 10, count + 1);
+        if left == 0 {
+            break;
+        }
+    }
+    for index in 0..count {
+        *link.get_mut(prefix.len() + index)? = *digits.get(count - 1 - index)?;
+    }
+    let (from, to) = (link.as_ptr() as usize, place.as_mut_ptr() as usize);
+    let arguments = [AT_FDCWD as usize, from, to, place.len(), 0, 0];
+    // SAFETY: a zero-ended string, and a place of that length.
+    let length = unsafe { sys::syscall(nr::READLINKAT, arguments) };
+    place.get(..usize::try_from(length).ok()?)
+}
+
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_TIMES: u64 = 0x0000_0100_0000_01b3;
+
+/// FNV-1a with 64 bits, over the `size` bytes of a small file; `None` where it has fewer.
+fn sum_of(fd: i32, size: u64) -> Option<u64> {
+    let order = Ordering::Relaxed;
+    if size > SUMMED_MAX || SUMMED.fetch_add(size, order) > SUMMED_IN_ALL {
+        return None;
+    }
+    // Little of the stack: a handler of a signal may open a file.
+    let (mut sum, mut at, mut chunk) = (FNV_START, 0u64, [0u8; 512]);
+    while at < size {
+        let room = (size - at).min(chunk.len() as u64) as usize;
+        let place = chunk.as_mut_ptr() as usize;
+        let arguments = [fd as usize, place, room, at as usize, 0, 0];
+        // SAFETY: a place of that length.
+        let got = unsafe { sys::syscall(nr::PREAD, arguments) };
+        let got = chunk.get(..usize::try_from(got).ok()?)?;
+        if got.is_empty() {
+            return None;
+        }
+        for byte in got {
+            sum = (sum ^ u64::from(*byte)).wrapping_mul(FNV_TIMES);
+        }
+        at += got.len() as u64;
+    }
+    Some(sum)
+}

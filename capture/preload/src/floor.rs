@@ -1,0 +1,289 @@
+//! One thread at a time, where the recording asks for it: one of the program's threads has the
+//! floor, and gives it up around each call that a hook stands before. So the threads run one after
+//! the other between these calls, whatever they say to each other through memory, and a replay can
+//! let them run in the same order.
+//!
+//! A thread counts the calls since its latest event that a replay answers: its *points*. Where
+//! another thread had the floor in between, that is pushed with the count.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::attach;
+use crate::call::{CallId, PastId};
+use crate::push::{pause, pushing};
+use crate::sys::{self, TimeSpec, errno, nr, set_errno};
+use crate::thread::now;
+use crate::{replay, sockets, threads};
+
+static ON: AtomicU32 = AtomicU32::new(0);
+/// 0: nobody has it; 1: somebody has; 2: and somebody waits.
+static FLOOR: AtomicU32 = AtomicU32::new(0);
+/// Who had it last, and how often it was given.
+static LAST: AtomicUsize = AtomicUsize::new(0);
+static GRANTS: AtomicU64 = AtomicU64::new(0);
+/// When whoever has it got it.
+static SINCE: AtomicU64 = AtomicU64::new(0);
+
+/// So long one thread may have it while others wait and it makes calls.
+const SLICE_NS: u64 = 1_000_000;
+/// So long others wait for one that makes no calls.
+const PATIENCE_NS: u64 = 1_000_000_000;
+const LOOK_EVERY_NS: i64 = 50_000_000;
+
+/// What a thread remembers of it.
+pub struct Own {
+    /// 1 while it has the floor.
+    has: AtomicU32,
+    /// 1 while it is inside a call that it does not give the floor up for.
+    inside: AtomicU32,
+    /// 1 where others are to be let in before it.
+    polite: AtomicU32,
+    points: AtomicU32,
+}
+
+impl Own {
+    pub const fn new() -> Own {
+        Own {
+            has: AtomicU32::new(0),
+            inside: AtomicU32::new(0),
+            polite: AtomicU32::new(0),
+            points: AtomicU32::new(0),
+        }
+    }
+
+    /// As a thread begins.
+    pub fn clear(&self) {
+        for one in [&self.has, &self.inside, &self.polite, &self.points] {
+            one.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Of the calls since the latest event that a replay answers.
+    pub fn points(&self) -> u32 {
+        self.points.load(Ordering::Relaxed)
+    }
+
+    pub fn has(&self) -> bool {
+        self.has.load(Ordering::Relaxed) != 0
+    }
+
+    /// Waits for the floor.
+    pub fn takes(&self) {
+        take();
+        self.has.store(1, Ordering::Relaxed);
+    }
+
+    /// Gives it up.
+    pub fn gives_up(&self) {
+        self.has.store(0, Ordering::Relaxed);
+        if FLOOR.swap(0, Ordering::Release) == 2 {
+            let slice = now().wrapping_sub(SINCE.load(Ordering::Relaxed)) > SLICE_NS;
+            self.polite.store(u32::from(slice), Ordering::Relaxed);
+            futex(sys::FUTEX_WAKE_PRIVATE, 1, None);
+        }
+    }
+}
+
+fn futex(operation: usize, value: usize, nanos: Option<i64>) {
+    let word = (&raw const FLOOR) as usize;
+    let time = nanos.map(|nanos| TimeSpec { seconds: 0, nanos });
+    let time = time.as_ref().map_or(0, |time| &raw const *time as usize);
+    // SAFETY: a word that lives as long as the library, and nothing or a time.
+    unsafe { sys::syscall(nr::FUTEX, [word, operation, value, time, 0, 0]) };
+}
+
+/// One thread at a time from the first new thread on.
+pub fn on() {
+    ON.store(1, Ordering::Relaxed);
+}
+
+#[inline(always)]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed) != 0
+}
+
+fn take() {
+    let order = (Ordering::Acquire, Ordering::Relaxed);
+    let mut known = match FLOOR.compare_exchange(0, 1, order.0, order.1) {
+        Ok(_) => 0,
+        Err(known) => known,
+    };
+    let (mut since, mut seen) = (0, 0);
+    while known != 0 {
+        known = FLOOR.swap(2, Ordering::Acquire);
+        if known == 0 {
+            break;
+        }
+        futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
+        if !is_on() || attach::is_borrowed() {
+            // A forked child has one thread.
+            return;
+        }
+        let grants = GRANTS.load(Ordering::Relaxed);
+        let at = now();
+        if since == 0 || grants != seen {
+            (since, seen) = (at, grants);
+        } else if at - since > PATIENCE_NS && !replay::on() {
+            // Whoever has it waits where no hook is, or computes.
+            ON.store(0, Ordering::Relaxed);
+            sockets::past(PastId::TURN);
+            return;
+        }
+    }
+    GRANTS.fetch_add(1, Ordering::Relaxed);
+    SINCE.store(now(), Ordering::Relaxed);
+}
+
+/// The program makes its first thread: this one has the floor.
+pub fn begins() {
+    if is_on()
+        && let Some(own) = threads::floor()
+        && LAST.load(Ordering::Relaxed) == 0
+    {
+        LAST.store(core::ptr::from_ref(own) as usize, Ordering::Relaxed);
+        own.takes();
+    }
+}
+
+/// A new thread waits for it.
+pub fn joins() {
+    if is_on()
+        && let Some(own) = threads::floor()
+    {
+        comes_back(own);
+    }
+}
+
+/// A thread ends.
+pub fn ends(own: &Own) {
+    if own.has() {
+        own.gives_up();
+    }
+}
+
+/// What is to be done behind a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    Nothing,
+    Floor,
+    Inside,
+}
+
+/// Before a call of the C library's function.
+#[inline(always)]
+pub fn leaves() -> Left {
+    match is_on() && threads::several() {
+        true => leave(),
+        false => Left::Nothing,
+    }
+}
+
+/// Behind it.
+#[inline(always)]
+pub fn back(left: Left) {
+    if left != Left::Nothing {
+        return_to(left);
+    }
+}
+
+/// A handler of a signal begins in a thread: that gets the floor for it, where it has none now.
+/// To be given to [`hands_back`].
+pub fn lends() -> bool {
+    let own = match is_on() && threads::several() {
+        true => threads::floor().filter(|own| !own.has()),
+        false => None,
+    };
+    own.map(comes_back).is_some()
+}
+
+/// The handler has ended.
+pub fn hands_back(lent: bool) {
+    if let Some(own) = threads::floor().filter(|own| lent && own.has()) {
+        own.gives_up();
+    }
+}
+
+/// In a replay: the call behind the event that was just taken is not made, and others may have had
+/// the floor during it.
+#[inline(always)]
+pub fn passes() {
+    if is_on() {
+        back(leaves());
+    }
+}
+
+#[cold]
+fn leave() -> Left {
+    let Some(own) = threads::floor().filter(|own| own.has()) else {
+        return Left::Nothing;
+    };
+    if own.inside.swap(1, Ordering::Relaxed) != 0 {
+        return Left::Nothing;
+    }
+    own.points.fetch_add(1, Ordering::Relaxed);
+    if replay::on() && !replay::gives_the_floor_up(own) {
+        return Left::Inside;
+    }
+    own.gives_up();
+    Left::Floor
+}
+
+#[cold]
+fn return_to(left: Left) {
+    let Some(own) = threads::floor() else { return };
+    if left == Left::Floor {
+        comes_back(own);
+    }
+    own.inside.store(0, Ordering::Relaxed);
+}
+
+fn comes_back(own: &'static Own) {
+    let code = errno();
+    if replay::on() {
+        replay::takes_the_floor(own);
+        return set_errno(code);
+    }
+    if own.polite.swap(0, Ordering::Relaxed) != 0 {
+        pause();
+    }
+    own.takes();
+    let this = core::ptr::from_ref(own) as usize;
+    if is_on() && LAST.swap(this, Ordering::Relaxed) != this {
+        let points = u64::from(own.points());
+        // A turn that is not in the reel is one that a replay does not make: it counts.
+        if let Some(mut pushing) = pushing() {
+            pushing.called(CallId::TURN, 0, &[&points.to_le_bytes()]);
+        }
+    }
+    set_errno(code);
+}
+
+/// An event of this thread is pushed that a replay answers.
+#[inline(always)]
+pub fn pushes() {
+    if is_on() {
+        count_anew();
+    }
+}
+
+#[cold]
+pub fn count_anew() {
+    if let Some(own) = threads::floor() {
+        own.points.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether an event of this call is one that a replay answers.
+pub fn is_answered(call: CallId) -> bool {
+    !matches!(
+        call,
+        CallId::TURN
+            | CallId::FILE
+            | CallId::PAST
+            | CallId::THREAD
+            | CallId::VDSO
+            | CallId::RECEIVE_QUEUE
+            | CallId::LOOKS_UP
+            | CallId::PRINTED
+    )
+}

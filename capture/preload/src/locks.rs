@@ -1,0 +1,392 @@
+//! Locks, conditions and semaphores: in which order the program's threads got them.
+//!
+//! Each thread counts its steps: the locks that it asks for. A lock that this thread had last
+//! itself is a step and nothing else; where another thread had it last, that one and its step are
+//! pushed, so that a replay gives the lock to the threads in the same order. What may fail or wait
+//! for another thread (conditions, time-outs, semaphores, locks for reading) is always pushed.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::call::{CallId, PastId};
+use crate::hook::{Real, hook};
+use crate::objects::range_of;
+use crate::push::pushing;
+use crate::sys::{errno, set_errno};
+use crate::{floor, replay, sockets, threads};
+
+/// Who had a lock last.
+struct Place {
+    /// The lock's address; 0: nobody's.
+    lock: AtomicUsize,
+    /// The thread and its step, as [`threads::Step`] has them in one number.
+    last: AtomicU64,
+}
+
+const BITS: u32 = 16;
+const PROBES: usize = 64;
+static PLACES: [Place; 1 << BITS] = [const {
+    Place {
+        lock: AtomicUsize::new(0),
+        last: AtomicU64::new(0),
+    }
+}; 1 << BITS];
+/// Whether it was told that there is no place for a lock.
+static FULL: AtomicU32 = AtomicU32::new(0);
+
+/// Where the library lies that walks the stack for exceptions, and how long it is. It takes a lock
+/// for each frame; how often does not matter to the program, and differs where code is made while
+/// the program runs.
+static UNWINDER: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
+
+/// Looks for that library; to be called before there are several threads, and now and then.
+pub fn find_unwinder() {
+    let known = UNWINDER.1.load(Ordering::Relaxed) != 0;
+    if let Some((start, end)) = (!known).then(|| range_of(b"libgcc_s.so")).flatten() {
+        UNWINDER.0.store(start, Ordering::Relaxed);
+        UNWINDER.1.store(end - start, Ordering::Relaxed);
+    }
+}
+
+/// Whether the order of this lock does not matter.
+#[inline]
+fn is_free(lock: *const c_void) -> bool {
+    let start = UNWINDER.0.load(Ordering::Relaxed);
+    (lock as usize).wrapping_sub(start) < UNWINDER.1.load(Ordering::Relaxed)
+}
+
+/// The place of a lock; `None` where there are too many.
+#[inline]
+fn place(lock: usize) -> Option<&'static Place> {
+    let hash = (lock as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS);
+    for probe in 0..PROBES {
+        let place = PLACES.get((hash as usize + probe) % PLACES.len())?;
+        let order = Ordering::Relaxed;
+        let known = match place.lock.load(order) {
+            0 => match place.lock.compare_exchange(0, lock, order, order) {
+                Ok(_) => lock,
+                Err(other) => other,
+            },
+            known => known,
+        };
+        if known == lock {
+            return Some(place);
+        }
+    }
+    None
+}
+
+/// The owner of a robust lock has died; whoever asked has it now.
+const EOWNERDEAD: i32 = 130;
+
+/// Whether a lock was got that answered this.
+pub fn is_got(result: i32) -> bool {
+    result == 0 || result == EOWNERDEAD
+}
+
+#[cold]
+fn push(call: CallId, result: i32, step: u64, before: u64) {
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        let (step, before) = (step.to_le_bytes(), before.to_le_bytes());
+        pushing.called(call, result, &[&step, &before]);
+    }
+    set_errno(code);
+}
+
+#[cold]
+fn too_many() {
+    if FULL.swap(1, Ordering::Relaxed) == 0 {
+        sockets::past(PastId::LOCKS);
+    }
+}
+
+/// This thread was answered `result`, and has the lock if that was so. `always`: pushed even where
+/// it had it last itself.
+#[inline]
+fn asked(call: CallId, lock: *const c_void, result: i32, always: bool) {
+    let Some(step) = threads::next_step() else {
+        return;
+    };
+    if !is_got(result) {
+        return push(call, result, step.count, 0);
+    }
+    let mut before = 0;
+    match place(lock as usize) {
+        Some(place) => {
+            // Whoever has a lock is alone here.
+            before = place.last.load(Ordering::Relaxed);
+            place.last.store(step.word(), Ordering::Relaxed);
+        }
+        None => too_many(),
+    }
+    let other = before != 0 && !step.is_of_thread(before);
+    if always || other {
+        push(call, result, step.count, if other { before } else { 0 });
+    }
+}
+
+/// The same where several threads may have it at once, or nobody has it.
+fn shared(call: CallId, result: i32) {
+    if let Some(step) = threads::next_step() {
+        push(call, result, step.count, 0);
+    }
+}
+
+/// Asks for a lock that one thread has at a time. `take` waits for it, however long.
+#[inline]
+fn takes(lock: *mut c_void, real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
+    if !threads::several() {
+        return real();
+    }
+    if replay::on()
+        && let Some(result) = replay::takes(CallId::LOCK, take)
+    {
+        return result;
+    }
+    let result = real();
+    asked(CallId::LOCK, lock, result, false);
+    result
+}
+
+/// Asks for a lock that several threads may have.
+fn shares(real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
+    if !threads::several() {
+        return real();
+    }
+    if replay::on()
+        && let Some(result) = replay::takes(CallId::LOCK, take)
+    {
+        return result;
+    }
+    let result = real();
+    shared(CallId::LOCK, result);
+    result
+}
+
+/// Waits for a condition under a lock.
+fn waits(
+    lock: *mut c_void,
+    real: impl FnOnce() -> i32,
+    give: impl FnOnce() -> i32,
+    take: impl FnOnce() -> i32,
+) -> i32 {
+    if !threads::several() {
+        return real();
+    }
+    if replay::on()
+        && let Some(result) = replay::waits(give, take)
+    {
+        return result;
+    }
+    let result = real();
+    // Whatever it answers, the lock is this thread's again.
+    if let Some(step) = threads::next_step() {
+        let mut before = 0;
+        if let Some(place) = place(lock as usize) {
+            before = place.last.swap(step.word(), Ordering::Relaxed);
+        }
+        let other = before != 0 && !step.is_of_thread(before);
+        let before = if other { before } else { 0 };
+        push(CallId::CONDITION, result, step.count, before);
+    }
+    result
+}
+
+/// Waits for a semaphore.
+fn semaphore(real: impl FnOnce() -> i32, take: impl FnMut() -> i32) -> i32 {
+    if !threads::several() {
+        return real();
+    }
+    if replay::on()
+        && let Some(result) = replay::semaphore(take)
+    {
+        return result;
+    }
+    let result = real();
+    shared(
+        CallId::SEMAPHORE,
+        if result < 0 { -errno() } else { result },
+    );
+    result
+}
+
+static MUTEX_LOCK: Real = Real::new(c"pthread_mutex_lock");
+static MUTEX_UNLOCK: Real = Real::new(c"pthread_mutex_unlock");
+static READ_LOCK: Real = Real::new(c"pthread_rwlock_rdlock");
+static WRITE_LOCK: Real = Real::new(c"pthread_rwlock_wrlock");
+static SPIN_LOCK: Real = Real::new(c"pthread_spin_lock");
+static MTX_LOCK: Real = Real::new(c"mtx_lock");
+static MTX_UNLOCK: Real = Real::new(c"mtx_unlock");
+static SEM_WAIT: Real = Real::new(c"sem_wait");
+
+/// Calls the C library's function of one pointer, and gives the floor up for it.
+///
+/// # Safety
+/// `real` is one, and the pointer is as it wants it.
+unsafe fn on(real: &Real, pointer: *mut c_void) -> i32 {
+    let found = real.get();
+    if found.is_null() {
+        return 38;
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let real: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
+        let left = match is_free(pointer) {
+            true => floor::Left::Nothing,
+            false => floor::leaves(),
+        };
+        let result = real(pointer);
+        floor::back(left);
+        result
+    }
+}
+
+hook! {
+    fn pthread_mutex_lock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            if threads::several() && is_free(lock) {
+                return on(&MUTEX_LOCK, lock);
+            }
+            takes(lock, || real(lock), || real(lock))
+        }
+    }
+
+    fn pthread_mutex_trylock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+    }
+
+    fn pthread_mutex_timedlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock, time) }, || unsafe { on(&MUTEX_LOCK, lock) })
+    }
+
+    fn pthread_mutex_clocklock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock, clock, time) }, || unsafe { on(&MUTEX_LOCK, lock) })
+    }
+
+    fn mtx_lock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock) }, || unsafe { real(lock) })
+    }
+
+    fn mtx_trylock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock) }, || unsafe { on(&MTX_LOCK, lock) })
+    }
+
+    fn mtx_timedlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock, time) }, || unsafe { on(&MTX_LOCK, lock) })
+    }
+
+    fn pthread_spin_lock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock) }, || unsafe { real(lock) })
+    }
+
+    fn pthread_spin_trylock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        takes(lock, || unsafe { real(lock) }, || unsafe { on(&SPIN_LOCK, lock) })
+    }
+
+    fn pthread_rwlock_rdlock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock) }, || unsafe { real(lock) })
+    }
+
+    fn pthread_rwlock_wrlock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock) }, || unsafe { real(lock) })
+    }
+
+    fn pthread_rwlock_tryrdlock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock) }, || unsafe { on(&READ_LOCK, lock) })
+    }
+
+    fn pthread_rwlock_trywrlock[real](lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock) }, || unsafe { on(&WRITE_LOCK, lock) })
+    }
+
+    fn pthread_rwlock_timedrdlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock, time) }, || unsafe { on(&READ_LOCK, lock) })
+    }
+
+    fn pthread_rwlock_timedwrlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock, time) }, || unsafe { on(&WRITE_LOCK, lock) })
+    }
+
+    fn pthread_rwlock_clockrdlock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock, clock, time) }, || unsafe { on(&READ_LOCK, lock) })
+    }
+
+    fn pthread_rwlock_clockwrlock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        shares(|| unsafe { real(lock, clock, time) }, || unsafe { on(&WRITE_LOCK, lock) })
+    }
+
+    fn pthread_cond_wait[real](condition: *mut c_void, lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        waits(lock, || unsafe { real(condition, lock) }, || unsafe { on(&MUTEX_UNLOCK, lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+    }
+
+    fn pthread_cond_timedwait[real](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        waits(lock, || unsafe { real(condition, lock, time) }, || unsafe { on(&MUTEX_UNLOCK, lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+    }
+
+    fn pthread_cond_clockwait[real](condition: *mut c_void, lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        waits(lock, || unsafe { real(condition, lock, clock, time) }, || unsafe { on(&MUTEX_UNLOCK, lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+    }
+
+    fn cnd_wait[real](condition: *mut c_void, lock: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        waits(lock, || unsafe { real(condition, lock) }, || unsafe { on(&MTX_UNLOCK, lock) }, || unsafe { on(&MTX_LOCK, lock) })
+    }
+
+    fn cnd_timedwait[real](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        waits(lock, || unsafe { real(condition, lock, time) }, || unsafe { on(&MTX_UNLOCK, lock) }, || unsafe { on(&MTX_LOCK, lock) })
+    }
+
+    fn sem_wait[real](semaphore_at: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        semaphore(|| unsafe { real(semaphore_at) }, || unsafe { real(semaphore_at) })
+    }
+
+    fn sem_trywait[real](semaphore_at: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        semaphore(|| unsafe { real(semaphore_at) }, || unsafe { on(&SEM_WAIT, semaphore_at) })
+    }
+
+    fn sem_timedwait[real](semaphore_at: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        semaphore(|| unsafe { real(semaphore_at, time) }, || unsafe { on(&SEM_WAIT, semaphore_at) })
+    }
+
+    fn sem_clockwait[real](semaphore_at: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        semaphore(|| unsafe { real(semaphore_at, clock, time) }, || unsafe { on(&SEM_WAIT, semaphore_at) })
+    }
+
+    fn sem_post[real](semaphore_at: *mut c_void) -> i32 {
+        if threads::several() {
+            if replay::on() {
+                replay::posts();
+            } else {
+                shared(CallId::POST, 0);
+            }
+        }
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(semaphore_at) }
+    }
+}

@@ -1,0 +1,410 @@
+//! What the program prints: the lines of its standard output and its standard error.
+//!
+//! What it writes itself comes through the hooks of `write` and its relatives. What goes through
+//! the C library's streams the C library writes inside itself, where no hook stands: there one
+//! entry of its table of a stream's functions is set to [`stream_writes`], which goes on to the
+//! function that stood there. Descriptors, buffers and calls of the system stay as they are.
+//!
+//! A stream that is no terminal's is written when its buffer is full. So before an event is pushed
+//! the lines that wait in the buffers are pushed: each line stands where the program said it, and
+//! what a program said that crashes is there.
+
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use crate::hook::{Real, hook, next};
+use crate::objects;
+use crate::push::{Pushing, pushing_alone};
+use crate::replay;
+use crate::sys::{self, IoVec, errno, nr, set_errno};
+
+/// Where what is needed lies in the C library's `FILE`, as `<bits/types/struct_FILE.h>` has it for
+/// 64 bits: programs are compiled against it, so that it does not change.
+mod file {
+    pub const WRITE_BASE: usize = 32;
+    pub const WRITE_AT: usize = 40;
+    pub const DESCRIPTOR: usize = 112;
+    pub const LOCK: usize = 136;
+    /// Behind the `FILE`: the table of its functions.
+    pub const FUNCTIONS: usize = 216;
+    /// Which of them writes.
+    pub const WRITE: usize = 15;
+    /// In the lock: who has it.
+    pub const OWNER: usize = 8;
+}
+
+/// A longer line is several events.
+const LINE_MAX: usize = 4096;
+
+/// How large the system's pages may be.
+const PAGES: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
+
+/// One of the C library's two streams.
+struct Stream {
+    /// The `FILE`; null where nothing is taken of it.
+    file: AtomicPtr<u8>,
+    /// How far in its buffer the program's words were taken; 0: not at all.
+    seen: AtomicUsize,
+    /// How far was looked for the end of a line; 0: not at all.
+    looked: AtomicUsize,
+    /// 1 while the descriptor of this number is what the stream's name says: not after a close.
+    stands: AtomicU32,
+}
+
+impl Stream {
+    const fn new() -> Stream {
+        Stream {
+            file: AtomicPtr::new(core::ptr::null_mut()),
+            seen: AtomicUsize::new(0),
+            looked: AtomicUsize::new(0),
+            stands: AtomicU32::new(0),
+        }
+    }
+
+    /// Nothing in the buffer was taken.
+    fn begins_anew(&self) {
+        self.seen.store(0, Ordering::Relaxed);
+        self.looked.store(0, Ordering::Relaxed);
+    }
+}
+
+static STREAMS: [Stream; 2] = [Stream::new(), Stream::new()];
+static ON: AtomicU32 = AtomicU32::new(0);
+
+static FILE_WRITE: Real = Real::new(c"_IO_file_write");
+static TRY_LOCK: Real = Real::new(c"ftrylockfile");
+static UNLOCK: Real = Real::new(c"funlockfile");
+
+type Writes = unsafe extern "C" fn(*mut u8, *const u8, isize) -> isize;
+
+/// What the program prints is taken from here on.
+pub fn on() {
+    if ON.swap(1, Ordering::Relaxed) != 0 {
+        return;
+    }
+    for (index, stream) in STREAMS.iter().enumerate() {
+        let arguments = [index + 1, sys::F_GETFD, 0, 0, 0, 0];
+        // SAFETY: asks about a number.
+        let open = unsafe { sys::syscall(nr::FCNTL, arguments) } >= 0;
+        stream.stands.store(u32::from(open), Ordering::Relaxed);
+    }
+    let names: [&CStr; 2] = [c"_IO_2_1_stdout_", c"_IO_2_1_stderr_"];
+    let files = names.map(|name| next(name).cast::<u8>());
+    if files.iter().any(|file| file.is_null()) || !stands_before(files) {
+        return;
+    }
+    for (stream, file) in STREAMS.iter().zip(files) {
+        stream.file.store(file, Ordering::Relaxed);
+    }
+}
+
+/// Sets the entry in the table of both streams, and in that of streams of wide characters, which a
+/// stream gets when such are first written. `false` where the C library is not laid out as this
+/// knows it.
+fn stands_before(files: [*mut u8; 2]) -> bool {
+    // SAFETY: the C library's streams, which have a table of functions behind them.
+    let [table, other] =
+        files.map(|file| unsafe { file.add(file::FUNCTIONS).cast::<*mut usize>().read() });
+    if table != other || !is_set(table) {
+        return false;
+    }
+    is_set(next(c"_IO_wfile_jumps").cast());
+    true
+}
+
+/// Sets the entry in a table of functions, if it is there.
+fn is_set(table: *mut usize) -> bool {
+    let known = FILE_WRITE.get();
+    if known.is_null() || table.is_null() {
+        return false;
+    }
+    // SAFETY: a table of the C library's, which is longer.
+    unsafe {
+        let place = table.add(file::WRITE);
+        if place.read_volatile() != known as usize {
+            return false;
+        }
+        let protect = |size: usize, how: usize| {
+            let page = place as usize & !(size - 1);
+            sys::syscall(nr::MPROTECT, [page, size, how, 0, 0, 0]) == 0
+        };
+        let set = || place.write_volatile(stream_writes as *const () as usize);
+        if !objects::is_read_only(place as usize) {
+            set();
+            return true;
+        }
+        let mut sizes = PAGES.into_iter();
+        let size = sizes.find(|size| protect(*size, sys::PROT_READ_WRITE));
+        if let Some(size) = size {
+            set();
+            protect(size, sys::PROT_READ);
+        }
+        size.is_some()
+    }
+}
+
+/// What the C library calls to write what is in a stream's buffer.
+unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize) -> isize {
+    // SAFETY: the C library's function of this name, for its own call.
+    let result = unsafe {
+        let real: Writes = core::mem::transmute(FILE_WRITE.get());
+        real(file, data, length)
+    };
+    let own = STREAMS
+        .iter()
+        .position(|stream| stream.file.load(Ordering::Relaxed) == file);
+    if let Some(index) = own {
+        let stream = &STREAMS[index];
+        let (start, seen) = (data as usize, stream.seen.load(Ordering::Relaxed));
+        let taken = match seen > start && seen <= start + length.max(0) as usize {
+            true => seen - start,
+            false => 0,
+        };
+        let written = result.max(0) as usize;
+        if written > taken {
+            // SAFETY: the C library has written them.
+            let bytes = unsafe { core::slice::from_raw_parts(data.add(taken), written - taken) };
+            says(index, bytes, true);
+        }
+        stream.begins_anew();
+    } else if result > 0 {
+        // SAFETY: a `FILE`, and what was written of it.
+        unsafe {
+            let fd = file.add(file::DESCRIPTOR).cast::<i32>().read();
+            wrote(fd, data, result);
+        }
+    }
+    result
+}
+
+/// The stream that a descriptor is, as far as it is one.
+#[inline]
+fn of(fd: i32) -> Option<usize> {
+    let index = match fd {
+        1 => 0,
+        2 => 1,
+        _ => return None,
+    };
+    let stands =
+        ON.load(Ordering::Relaxed) != 0 && STREAMS[index].stands.load(Ordering::Relaxed) != 0;
+    stands.then_some(index)
+}
+
+/// Whether what is written to this descriptor is printed.
+#[inline]
+pub fn is_printed(fd: i32) -> bool {
+    of(fd).is_some()
+}
+
+/// So many bytes were written to this descriptor.
+///
+/// # Safety
+/// They are there.
+pub unsafe fn wrote(fd: i32, data: *const u8, written: isize) {
+    if let Some(index) = of(fd)
+        && let Ok(length) = usize::try_from(written)
+        && length > 0
+    {
+        // SAFETY: the caller vouches for it.
+        says(
+            index,
+            unsafe { core::slice::from_raw_parts(data, length) },
+            false,
+        );
+    }
+}
+
+/// The same of what lies in several places.
+///
+/// # Safety
+/// As [`wrote`].
+pub unsafe fn wrote_all(fd: i32, list: *const IoVec, count: usize, written: isize) {
+    let Ok(mut left) = usize::try_from(written) else {
+        return;
+    };
+    for index in 0..if is_printed(fd) { count } else { 0 } {
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            let part = *list.add(index);
+            let length = part.length.min(left);
+            wrote(fd, part.base, length as isize);
+            left -= length;
+        }
+    }
+}
+
+/// The program has printed this: on a descriptor, or, where `own`, through this stream's buffer.
+/// Words that wait in buffers it said before.
+#[cold]
+fn says(index: usize, bytes: &[u8], own: bool) {
+    let code = errno();
+    let but = own.then_some(index);
+    if replay::on() {
+        look(but, false, &mut |index, bytes| replay::says(index, bytes));
+        replay::says(index, bytes);
+    } else if let Some(mut pushing) = pushing_alone() {
+        look(but, false, &mut |index, bytes| {
+            push(&mut pushing, index, bytes)
+        });
+        push(&mut pushing, index, bytes);
+    }
+    set_errno(code);
+}
+
+/// Pushes an event a line.
+fn push(pushing: &mut Pushing, index: usize, bytes: &[u8]) {
+    let descriptor = [index as u8 + 1];
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        for part in line.chunks(LINE_MAX) {
+            pushing.printed(&descriptor, part);
+        }
+    }
+}
+
+/// Whether words may wait in a buffer that were not looked at.
+#[inline(always)]
+fn waits(stream: &Stream) -> bool {
+    let file = stream.file.load(Ordering::Relaxed);
+    if file.is_null() {
+        return false;
+    }
+    // SAFETY: the C library's stream, whose places are words.
+    let (base, at) = unsafe { (word(file, file::WRITE_BASE), word(file, file::WRITE_AT)) };
+    at > base && at != stream.looked.load(Ordering::Relaxed)
+}
+
+/// # Safety
+/// A `FILE`.
+#[inline(always)]
+unsafe fn word(file: *mut u8, at: usize) -> usize {
+    // SAFETY: the caller vouches for it.
+    unsafe { file.add(at).cast::<usize>().read_volatile() }
+}
+
+/// Pushes the whole lines that wait in the buffers.
+#[inline(always)]
+pub fn push_waiting(pushing: &mut Pushing) {
+    if STREAMS.iter().any(waits) {
+        look(None, false, &mut |index, bytes| push(pushing, index, bytes));
+    }
+}
+
+/// The same in a replay.
+#[inline(always)]
+pub fn compare_waiting() {
+    if STREAMS.iter().any(waits) {
+        look(None, false, &mut |index, bytes| replay::says(index, bytes));
+    }
+}
+
+/// The program ends: all that waits, also what is no whole line.
+pub fn ends() {
+    if replay::on() {
+        look(None, true, &mut |index, bytes| replay::says(index, bytes));
+    } else if let Some(mut pushing) = pushing_alone() {
+        look(None, true, &mut |index, bytes| {
+            push(&mut pushing, index, bytes)
+        });
+    }
+}
+
+/// Hands on what waits in the buffers of all streams but one.
+#[cold]
+fn look(but: Option<usize>, all: bool, each: &mut dyn FnMut(usize, &[u8])) {
+    for (index, stream) in STREAMS.iter().enumerate() {
+        if but != Some(index) && (all || waits(stream)) {
+            look_at(stream, all, &mut |bytes| each(index, bytes));
+        }
+    }
+}
+
+/// Hands on what waits in a stream's buffer, unless somebody is at work in it now: this thread, in a
+/// handler of a signal, or another one.
+fn look_at(stream: &Stream, all: bool, each: &mut dyn FnMut(&[u8])) {
+    let file = stream.file.load(Ordering::Relaxed);
+    let (lock, unlock) = (TRY_LOCK.get(), UNLOCK.get());
+    if file.is_null() || lock.is_null() || unlock.is_null() {
+        return;
+    }
+    // SAFETY: the C library's stream and its functions of these names.
+    unsafe {
+        let lock: unsafe extern "C" fn(*mut u8) -> i32 = core::mem::transmute(lock);
+        let unlock: unsafe extern "C" fn(*mut u8) = core::mem::transmute(unlock);
+        let its_lock = word(file, file::LOCK) as *mut u8;
+        let owned = !its_lock.is_null() && word(its_lock, file::OWNER) != 0;
+        if owned || lock(file) != 0 {
+            return;
+        }
+        let (base, at) = (word(file, file::WRITE_BASE), word(file, file::WRITE_AT));
+        let within = |place: usize| place >= base && place <= at;
+        let seen = stream.seen.load(Ordering::Relaxed);
+        let start = if within(seen) { seen } else { base };
+        if at > start {
+            let bytes = core::slice::from_raw_parts(start as *const u8, at - start);
+            let looked = stream.looked.load(Ordering::Relaxed);
+            let from = if within(looked) {
+                looked.max(start) - start
+            } else {
+                0
+            };
+            let end = bytes.iter().skip(from).rposition(|byte| *byte == b'\n');
+            let length = match all {
+                true => bytes.len(),
+                false => end.map_or(0, |end| from + end + 1),
+            };
+            if length > 0 {
+                each(bytes.get(..length).unwrap_or(&[]));
+                stream.seen.store(start + length, Ordering::Relaxed);
+            }
+            stream.looked.store(at, Ordering::Relaxed);
+        }
+        unlock(file);
+    }
+}
+
+/// The descriptor is about to be closed: what has its number later is another file.
+pub fn closes(fd: i32) {
+    stands(fd, 0);
+}
+
+/// The program has made this descriptor what it prints to.
+pub fn is_made(fd: i32) {
+    stands(fd, 1);
+}
+
+fn stands(fd: i32, stands: u32) {
+    if let 1 | 2 = fd
+        && ON.load(Ordering::Relaxed) != 0
+    {
+        STREAMS[fd as usize - 1]
+            .stands
+            .store(stands, Ordering::Relaxed);
+    }
+}
+
+hook! {
+    fn __fpurge[real](stream: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(stream) };
+        // What waits is gone; what was looked at of it is not there any more.
+        let own = STREAMS.iter().find(|it| it.file.load(Ordering::Relaxed) == stream.cast());
+        if let Some(own) = own {
+            own.begins_anew();
+        }
+        result
+    }
+
+    fn isatty[real](fd: i32) -> i32 {
+        match replay::is_terminal(fd) {
+            Some(true) => 1,
+            Some(false) => {
+                set_errno(ENOTTY);
+                0
+            }
+            // SAFETY: as the program vouches for its own call.
+            None => unsafe { real(fd) },
+        }
+    }
+}
+
+const ENOTTY: i32 = 25;

@@ -1,0 +1,74 @@
+//! One thread at a time in a replay: the floor goes from thread to thread as it went then.
+
+use core::sync::atomic::Ordering;
+
+use crate::call::CallId;
+use crate::floor::Own;
+use crate::tape::{NextFloor, TapeControl, why};
+use crate::threads;
+
+use super::places::place;
+use super::{Did, QUEUES, Turn, next_entry, over, own_number, part, tape};
+
+/// Whether this thread gives the floor up for the call that it makes now.
+pub fn gives_up(own: &Own) -> bool {
+    let Some(tape) = tape() else { return false };
+    let place = own_number(tape).and_then(|own| place(tape, own));
+    place.is_none_or(|place| place.is_due_at(own.points()) || place.is_at_its_end())
+}
+
+/// Waits until this thread has the floor again.
+pub fn takes(own: &Own) {
+    let Some(tape) = tape() else { return };
+    let Some(number) = own_number(tape) else {
+        return;
+    };
+    let Some(place) = place(tape, number) else {
+        return;
+    };
+    if !place.is_due() {
+        // It has nothing to do any more that is in the recording.
+        return;
+    }
+    let Some(queue) = QUEUES.get(usize::from(number)) else {
+        return;
+    };
+    loop {
+        let turns = queue.turns.load(Ordering::SeqCst);
+        let Some(entry) = next_entry(tape) else {
+            over(tape)
+        };
+        if entry.thread == number {
+            let turn = Turn { tape, entry };
+            if entry.called() != Some(CallId::TURN) {
+                part(Did {
+                    why: why::STEP,
+                    ..Did::called(CallId::TURN, -1)
+                });
+            }
+            own.takes();
+            let bytes = turn.bytes();
+            // SAFETY: as many bytes as the tape has for each such entry.
+            let next = unsafe { bytes.as_ptr().cast::<NextFloor>().read_unaligned() };
+            place.next_floor(&next);
+            turn.done();
+            return;
+        }
+        queue.wait(turns, None);
+    }
+}
+
+/// Before this thread's next entry: another thread may have to run first.
+pub fn before_entry(tape: &TapeControl, number: u16) {
+    let (Some(place), Some(own)) = (place(tape, number), threads::floor()) else {
+        return;
+    };
+    let due = place.is_due();
+    // Where the recording broke off amid a call, nothing comes behind it.
+    if own.has() && (due || place.is_at_its_end()) {
+        own.gives_up();
+    }
+    if due {
+        takes(own);
+    }
+}

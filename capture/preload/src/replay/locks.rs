@@ -1,0 +1,185 @@
+//! Locks in a replay: each goes to the threads in the recorded order.
+//!
+//! A lock that a thread had last itself it may take at once. For one that another thread had last
+//! it waits for its turn, and until that thread's step is done. Time-outs and failures are as they
+//! were, and nobody waits for time to pass.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::call::CallId;
+use crate::locks::is_got;
+use crate::push::pause;
+use crate::sys::{self, nr, set_errno};
+use crate::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
+use crate::threads;
+
+use super::places::is_free;
+use super::{Did, Turn, own_number, part, tape, turn};
+
+/// How many steps each thread of the tape has made.
+static DONE: [AtomicU64; THREADS_MAX] = [const { AtomicU64::new(0) }; THREADS_MAX];
+/// So often others are let run before this thread sleeps for a moment.
+const YIELDS: u32 = 200;
+
+/// A step of this thread.
+struct Step {
+    thread: usize,
+    count: u64,
+    /// The next one that waits for its turn.
+    ordered: &'static AtomicU64,
+    steps: &'static AtomicU64,
+}
+
+/// The next step of this thread; `None`: its locks are not replayed.
+#[inline]
+fn step() -> Option<Step> {
+    let tape = tape().filter(|tape| tape.ordered != 0)?;
+    let thread = usize::from(own_number(tape)?);
+    let (steps, ordered) = threads::steps()?;
+    let count = steps.load(Ordering::Relaxed) + 1;
+    if count == 1 {
+        ordered.store(first(tape, thread), Ordering::Relaxed);
+    }
+    Some(Step {
+        thread,
+        count,
+        ordered,
+        steps,
+    })
+}
+
+#[cold]
+fn first(tape: &TapeControl, thread: usize) -> u64 {
+    let control = (&raw const *tape).cast::<u8>();
+    // SAFETY: a number for each thread lies there in every tape.
+    unsafe {
+        let all = control.add(STEPS_AT).cast::<u64>();
+        *all.add(thread.min(THREADS_MAX - 1))
+    }
+}
+
+impl Step {
+    fn waits_for_its_turn(&self) -> bool {
+        self.ordered.load(Ordering::Relaxed) == self.count
+    }
+
+    fn done(&self) {
+        self.steps.store(self.count, Ordering::Relaxed);
+        if let Some(done) = DONE.get(self.thread) {
+            done.store(self.count, Ordering::Release);
+        }
+    }
+
+    /// Waits for its turn, and for whoever had the lock before.
+    fn waits(&self, call: CallId) -> Option<(Turn, Order)> {
+        let turn = turn()?;
+        let did = Did::called(call, -1);
+        turn.expect(did);
+        let bytes = turn.bytes();
+        if bytes.len() < size_of::<Order>() || turn.entry.value != self.count {
+            part(Did {
+                why: why::STEP,
+                ..did
+            });
+        }
+        // SAFETY: the bytes of an entry begin at a multiple of 8, and there are enough.
+        let order = unsafe { bytes.as_ptr().cast::<Order>().read_unaligned() };
+        if order.before != NO_THREAD {
+            wait_for(order.before as usize, order.step);
+        }
+        Some((turn, order))
+    }
+
+    fn leaves(&self, turn: Turn, order: Order) {
+        self.ordered.store(order.next, Ordering::Relaxed);
+        self.done();
+        turn.done();
+    }
+}
+
+/// A thread has ended: nobody waits for it.
+pub fn ended(number: u16) {
+    if let Some(done) = DONE.get(usize::from(number)) {
+        done.store(u64::MAX, Ordering::Release);
+    }
+}
+
+fn wait_for(thread: usize, step: u64) {
+    let Some(done) = DONE.get(thread) else { return };
+    let mut turns = 0;
+    while done.load(Ordering::Acquire) < step {
+        turns += 1;
+        if turns < YIELDS {
+            // SAFETY: lets others run.
+            unsafe { sys::syscall(nr::SCHED_YIELD, [0; 6]) };
+        } else {
+            pause();
+        }
+    }
+}
+
+/// A lock is asked for: what that returned. `take` takes it, however long it waits. `None`: it is
+/// not replayed.
+#[inline]
+pub fn takes(call: CallId, take: impl FnOnce() -> i32) -> Option<i32> {
+    let step = step()?;
+    if !step.waits_for_its_turn() {
+        let result = take();
+        step.done();
+        return Some(result);
+    }
+    let (turn, order) = step.waits(call)?;
+    let mut result = turn.entry.result;
+    if is_got(result) {
+        result = take();
+    }
+    step.leaves(turn, order);
+    Some(result)
+}
+
+/// A condition is waited for under a lock, which `give` gives away and `take` takes again.
+pub fn waits(give: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> Option<i32> {
+    let step = step()?;
+    if is_free(tape()?, step.thread as u16) {
+        return None;
+    }
+    give();
+    let (turn, order) = step.waits(CallId::CONDITION)?;
+    let result = turn.entry.result;
+    take();
+    step.leaves(turn, order);
+    Some(result)
+}
+
+/// A semaphore is waited for; what that returned, as the C library has it.
+pub fn semaphore(mut take: impl FnMut() -> i32) -> Option<i32> {
+    const TRIES_MAX: u32 = 1000;
+    let step = step()?;
+    let (turn, order) = step.waits(CallId::SEMAPHORE)?;
+    let mut result = turn.entry.result;
+    if result >= 0 {
+        // A signal may come in between.
+        let got = (0..TRIES_MAX).map(|_| take()).find(|it| *it == 0);
+        result = got.unwrap_or_else(|| {
+            part(Did {
+                why: why::STEP,
+                ..Did::called(CallId::SEMAPHORE, -1)
+            })
+        });
+    } else {
+        set_errno(-result);
+        result = -1;
+    }
+    let code = sys::errno();
+    step.leaves(turn, order);
+    set_errno(code);
+    Some(result)
+}
+
+/// A semaphore is about to be raised.
+pub fn posts() {
+    let Some(step) = step() else { return };
+    if let Some((turn, order)) = step.waits(CallId::POST) {
+        step.leaves(turn, order);
+    }
+}

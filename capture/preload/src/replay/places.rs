@@ -1,0 +1,159 @@
+//! How far each thread of the tape is.
+//!
+//! Where a thread ends depends now and then on when it sees a word in memory, which is not in the
+//! recording: one that asks for more than it did is answered by the system from there on, and what
+//! is left of one that has ended is passed over, unless it is a packet.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::body::EventKind;
+use crate::floor::count_anew;
+use crate::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_MAX, TapeControl};
+
+use super::{QUEUES, Queue, locks, next_entry, over};
+
+/// What is kept of a thread.
+pub struct Place {
+    /// Entries that it has taken, but those of the floor.
+    done: AtomicU64,
+    /// When it gives the floor up next: behind so many entries, plus 1, and so many points. 0: never.
+    entries: AtomicU64,
+    points: AtomicU64,
+    /// All its entries, plus 1; 0: not read from the tape yet.
+    all: AtomicU64,
+    /// 1 when it has ended.
+    ended: AtomicU64,
+}
+
+static PLACES: [Place; THREADS_MAX] = [const {
+    Place {
+        done: AtomicU64::new(0),
+        entries: AtomicU64::new(0),
+        points: AtomicU64::new(0),
+        all: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
+    }
+}; THREADS_MAX];
+
+const ORDER: Ordering = Ordering::Relaxed;
+
+/// The place of a thread.
+pub fn place(tape: &TapeControl, own: u16) -> Option<&'static Place> {
+    let place = PLACES.get(usize::from(own))?;
+    if place.all.load(ORDER) == 0 {
+        let control = (&raw const *tape).cast::<u8>();
+        // SAFETY: such a thing lies there for each thread, in every tape.
+        let first = unsafe {
+            let all = control.add(FLOORS_AT).cast::<NextFloor>();
+            &*all.add(usize::from(own))
+        };
+        place.next_floor(first);
+        place.all.store(first.all + 1, ORDER);
+    }
+    Some(place)
+}
+
+impl Place {
+    /// When the floor goes to another thread next.
+    pub fn next_floor(&self, next: &NextFloor) {
+        self.entries.store(next.entries, ORDER);
+        self.points.store(next.points, ORDER);
+    }
+
+    /// Whether the floor goes to another thread before this one's next entry.
+    pub fn is_due(&self) -> bool {
+        self.entries.load(ORDER) == self.done.load(ORDER) + 1
+    }
+
+    /// And behind so many calls without an entry.
+    pub fn is_due_at(&self, points: u32) -> bool {
+        self.is_due() && self.points.load(ORDER) == u64::from(points)
+    }
+
+    /// Whether it has taken all its entries.
+    pub fn is_at_its_end(&self) -> bool {
+        self.entries.load(ORDER) == 0 && self.all.load(ORDER) == self.done.load(ORDER) + 1
+    }
+}
+
+/// A thread has taken an entry.
+pub fn done(number: u16) {
+    if let Some(place) = PLACES.get(usize::from(number)) {
+        place.done.fetch_add(1, ORDER);
+    }
+    count_anew();
+}
+
+/// Whether this thread has nothing left on the tape, and goes on by itself.
+#[inline]
+pub fn is_free(tape: &TapeControl, number: u16) -> bool {
+    tape.ordered != 0 && place(tape, number).is_some_and(Place::is_at_its_end)
+}
+
+/// Waits for the end of the recording, in which this thread had no part any more.
+pub fn waits_for_the_end(tape: &TapeControl, number: u16) -> ! {
+    loop {
+        let turns = match QUEUES.get(usize::from(number)) {
+            Some(queue) => queue.turns.load(Ordering::SeqCst),
+            None => super::leave(),
+        };
+        if next_entry(tape).is_none() {
+            over(tape);
+        }
+        QUEUES[usize::from(number)].wait(turns, None);
+    }
+}
+
+/// A thread ends that is numbered so.
+pub fn ends(tape: &TapeControl, number: u16) {
+    if let Some(place) = PLACES.get(usize::from(number)) {
+        place.ended.store(1, Ordering::SeqCst);
+    }
+    locks::ended(number);
+    if next_entry(tape).is_some_and(|entry| entry.thread == number) {
+        pass_over(tape);
+        wake_next(tape);
+    }
+}
+
+fn is_packet(entry: &Entry) -> bool {
+    let kinds = [EventKind::Sent, EventKind::Received];
+    kinds.iter().any(|kind| *kind as u8 == entry.kind)
+}
+
+/// Passes over what is left of threads that have ended.
+pub fn pass_over(tape: &TapeControl) {
+    loop {
+        let at = tape.next.load(Ordering::SeqCst);
+        let Some(entry) = next_entry(tape) else {
+            return;
+        };
+        let ended = PLACES
+            .get(usize::from(entry.thread))
+            .is_some_and(|place| place.ended.load(Ordering::SeqCst) != 0);
+        // Where one ran at a time, none ends elsewhere than it did.
+        if !ended || is_packet(entry) || tape.ordered == ONE_AT_A_TIME {
+            return;
+        }
+        let order = (Ordering::SeqCst, Ordering::SeqCst);
+        let next = at + entry.size();
+        if tape
+            .next
+            .compare_exchange(at, next, order.0, order.1)
+            .is_ok()
+        {
+            tape.passed.fetch_add(1, ORDER);
+        }
+    }
+}
+
+/// Wakes the thread whose turn it is; behind the last entry all of them, so that one ends the
+/// process.
+pub fn wake_next(tape: &TapeControl) {
+    match next_entry(tape) {
+        Some(entry) => QUEUES
+            .get(usize::from(entry.thread))
+            .map_or((), Queue::wake),
+        None => QUEUES.iter().for_each(Queue::wake),
+    }
+}

@@ -1,0 +1,87 @@
+//! What the program prints in a replay, beside what it printed then. Nobody waits for it: each
+//! descriptor has its own row of bytes, whatever the turn of the thread.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::push::pause;
+use crate::sys::{self, nr};
+use crate::tape::{PRINTED_AT, PRINTED_MAX, Printed, TERMINALS_KNOWN, TapeControl};
+
+use super::tape;
+
+/// The thread that compares now; 0: none.
+static COMPARING: AtomicU32 = AtomicU32::new(0);
+
+/// The program prints this: 0 is its standard output, 1 its standard error.
+pub fn says(index: usize, bytes: &[u8]) {
+    let Some(tape) = tape().filter(|tape| tape.prints != 0) else {
+        return;
+    };
+    let Some(printed) = tape.printed.get(index) else {
+        return;
+    };
+    // SAFETY: asks for a number.
+    let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
+    let (order, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+    while let Err(comparing) = COMPARING.compare_exchange(0, this, order, relaxed) {
+        if comparing == this {
+            // A handler of a signal, amid a comparison.
+            return;
+        }
+        pause();
+    }
+    compare(tape, (index, printed), bytes);
+    COMPARING.store(0, Ordering::Release);
+}
+
+fn compare(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]) {
+    let now = printed.now.load(Ordering::Relaxed);
+    if printed.differs.load(Ordering::Relaxed) != 0 {
+        keep(tape, (index, printed), bytes);
+    } else {
+        let left = printed.length.saturating_sub(now) as usize;
+        // SAFETY: the command made the tape; all that was printed lies on it.
+        let recorded = unsafe {
+            let first = (&raw const *tape).cast::<u8>();
+            core::slice::from_raw_parts(first.add((printed.at + now) as usize), left)
+        };
+        let pairs = recorded.iter().zip(bytes);
+        let same = pairs.take_while(|(then, now)| then == now).count();
+        if let Some(other) = bytes.get(same..).filter(|other| !other.is_empty()) {
+            let place = now + same as u64 + 1;
+            printed.differs.store(place, Ordering::Relaxed);
+            keep(tape, (index, printed), other);
+        }
+    }
+    let after = now + bytes.len() as u64;
+    printed.now.store(after, Ordering::Relaxed);
+}
+
+/// Keeps the rest of the line that differs.
+fn keep(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]) {
+    if printed.whole.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    let line = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(&[]);
+    let kept = printed.came.load(Ordering::Relaxed) as usize;
+    let room = PRINTED_MAX.saturating_sub(kept).min(line.len());
+    // SAFETY: the tape has this room, and nobody else writes there now.
+    unsafe {
+        let first = (&raw const *tape).cast_mut().cast::<u8>();
+        let place = first.add(PRINTED_AT + index * PRINTED_MAX + kept);
+        core::ptr::copy_nonoverlapping(line.as_ptr(), place, room);
+    }
+    printed.came.store((kept + room) as u32, Ordering::Relaxed);
+    if end.is_some() || room < line.len() {
+        printed.whole.store(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether a descriptor was a terminal in the recording, as far as it is told there.
+pub fn is_terminal(fd: i32) -> Option<bool> {
+    let told = tape()
+        .filter(|tape| tape.terminals & TERMINALS_KNOWN != 0)?
+        .terminals;
+    (0..3).contains(&fd).then(|| told & (1 << fd) != 0)
+}

@@ -1,0 +1,190 @@
+//! What the bytes were by fields of the wire: of packets that lie evenly among all that are shown,
+//! because each of them is decoded for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use netreel_protocol::session::{PacketId, Session};
+use netreel_wire::{Decoded, Name, StreamId, TreeId};
+
+use crate::aside::Wanted;
+use crate::bandwidth::LedgerRow;
+use crate::{Model, text};
+
+/// So many packets are decoded.
+const DECODED_MAX: usize = 4_096;
+/// So many names of a field's path are shown, the last.
+const NAMES_MAX: usize = 3;
+/// So many fields have a place of their own; the others are one.
+const ROWS_MAX: usize = 60;
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ByField {
+    /// How many packets were decoded.
+    pub decoded: u64,
+    /// Of how many.
+    pub of: u64,
+    /// By the path of the field, without the places in repeats.
+    fields: BTreeMap<String, Counted>,
+    bits: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counted {
+    bits: u64,
+    packets: u64,
+    fields: u64,
+}
+
+impl ByField {
+    /// `packet` gives the packet of a row; `None` where nobody wants it any more.
+    fn new(
+        session: &Session,
+        rows: usize,
+        packet: impl Fn(usize) -> Option<PacketId>,
+        wanted: &Wanted,
+    ) -> Option<ByField> {
+        let mut all = ByField {
+            of: rows as u64,
+            ..ByField::default()
+        };
+        let count = rows.min(DECODED_MAX);
+        for number in 0..count {
+            if !wanted.goes_on() {
+                return None;
+            }
+            let row = (number as u128 * rows as u128 / count as u128) as usize;
+            let Some(id) = packet(row) else { continue };
+            let length = session.packet(id).map_or(0, |it| u64::from(it.length) * 8);
+            all.take(session.decode(id).as_ref(), length);
+        }
+        Some(all)
+    }
+
+    fn take(&mut self, decoded: Option<&Decoded>, length: u64) {
+        self.decoded += 1;
+        self.bits += length;
+        let mut own: BTreeMap<String, Counted> = BTreeMap::new();
+        // What fields lie around each other is counted once: for the innermost.
+        let mut end = 0;
+        let mut told = 0;
+        let tree = decoded.map(|decoded| &decoded.tree);
+        for node in tree.iter().flat_map(|tree| tree.iter()) {
+            let below = tree.and_then(|tree| tree.get(TreeId(node.id().0 + 1)));
+            let is_inner =
+                node.descendants() == 0 || below.is_some_and(|below| below.stream() != StreamId(0));
+            if node.stream() != StreamId(0) || !is_inner {
+                continue;
+            }
+            let bits = node.bits();
+            let (from, until) = (u64::from(bits.start).max(end), u64::from(bits.end));
+            let until = until.min(length);
+            if until <= from {
+                continue;
+            }
+            end = until;
+            told += until - from;
+            let mut path = Vec::new();
+            let mut at = Some(node);
+            while let Some(it) = at.filter(|it| it.parent().is_some()) {
+                if let Name::Field(name) = it.name() {
+                    path.push(name);
+                }
+                at = it.parent().and_then(|parent| tree?.get(parent));
+            }
+            path.reverse();
+            let counted = own.entry(path.join(".")).or_default();
+            counted.bits += until - from;
+            counted.fields += 1;
+        }
+        if length > told {
+            let name = if decoded.is_some() {
+                "not explained"
+            } else {
+                "not decoded"
+            };
+            own.entry(name.to_owned()).or_default().bits += length - told;
+        }
+        for (path, counted) in own {
+            let all = self.fields.entry(path).or_default();
+            all.bits += counted.bits;
+            all.fields += counted.fields;
+            all.packets += 1;
+        }
+    }
+
+    /// The fields, the largest first, each with its part of all bits that were looked at.
+    pub fn rows(&self) -> Vec<LedgerRow> {
+        let mut fields: Vec<(&String, &Counted)> = self.fields.iter().collect();
+        fields.sort_by_key(|(_, counted)| std::cmp::Reverse(counted.bits));
+        let part = |bits: u64| bits as f64 / self.bits.max(1) as f64;
+        let row = |name: String, counted: &Counted| LedgerRow {
+            name,
+            kind: None,
+            object: None,
+            bits: counted.bits,
+            part: part(counted.bits),
+            packets: counted.packets,
+            messages: counted.fields,
+            resent_bits: 0,
+            place: [0.0; 4],
+        };
+        let shown = fields.iter().take(ROWS_MAX);
+        let mut rows: Vec<LedgerRow> = shown
+            .map(|(path, counted)| row(short(path), counted))
+            .collect();
+        let rest = fields.iter().skip(ROWS_MAX);
+        let rest = rest.fold(Counted::default(), |all, (_, counted)| Counted {
+            bits: all.bits + counted.bits,
+            packets: all.packets.max(counted.packets),
+            fields: all.fields + counted.fields,
+        });
+        if rest.bits > 0 {
+            rows.push(row("all others".to_owned(), &rest));
+        }
+        rows
+    }
+
+    /// Of how many packets this is, for people.
+    pub fn of_text(&self) -> String {
+        let bytes = text::bytes(self.bits as f64 / 8.0);
+        match self.decoded == self.of {
+            true => format!("{bytes} of payload in {} packets", text::count(self.of)),
+            false => format!(
+                "{bytes} in {} of {} packets, evenly taken",
+                text::count(self.decoded),
+                text::count(self.of)
+            ),
+        }
+    }
+}
+
+fn short(path: &str) -> String {
+    let names: Vec<&str> = path.split('.').collect();
+    names[names.len().saturating_sub(NAMES_MAX)..].join(".")
+}
+
+impl Model {
+    /// What the bytes were by fields, of the packets that the filter takes; `None` until it is worked
+    /// out, which this begins.
+    pub fn by_field(&self) -> Option<Arc<ByField>> {
+        if !self.session.looks_at_once() {
+            return None;
+        }
+        let (key, taken) = self.taken_by_now();
+        let session = Arc::clone(&self.session);
+        let is_known = self.beside.by_field.is_of(&key);
+        let taken = taken.filter(|_| !is_known).cloned();
+        let work = move |wanted: &Wanted| match &taken {
+            Some(taken) => ByField::new(&session, taken.len(), |row| taken.get(row), wanted),
+            None => {
+                let all = |row: usize| Some(PacketId(row as u32));
+                ByField::new(&session, session.packet_count(), all, wanted)
+            }
+        };
+        let by_field = &self.beside.by_field;
+        let got = by_field.get(&key, self.is_quick(), &self.coming.wake, work)?;
+        Some(got.0)
+    }
+}

@@ -1,0 +1,95 @@
+//! Arrows that were drawn lately: who pans sees most of them again, and what they look like does not
+//! change.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use netreel_protocol::session::PacketId;
+
+use crate::timeline::{ARROWS_MAX, Arrow};
+
+/// Of so many packets it is remembered.
+const KNOWN_MAX: usize = 4 * ARROWS_MAX;
+
+/// What was worked out for the frames before.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// As they are where nothing is picked out.
+    arrows: HashMap<PacketId, Arrow>,
+    /// Those of the visible time that was asked for last, if there were not too many: of all packets,
+    /// and of those that the filter takes.
+    visible: [Visible; 2],
+    looked: u64,
+}
+
+type Visible = Option<(Key, Option<Arc<[PacketId]>>)>;
+
+/// The visible time, and how often the filter had changed; none of all packets.
+pub(crate) type Key = (Range<i64>, Option<u64>);
+
+impl Seen {
+    /// A packet's arrow; `make` works it out, and says whether it stays so.
+    pub fn arrow(
+        &self,
+        id: PacketId,
+        make: impl FnOnce() -> Option<(Arrow, bool)>,
+    ) -> Option<Arrow> {
+        if let Some(arrow) = self.lock().arrows.get(&id) {
+            return Some(arrow.clone());
+        }
+        let (arrow, stays) = make()?;
+        let mut known = self.lock();
+        known.looked += 1;
+        if stays {
+            if known.arrows.len() >= KNOWN_MAX {
+                known.forget();
+            }
+            known.arrows.insert(id, arrow.clone());
+        }
+        Some(arrow)
+    }
+
+    /// The packets that touch the visible time; `find` looks for them where others were asked for
+    /// last. `None` where they are too many.
+    pub fn visible(
+        &self,
+        key: Key,
+        find: impl FnOnce() -> Option<Vec<PacketId>>,
+    ) -> Option<Arc<[PacketId]>> {
+        let place = usize::from(key.1.is_some());
+        if let Some((of, packets)) = &self.lock().visible[place]
+            && *of == key
+        {
+            return packets.clone();
+        }
+        let packets: Option<Arc<[PacketId]>> = find().map(Arc::from);
+        self.lock().visible[place] = Some((key, packets.clone()));
+        packets
+    }
+
+    /// Of how many packets an arrow was worked out so far.
+    pub fn looked(&self) -> u64 {
+        self.lock().looked
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// All but those that were seen last.
+    fn forget(&mut self) {
+        let visible = self.visible.iter().flatten();
+        let packets = visible.filter_map(|(_, packets)| packets.as_deref());
+        let mut kept: Vec<PacketId> = packets.flatten().copied().collect();
+        kept.sort_unstable();
+        self.arrows.retain(|id, _| kept.binary_search(id).is_ok());
+    }
+}

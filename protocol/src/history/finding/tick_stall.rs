@@ -1,0 +1,96 @@
+//! `tick-stall`: a node's layer began no tick for longer than a bound.
+//!
+//! What a program does between its ticks is its own business, so that there is no bound unless one is
+//! set: a warning then. A stretch that the reel does not hold is no stall.
+
+use super::words::{and_more, at_event, length};
+use super::{Case, Found};
+use crate::history::{Evidence, Finding, Level};
+use crate::session::{NodeId, Session, Stamp, Way};
+
+pub(super) const RULE: &str = "tick-stall";
+
+/// The longest stall of a node.
+struct Stall {
+    stalls: u64,
+    /// The tick before it, and the one that ended it.
+    between: (Stamp, Stamp),
+}
+
+impl Stall {
+    fn length_ns(&self) -> i64 {
+        let (before, after) = self.between;
+        after.time.0.saturating_sub(before.time.0)
+    }
+}
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let Some(longest) = case.session.bounds.tick_stall.longest else {
+        return Vec::new();
+    };
+    let nodes = (0..case.session.nodes.len()).map(|place| NodeId(place as u16));
+    let found = nodes.filter_map(|node| {
+        let stall = of_node(case.session, node, longest.0)?;
+        // A longer one may come.
+        Some(finding(case.session, node, &stall).into())
+    });
+    found.collect()
+}
+
+fn of_node(session: &Session, node: NodeId, longest_ns: i64) -> Option<Stall> {
+    let holes = &session.nodes.get(usize::from(node.0))?.holes;
+    let is_held = |before: Stamp, after: Stamp| {
+        let mut holes = holes.iter();
+        !holes.any(|hole| hole.time.start < after.time && before.time < hole.time.end)
+    };
+    let mut worst: Option<Stall> = None;
+    let mut before: Option<Stamp> = None;
+    for after in session.ticks(node) {
+        let Some(before) = before.replace(after) else {
+            continue;
+        };
+        let between = (before, after);
+        let stall = Stall { stalls: 1, between };
+        if stall.length_ns() <= longest_ns || !is_held(before, after) {
+            continue;
+        }
+        let known = worst.get_or_insert(Stall { stalls: 0, between });
+        known.stalls += 1;
+        if stall.length_ns() > known.length_ns() {
+            known.between = between;
+        }
+    }
+    worst
+}
+
+fn finding(session: &Session, node: NodeId, stall: &Stall) -> Finding {
+    let (_, after) = stall.between;
+    let sends = [
+        (
+            session.before(node, Way::Out, after.number),
+            "the last packet before the next tick",
+        ),
+        (
+            session.after(node, Way::Out, after.number),
+            "the first packet in it",
+        ),
+    ];
+    let evidence: Vec<Evidence> = sends
+        .into_iter()
+        .filter_map(|(send, what)| at_event(session, node, send?, what))
+        .collect();
+    Finding {
+        rule: RULE,
+        level: Level::Warning,
+        node,
+        object: None,
+        time: after.time,
+        sentence: format!(
+            "{} began no tick for {}{}",
+            session.name(node),
+            length(stall.length_ns()),
+            and_more(stall.stalls),
+        ),
+        evidence,
+    }
+}

@@ -1,0 +1,251 @@
+//! The history as a fold over a session: it goes on from wherever it was left.
+//!
+//! All of it is worked out in the order of packets, or of each node's events. What was worked out up to
+//! a [`Reach`] follows from the session before it alone, unless what comes later *disturbs* it: a
+//! number that was passed over and is used after all, a call of the game that shows late. Then the
+//! fold says so, and whoever runs it begins anew.
+
+use std::ops::Range;
+
+use netreel_reel::EventNumber;
+
+use super::acks::{Acks, Heard};
+use super::acts::Disturbed;
+use super::build::{proofs, undelivered};
+use super::claims::{Claiming, Claims};
+use super::join::Joins;
+use super::lanes::{self, Merged};
+use super::nodes::Facts;
+use super::streams::Streams;
+use super::walked::{NodeHistory, Walked};
+use super::{History, finding};
+use crate::session::{Node, NodeId, Session, SessionTime, parallel};
+
+/// How far a fold goes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reach {
+    /// The packets before this one.
+    pub packets: u32,
+    /// Of each node the events before this one.
+    pub events: Vec<EventNumber>,
+    /// What nodes were handed and did before this moment.
+    pub time: SessionTime,
+}
+
+impl Reach {
+    /// All that there is.
+    fn whole(session: &Session) -> Reach {
+        Reach {
+            packets: session.packet_count() as u32,
+            events: vec![EventNumber(u64::MAX); session.nodes.len()],
+            time: SessionTime(i64::MAX),
+        }
+    }
+}
+
+/// What one pass over all messages of a session tells.
+pub(super) struct Known {
+    streams: Streams,
+    joins: Joins,
+}
+
+impl Known {
+    /// Goes on with a pass that has come somewhere.
+    pub fn new(session: &Session, streams: Streams) -> Known {
+        let streams = through(session, streams);
+        let joins = Joins::new(session, &streams);
+        Known::of(session, streams, joins)
+    }
+
+    fn of(session: &Session, mut streams: Streams, joins: Joins) -> Known {
+        for joined in &joins.joined {
+            let first = joined.fragments.first();
+            let packet = first.and_then(|&first| session.carrier(first));
+            let stamp = packet.and_then(|packet| session.packet(packet)?.first());
+            if let (Some(object), Some(stamp)) = (joined.facts.object, stamp) {
+                streams.was_born(object, stamp.time);
+            }
+        }
+        Known { streams, joins }
+    }
+
+    /// The messages that are put together.
+    pub fn joins(session: &Session, streams: &Streams) -> Joins {
+        match session.fragments().next() {
+            None => Joins::default(),
+            Some(_) => Joins::new(session, &through(session, streams.clone())),
+        }
+    }
+
+    /// The same as [`Known::new`] where they were put together already; `None` where what comes
+    /// behind the place where the pass last stopped disturbs what was worked out before it.
+    pub fn with(session: &Session, streams: Streams, joins: Joins) -> Option<Known> {
+        let streams = through(session, streams);
+        (!streams.is_disturbed()).then(|| Known::of(session, streams, joins))
+    }
+}
+
+fn through(session: &Session, mut streams: Streams) -> Streams {
+    streams.go_on(session, session.packet_count() as u32);
+    streams.conclude();
+    streams
+}
+
+/// See the module.
+#[derive(Clone, Default)]
+pub(super) struct Fold {
+    /// By the nodes' places.
+    nodes: Vec<OfNode>,
+    merged: Merged,
+    reach: Reach,
+}
+
+/// What was worked out for one node.
+#[derive(Clone, Default)]
+struct OfNode {
+    heard: Heard,
+    walked: Walked,
+    claiming: Claiming,
+}
+
+impl OfNode {
+    /// Goes on with these of the node's events.
+    fn walk(
+        &mut self,
+        facts: &Facts<'_>,
+        id: NodeId,
+        events: Range<EventNumber>,
+    ) -> Result<(), Disturbed> {
+        let Some(node) = recorded(facts.session, id) else {
+            return Ok(());
+        };
+        let known = (facts.session, facts.streams);
+        self.claiming.go_on(known, id, events.clone());
+        facts.go_on((id, node), &mut self.walked, events)
+    }
+}
+
+/// A node that was recorded.
+fn recorded(session: &Session, id: NodeId) -> Option<&Node> {
+    let node = session.nodes.get(usize::from(id.0));
+    node.filter(|node| node.recorded)
+}
+
+impl Fold {
+    /// How far it has come.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    /// Goes on up to there.
+    ///
+    /// # Errors
+    /// What was worked out before does not hold any more.
+    pub fn go_on(
+        &mut self,
+        session: &Session,
+        known: (&Streams, &Joins),
+        reach: &Reach,
+    ) -> Result<(), Disturbed> {
+        let (streams, joins) = known;
+        let facts = Facts {
+            session,
+            streams,
+            joins,
+        };
+        let nodes = self.each(session, reach, |id, events, mut own| {
+            own.heard.go_on((session, streams), id, events.clone());
+            own.walk(&facts, id, events)?;
+            Ok(own)
+        });
+        self.nodes = nodes.into_iter().collect::<Result<_, Disturbed>>()?;
+        let nodes = session.nodes.iter().zip(&self.nodes);
+        let walked = nodes.filter(|(node, _)| node.recorded);
+        let walked: Vec<&Walked> = walked.map(|(_, own)| &own.walked).collect();
+        // What a node did may wait for what arrives before it.
+        let waiting = walked.iter().filter_map(|walked| walked.waiting_since());
+        let until = waiting.fold(reach.time, SessionTime::min);
+        let handed: Vec<&NodeHistory> = walked.iter().map(|walked| &walked.history).collect();
+        self.merged.go_on(&handed, until)?;
+        self.reach = reach.clone();
+        Ok(())
+    }
+
+    /// Does the same with each node, several at once, and its events from where it has come to up to
+    /// there.
+    fn each<R: Send>(
+        &mut self,
+        session: &Session,
+        reach: &Reach,
+        work: impl Fn(NodeId, Range<EventNumber>, OfNode) -> R + Sync,
+    ) -> Vec<R> {
+        self.nodes.resize_with(session.nodes.len(), OfNode::default);
+        let nodes = (0u16..).map(NodeId).zip(std::mem::take(&mut self.nodes));
+        let from = &self.reach;
+        parallel::map(nodes.collect(), session.workers(), |(id, own)| {
+            let known = |reach: &Reach| reach.events.get(usize::from(id.0)).copied();
+            let events = known(from).unwrap_or_default()..known(reach).unwrap_or_default();
+            work(id, events, own)
+        })
+    }
+
+    /// The history, with all that is still to come.
+    ///
+    /// # Errors
+    /// As for [`Fold::go_on`].
+    pub fn conclude(mut self, session: &Session, known: Known) -> Result<History, Disturbed> {
+        let Known { mut streams, joins } = known;
+        let whole = Reach::whole(session);
+        self.nodes = self.each(session, &whole, |id, events, mut own| {
+            own.heard.go_on((session, &streams), id, events);
+            own
+        });
+        let heard = self.nodes.iter().map(|own| &own.heard);
+        let acks = Acks::of(session, (0u16..).map(NodeId).zip(heard));
+        // What was heard takes much memory, and nobody asks for it any more.
+        self.nodes
+            .iter_mut()
+            .for_each(|own| own.heard = Heard::default());
+        let facts = Facts {
+            session,
+            streams: &streams,
+            joins: &joins,
+        };
+        let walked = self.each(session, &whole, |id, events, mut own| {
+            own.walk(&facts, id, events)?;
+            let node = recorded(session, id);
+            Ok(node.map(|node| {
+                let history = facts.conclude((id, node), own.walked);
+                ((id, history), (id, own.claiming))
+            }))
+        });
+        let walked = walked.into_iter().collect::<Result<Vec<_>, Disturbed>>()?;
+        let (nodes, claiming): (Vec<_>, Vec<_>) = walked.into_iter().flatten().unzip();
+        let handed: Vec<&NodeHistory> = nodes.iter().map(|(_, node)| node).collect();
+        self.merged.go_on(&handed, SessionTime(i64::MAX))?;
+        let undelivered = undelivered(session, &streams, &nodes);
+        let mut history = History {
+            acked: acks.acked,
+            ambiguous: acks.ambiguous,
+            joined: joins.joined,
+            joined_of: joins.parts,
+            undelivered,
+            parting_messages: std::mem::take(&mut streams.partings),
+            ..History::default()
+        };
+        self.merged.conclude(nodes, &mut history);
+        lanes::orphan(session, &mut history);
+        let claims = Claims::of(claiming.into_iter());
+        let case = finding::Case {
+            session,
+            history: &history,
+            streams: &streams,
+            claims: &claims,
+        };
+        let found = finding::all(&case).into_iter();
+        history.resends = streams.into_resends();
+        (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
+        history.proofs = proofs(&history.findings);
+        Ok(history)
+    }
+}

@@ -1,0 +1,114 @@
+//! What a walk along one node's events has come to.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use netreel_reel::EventNumber;
+use netreel_table::Column;
+
+use super::acts::{Act, Acting};
+use super::belief::Believer;
+use super::bits::Bits;
+use super::delivered::Deliveries;
+use super::streams::Stream;
+use super::{Parting, Span};
+use crate::session::{MessageId, Node, SessionTime};
+
+/// The history of one node.
+#[derive(Clone, Default)]
+pub(super) struct NodeHistory {
+    /// In the order of the node's events.
+    pub deliveries: Deliveries,
+    /// For each delivery the object that it is about.
+    pub about: Column,
+    /// The type of each object, and the delivery that first told it.
+    pub types: BTreeMap<u64, (u32, u64)>,
+    /// Deliveries that say that somebody leaves.
+    pub partings: Vec<Parting>,
+    /// Per object, spans whose `because` is a place in [`NodeHistory::deliveries`].
+    pub lanes: BTreeMap<u64, Vec<Span>>,
+    /// For each stream the place that the engine waits for at the end.
+    pub waits_for: BTreeMap<Stream, i64>,
+    /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
+    /// that was sent first.
+    pub seen: Bits,
+    /// Whether the node's reel has a hole.
+    pub is_blind: bool,
+    /// The peers that left or were dropped, as far as the node knows, and since when it knows;
+    /// itself, once it has left.
+    pub gone: BTreeMap<u64, SessionTime>,
+}
+
+/// See the module. The walk goes on with more of them.
+#[derive(Clone, Default)]
+pub(super) struct Walked {
+    pub acting: Acting,
+    /// What the node did that the walk has not come to.
+    pub ahead: VecDeque<Act>,
+    /// What it did in answer to what is still to arrive.
+    pub answers: VecDeque<Act>,
+    /// The last receipt that was taken, and how many holes.
+    pub reached: EventNumber,
+    pub holes: usize,
+    pub inboxes: BTreeMap<Stream, Inbox>,
+    /// For each whole whose fragments may come in any order, by the first of them, how many have
+    /// arrived.
+    pub arrived: BTreeMap<MessageId, usize>,
+    pub objects: BTreeMap<u64, Believer>,
+    /// The peers that left or were dropped; the node itself, once it has left.
+    pub gone: BTreeMap<u64, SessionTime>,
+    /// Until when what happened may have happened in a hole.
+    pub blind_until: Option<SessionTime>,
+    pub history: NodeHistory,
+}
+
+/// What has arrived of one sender's stream.
+#[derive(Clone)]
+pub(super) struct Inbox {
+    /// What lies before this was delivered before the last hole.
+    pub floor: i64,
+    /// The place that is delivered next. What lies between may have been delivered in a hole.
+    pub next: i64,
+    /// How many messages of that place were delivered.
+    pub taken: usize,
+    /// Arrived, but behind a gap.
+    pub waiting: BTreeMap<i64, Vec<MessageId>>,
+}
+
+impl Walked {
+    /// The earliest of what the node did that stands not yet among its deliveries.
+    pub fn waiting_since(&self) -> Option<SessionTime> {
+        let ahead = self.ahead.front().map(|act| act.at.time);
+        let answers = self.answers.iter().map(|act| act.sent.time);
+        answers.chain(ahead).min()
+    }
+
+    /// The node's history, of which all is known.
+    pub fn finish(mut self, node: &Node) -> NodeHistory {
+        for (&stream, inbox) in &self.inboxes {
+            self.history.waits_for.insert(stream, inbox.next);
+        }
+        // What was believed last was believed to the end.
+        for last in self
+            .history
+            .lanes
+            .values_mut()
+            .filter_map(|it| it.last_mut())
+        {
+            last.time.end = node.span.end.max(last.time.start);
+        }
+        self.history.is_blind = self.blind_until.is_some();
+        self.history.gone = self.gone;
+        self.history
+    }
+}
+
+impl Inbox {
+    pub fn new(floor: i64, next: i64) -> Inbox {
+        Inbox {
+            floor,
+            next,
+            taken: 0,
+            waiting: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Facts come back as they were written.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn some<T: std::fmt::Debug + Clone>(
+    value: impl Strategy<Value = T>,
+) -> impl Strategy<Value = Option<T>> {
+    proptest::option::of(value)
+}
+
+fn sequence() -> impl Strategy<Value = Option<Sequence>> {
+    some((any::<u64>(), 1u8..=64).prop_map(|(value, bits)| Sequence { value, bits }))
+}
+
+fn place() -> impl Strategy<Value = Option<Place>> {
+    some(
+        (0u16..4, any::<u32>(), any::<u32>()).prop_map(|(stream, start, end)| Place {
+            stream: StreamId(stream),
+            bits: start..end,
+        }),
+    )
+}
+
+prop_compose! {
+    fn message()(
+        sequences in (sequence(), sequence(), sequence(), sequence()),
+        kind in some(any::<u16>()),
+        at in (0u16..3, any::<u32>(), any::<u32>(), any::<bool>()),
+        numbers in proptest::array::uniform10(some(any::<u64>())),
+        fragment in some((any::<u64>(), any::<u64>())),
+        places in (place(), place()),
+    ) -> MessageFacts {
+        let [channel, host, origin, object, object_type, owner, new_owner, counter, tick, id] =
+            numbers;
+        MessageFacts {
+            kind: kind.map(KindId),
+            stream: StreamId(at.0),
+            bits: at.1..at.2,
+            reliable: at.3,
+            reliable_sequence: sequences.0,
+            ordered_sequence: sequences.1,
+            acknowledges: sequences.2,
+            acknowledges_before: sequences.3,
+            channel,
+            host,
+            origin,
+            object,
+            object_type,
+            owner,
+            new_owner,
+            migration_counter: counter,
+            tick,
+            rpc_name: places.0,
+            fragment_id: id,
+            fragment,
+            fragment_data: places.1,
+        }
+    }
+}
+
+prop_compose! {
+    fn packet()(
+        sequences in (sequence(), sequence(), sequence()),
+        protocol in some(any::<u16>()),
+        ack_bits in some((any::<u64>(), any::<u8>())),
+        ack_ranges in proptest::collection::vec((any::<u64>(), any::<u64>()), 0..4),
+        range_bits in any::<u8>(),
+        diagnostics in 0u32..3,
+        messages in proptest::collection::vec(message(), 0..5),
+    ) -> PacketFacts {
+        PacketFacts {
+            protocol: protocol.map(ProtocolId),
+            sequence: sequences.0,
+            ack: sequences.1,
+            acknowledges_before: sequences.2,
+            ack_bits,
+            ack_ranges,
+            range_bits,
+            messages,
+            diagnostics,
+            ..PacketFacts::default()
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn facts_come_back(packets in proptest::collection::vec(packet(), 1..6)) {
+        let mut shapes = Shapes::default();
+        let rows: Vec<Vec<u8>> = packets.iter().map(|facts| {
+            let mut row = Vec::new();
+            shapes.write(facts, &mut row);
+            row
+        }).collect();
+        for (facts, row) in packets.iter().zip(&rows) {
+            let count = facts.messages.len() as u32;
+            prop_assert_eq!(shapes.head(row), (count, facts.diagnostics > 0));
+            let (said, messages) = shapes.read(row, 7);
+            let expected = Said {
+                protocol: facts.protocol,
+                sequence: facts.sequence,
+                ack: facts.ack,
+                acknowledges_before: facts.acknowledges_before,
+                ack_bits: facts.ack_bits,
+                ack_ranges: facts.ack_ranges.clone(),
+                range_bits: facts.range_bits,
+                messages: 7..7 + count,
+                diagnostics: facts.diagnostics,
+            };
+            prop_assert_eq!(said, expected);
+            prop_assert_eq!(messages.clone().collect::<Vec<_>>(), facts.messages.clone());
+            let about = messages.those(|shape| shape.has(OBJECT | ACKNOWLEDGES));
+            let is_about = |it: &MessageFacts| {
+                let acknowledges = it.acknowledges.or(it.acknowledges_before);
+                it.object.is_some() || acknowledges.is_some()
+            };
+            let expected = (0..).zip(facts.messages.iter().cloned());
+            let expected = expected.filter(|(_, it)| is_about(it));
+            prop_assert_eq!(about.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        }
+    }
+}

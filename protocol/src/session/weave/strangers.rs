@@ -1,0 +1,154 @@
+//! Packets that may be others', because nobody knows who is behind an endpoint.
+//!
+//! Behind a router that gives ports anew, a recorded node is a stranger to those who hear it, until
+//! payloads tell who it is. Where these are too few, or all alike, what it sent seems to have reached
+//! nobody, and what it received to have come from nowhere, or to be a copy of what came before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::matching::End;
+use super::weaver::{EndId, Odd, Woven};
+use crate::session::read::ends::Side;
+use crate::session::who::cast::{Cast, is_group};
+
+/// Who may be behind the endpoints of nodes without a reel.
+#[derive(Default)]
+pub(crate) struct Strangers {
+    /// Of each member that is one its address.
+    address: Vec<Option<IpAddr>>,
+    /// The addresses of all members.
+    own: Vec<BTreeSet<IpAddr>>,
+    /// The reels with the members that they know by an endpoint.
+    known: BTreeSet<(u16, u16)>,
+}
+
+/// By a member, and another one, a time.
+type Times = BTreeMap<(u16, u16), i64>;
+
+impl Strangers {
+    pub fn new(cast: &Cast, known: BTreeSet<(u16, u16)>) -> Strangers {
+        let members = cast.members.iter();
+        let address = members.clone().map(|member| {
+            let of_nobody = member.reel.is_none() && !member.observer;
+            let endpoint = member.endpoints.first().filter(|_| of_nobody)?;
+            (!is_group(*endpoint)).then_some(endpoint.ip().to_canonical())
+        });
+        let own = members.map(|member| {
+            let its = member.endpoints.iter().map(|end| end.ip().to_canonical());
+            its.filter(|ip| !ip.is_loopback()).collect()
+        });
+        Strangers {
+            address: address.collect(),
+            own: own.collect(),
+            known,
+        }
+    }
+
+    fn address(&self, member: u16) -> Option<IpAddr> {
+        self.address.get(usize::from(member)).copied().flatten()
+    }
+
+    /// Whether a stranger that a node hears may be another node that it knows, or does not.
+    fn may_be(&self, stranger: u16, (node, by): (u16, u16)) -> bool {
+        let address = self.address(stranger);
+        let own = self.own.get(usize::from(node));
+        let is_there = address.zip(own).is_some_and(|(ip, own)| own.contains(&ip));
+        is_there || !self.known.contains(&(by, node))
+    }
+
+    /// Of the ends of one payload those whose packets may be of others: receipts of what may have been
+    /// sent to a stranger, and sends that may have come from one.
+    pub fn suspects(
+        &self,
+        ends: &[End],
+        time: impl Fn(&End) -> i64,
+        tolerance_ns: impl Fn(u16, u16) -> i64,
+        mut suspect: impl FnMut(&End),
+    ) {
+        if ends.len() < 2 {
+            return;
+        }
+        let (mut sent, mut heard) = (Times::new(), Times::new());
+        for end in ends {
+            let (is_from, is_to) = (self.address(end.from), self.address(end.to));
+            if end.side == Side::Send && is_to.is_some() {
+                let at = time(end);
+                let first = sent.entry((end.from, end.to)).or_insert(at);
+                *first = at.min(*first);
+            } else if end.side == Side::Receive && is_from.is_some() {
+                let at = time(end);
+                let last = heard.entry((end.to, end.from)).or_insert(at);
+                *last = at.max(*last);
+            }
+        }
+        if sent.is_empty() && heard.is_empty() {
+            return;
+        }
+        // For each pair of nodes that know each other the time from which, or until which, it may be.
+        let (mut since, mut until): (BTreeMap<_, Option<i64>>, BTreeMap<_, Option<i64>>) =
+            Default::default();
+        let of = |times: &Times, by: u16, node: u16| -> Vec<i64> {
+            let its = times.range((by, 0)..=(by, u16::MAX));
+            let those = its.filter(|((_, stranger), _)| self.may_be(*stranger, (node, by)));
+            those.map(|(_, at)| *at).collect()
+        };
+        for end in ends {
+            let pair = (end.from, end.to);
+            if self.address(end.from).is_some() || self.address(end.to).is_some() {
+                continue;
+            }
+            let slack_ns = || tolerance_ns(end.from, end.to);
+            let is_suspect = match end.side {
+                Side::Receive => {
+                    let first = since.entry(pair);
+                    let first =
+                        *first.or_insert_with(|| of(&sent, end.from, end.to).into_iter().min());
+                    first.is_some_and(|first| time(end).saturating_add(slack_ns()) >= first)
+                }
+                Side::Send => {
+                    let last = until.entry(pair);
+                    let last =
+                        *last.or_insert_with(|| of(&heard, end.to, end.from).into_iter().max());
+                    last.is_some_and(|last| time(end).saturating_sub(slack_ns()) <= last)
+                }
+                Side::Seen => false,
+            };
+            if is_suspect {
+                suspect(end);
+            }
+        }
+    }
+}
+
+/// Marks the packets of suspects. `is_receipt` tells which ends are receipts; `suspects` are in order.
+pub(super) fn mark(woven: &mut Woven, suspects: &[EndId], is_receipt: impl Fn(EndId) -> bool) {
+    if suspects.is_empty() {
+        return;
+    }
+    let is_suspect = |end: &EndId| suspects.binary_search(end).is_ok();
+    for &end in suspects {
+        let partner = woven.partners.get(end.0 as usize).copied();
+        match (is_receipt(end), partner) {
+            (_, None | Some(Woven::TAKEN)) => {}
+            (true, Some(Woven::ALONE)) => woven.doubtful.push(end),
+            (true, Some(send)) => woven.doubtful.push(EndId(send)),
+            (false, Some(Woven::ALONE)) => woven.elsewhere.push(end),
+            (false, Some(_)) => {}
+        }
+    }
+    let (mut doubtful, mut elsewhere) = (Vec::new(), Vec::new());
+    let source = |odd: &Odd| odd.source();
+    for odd in &woven.odd {
+        let is_lost = odd.received.is_empty() && odd.sent.as_ref().is_some_and(is_suspect);
+        if odd.received.iter().any(is_suspect) {
+            doubtful.extend(source(odd));
+        } else if is_lost {
+            elsewhere.extend(source(odd));
+        }
+    }
+    woven.doubtful.append(&mut doubtful);
+    woven.elsewhere.append(&mut elsewhere);
+    woven.elsewhere.sort_unstable();
+    woven.doubtful.extend_from_slice(&woven.elsewhere);
+}

@@ -1,0 +1,87 @@
+//! Files that a program opened, as its reel tells.
+
+use std::collections::BTreeSet;
+
+use netreel_reel::{CallId, Event, Reel};
+
+/// A file that the program read, before it had written to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFile {
+    /// Its path; absolute.
+    pub path: Vec<u8>,
+    /// How it was when it was first opened.
+    pub was: FileWas,
+}
+
+/// See [`ReadFile::was`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileWas {
+    /// There was none.
+    Missing,
+    /// A small file: its length, and the checksum of its bytes ([`sum`]).
+    Summed {
+        /// In bytes.
+        size: u64,
+        /// See [`sum`].
+        sum: u64,
+    },
+    /// A large file.
+    Dated {
+        /// In bytes.
+        size: u64,
+        /// When it was last changed, in nanoseconds since 1970.
+        changed: i64,
+    },
+}
+
+/// FNV-1a with 64 bits.
+pub fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// The files that the program read, in the order in which it first opened them.
+pub fn read_files(reel: &Reel) -> Vec<ReadFile> {
+    let (mut seen, mut files) = (BTreeSet::new(), Vec::new());
+    reel.for_each(|record| {
+        if let Event::Called {
+            call: CallId::FILE,
+            result,
+            details,
+        } = record.event
+            && let Some((head, path)) = details.split_first_chunk::<25>()
+            && seen.insert(path.to_vec())
+        {
+            let was = was(result, head);
+            files.extend(was.map(|was| ReadFile {
+                path: path.to_vec(),
+                was,
+            }));
+        }
+    });
+    files
+}
+
+/// `None` for one that the program may write to.
+fn was(result: i32, head: &[u8; 25]) -> Option<FileWas> {
+    let number = |at: usize| {
+        let eight = head.get(at..).and_then(|rest| rest.first_chunk());
+        eight.map_or(0, |eight| u64::from_le_bytes(*eight))
+    };
+    if result < 0 {
+        return Some(FileWas::Missing);
+    }
+    let (size, flags) = (number(0), head[24]);
+    match (flags & 1 != 0, flags & 2 != 0) {
+        (true, _) => None,
+        (false, true) => Some(FileWas::Summed {
+            size,
+            sum: number(16),
+        }),
+        (false, false) => Some(FileWas::Dated {
+            size,
+            changed: number(8) as i64,
+        }),
+    }
+}

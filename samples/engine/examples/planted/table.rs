@@ -1,0 +1,128 @@
+//! Faults, who has them, how they play so that it shows, and the rule of `netreel check` that is meant
+//! to find it.
+
+use netreel_sample_engine::{Fault, Mode, Peer, Topology};
+
+/// A fault to be planted.
+#[derive(Clone, Copy, Debug)]
+pub struct Planted {
+    pub fault: Fault,
+    pub at: Peer,
+    pub mode: Mode,
+    pub topology: Topology,
+    /// The rule that is meant.
+    pub rule: &'static str,
+}
+
+const HOST: Peer = Peer(0);
+const A: Peer = Peer(1);
+
+const P2P: Topology = Topology::PeerToPeer;
+const SERVER: Topology = Topology::ClientServer;
+
+/// What rules go by that find nothing without a bound.
+pub const BOUNDS: &str = "\
+[head-of-line-wait]
+longest = \"1900ms\"
+[rtt-step]
+highest = \"350ms\"
+[tick-stall]
+longest = \"500ms\"
+";
+
+const fn plant(
+    fault: Fault,
+    at: Peer,
+    mode: Mode,
+    topology: Topology,
+    rule: &'static str,
+) -> Planted {
+    Planted {
+        fault,
+        at,
+        mode,
+        topology,
+        rule,
+    }
+}
+
+/// All of them.
+pub const TABLE: [Planted; 32] = {
+    use Mode::{Host, Owner};
+    [
+        plant(Fault::AckUnreceived, A, Owner, P2P, "ack-of-unreceived"),
+        plant(Fault::AckAhead, A, Owner, P2P, "ack-of-unreceived"),
+        plant(Fault::ForgetAck, A, Owner, P2P, "never-acked"),
+        plant(Fault::SequenceTwice, A, Owner, P2P, "duplicate-sequence"),
+        plant(Fault::SequenceBack, A, Owner, P2P, "duplicate-sequence"),
+        plant(Fault::NeverResend, A, Owner, P2P, "reliable-not-delivered"),
+        plant(Fault::ResendEveryTick, A, Owner, P2P, "resend-storm"),
+        plant(Fault::IgnoreAcks, A, Owner, P2P, "resend-storm"),
+        plant(Fault::NeverAck, A, Owner, P2P, "resend-storm"),
+        plant(Fault::ForgetCreate, A, Owner, P2P, "objects-differ-at-rest"),
+        plant(
+            Fault::ForgetDestroy,
+            A,
+            Owner,
+            P2P,
+            "objects-differ-at-rest",
+        ),
+        plant(
+            Fault::ForgetAnnounce,
+            HOST,
+            Host,
+            P2P,
+            "objects-differ-at-rest",
+        ),
+        plant(
+            Fault::NeverDeliver,
+            HOST,
+            Host,
+            SERVER,
+            "objects-differ-at-rest",
+        ),
+        plant(
+            Fault::RelayNoCreate,
+            HOST,
+            Owner,
+            SERVER,
+            "objects-differ-at-rest",
+        ),
+        plant(
+            Fault::RelayNoDestroy,
+            HOST,
+            Owner,
+            SERVER,
+            "objects-differ-at-rest",
+        ),
+        plant(
+            Fault::RelayNoMigrate,
+            HOST,
+            Owner,
+            SERVER,
+            "objects-differ-at-rest",
+        ),
+        plant(Fault::MisnameOwner, A, Owner, P2P, "objects-differ-at-rest"),
+        plant(Fault::MisnameHeir, A, Owner, P2P, "objects-differ-at-rest"),
+        plant(
+            Fault::UpdateBeforeCreate,
+            A,
+            Owner,
+            P2P,
+            "update-before-create",
+        ),
+        plant(Fault::CounterNotRaised, HOST, Owner, P2P, "two-owners"),
+        plant(Fault::DeliverTwice, HOST, Owner, SERVER, "told-twice"),
+        plant(Fault::CreateTwice, A, Owner, P2P, "told-twice"),
+        plant(Fault::MigrateTwice, A, Owner, P2P, "told-twice"),
+        plant(Fault::RelayTwice, HOST, Owner, SERVER, "told-twice"),
+        plant(Fault::ForgetLostUpdate, A, Owner, P2P, "values-differ"),
+        plant(Fault::ForgetField, A, Owner, P2P, "values-differ"),
+        plant(Fault::TailByte, A, Owner, P2P, "undecodable-packet"),
+        plant(Fault::CutPacket, A, Owner, P2P, "undecodable-packet"),
+        plant(Fault::ResendLate, A, Owner, P2P, "head-of-line-wait"),
+        plant(Fault::HoldAcks, A, Owner, P2P, "rtt-step"),
+        plant(Fault::Stall, A, Owner, P2P, "tick-stall"),
+        plant(Fault::Stall, HOST, Host, SERVER, "tick-stall"),
+    ]
+};

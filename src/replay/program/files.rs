@@ -1,0 +1,135 @@
+//! Which of the files that a program read are others than they were.
+
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use netreel_reel::Reel;
+use netreel_replay::program::{FileWas, ReadFile, read_files, sum};
+
+/// So many are named.
+const NAMED_MAX: usize = 3;
+
+/// The files that a program read, as they are before it is started again: it may change them itself.
+pub struct Files(Vec<(ReadFile, io::Result<Metadata>)>);
+
+impl Files {
+    /// Looks at each; opens none.
+    pub fn look(reel: &Reel) -> Files {
+        let looked = read_files(reel).into_iter().map(|file| {
+            let now = path(&file).metadata();
+            (file, now)
+        });
+        Files(looked.collect())
+    }
+
+    /// A sentence for each file that is another than when the recorded program first read it.
+    pub fn changed(&self) -> Vec<String> {
+        let (mut told, mut more) = (Vec::new(), 0);
+        for (file, now) in &self.0 {
+            let Some(how) = how(path(file), now, file.was) else {
+                continue;
+            };
+            match told.len() < NAMED_MAX {
+                true => told.push(format!("the file {} {how}", path(file).display())),
+                false => more += 1,
+            }
+        }
+        if more > 0 {
+            told.push(format!("{more} more files that it read differ as well"));
+        }
+        told
+    }
+}
+
+fn path(file: &ReadFile) -> &Path {
+    Path::new(OsStr::from_bytes(&file.path))
+}
+
+fn how(path: &Path, now: &io::Result<Metadata>, was: FileWas) -> Option<&'static str> {
+    const ANOTHER: &str = "has another content than when it read it";
+    let (now, was_size) = match (now, was) {
+        (Err(_), FileWas::Missing) => return None,
+        // The kernel's, of a process that is gone: older recorders took it for a file.
+        (Err(_), FileWas::Summed { size: 0, .. }) if path.starts_with("/proc") => return None,
+        (Ok(_), FileWas::Missing) => return Some("is there, and was not when it looked for it"),
+        (Err(_), _) => return Some("that it read is gone"),
+        (Ok(now), FileWas::Summed { size, .. } | FileWas::Dated { size, .. }) => (now, size),
+    };
+    // The path is a reel's, which may name anything: a device, a pipe.
+    if !now.is_file() || now.len() != was_size {
+        return Some(ANOTHER);
+    }
+    match was {
+        FileWas::Summed { size: 0, .. } | FileWas::Missing => None,
+        FileWas::Summed { sum: then, .. } => {
+            let sum = summed(path, now);
+            sum.is_some_and(|sum| sum != then).then_some(ANOTHER)
+        }
+        FileWas::Dated { changed: then, .. } => {
+            (changed(now) != then).then_some("that it read was changed since")
+        }
+    }
+}
+
+/// When it was last changed, in nanoseconds since 1970, as reels have it.
+fn changed(file: &Metadata) -> i64 {
+    let nanos = file.mtime().wrapping_mul(1_000_000_000);
+    nanos.wrapping_add(file.mtime_nsec())
+}
+
+/// The checksum of a file; `None` where it is not the one any more that it was before.
+fn summed(path: &Path, before: &Metadata) -> Option<u64> {
+    let is_same = |now: &Metadata| now.is_file() && changed(now) == changed(before);
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = file
+        .ok()
+        .filter(|it| it.metadata().is_ok_and(|it| is_same(&it)))?;
+    let mut bytes = Vec::new();
+    let size = before.len();
+    file.take(size.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .ok()?;
+    (bytes.len() as u64 == size).then(|| sum(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn how_is(path: &Path, was: FileWas) -> Option<&'static str> {
+        how(path, &path.metadata(), was)
+    }
+
+    #[test]
+    fn what_is_no_file_is_never_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        for size in [0, 5] {
+            let was = FileWas::Summed { size, sum: 1 };
+            for path in [Path::new("/dev/zero"), &fifo] {
+                assert!(how_is(path, was).is_some(), "{}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_changed_before_any_calendar_is_another() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let long_ago = std::time::UNIX_EPOCH - std::time::Duration::from_secs(20_000_000_000);
+        // Not every file system knows of such times.
+        let _ = file.as_file().set_modified(long_ago);
+        let was = FileWas::Dated {
+            size: 0,
+            changed: 5,
+        };
+        let told = how_is(file.path(), was);
+        assert_eq!(told, Some("that it read was changed since"));
+    }
+}

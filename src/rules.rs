@@ -1,0 +1,70 @@
+//! `netreel rules`: what a file of rules has, and whether its tests pass.
+
+use std::io::Write;
+use std::path::Path;
+
+use netreel_protocol::history::History;
+use netreel_protocol::rules::{self, RuleFile};
+use netreel_protocol::session::Session;
+
+use crate::arguments::Rules;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let file = read(&arguments.file)?;
+    let mut failed = 0;
+    for name in &file.tests {
+        match file.test(name) {
+            Ok(()) => writeln!(out, "passed  {name}")?,
+            Err(error) => {
+                failed += 1;
+                writeln!(out, "FAILED  {name}: {error}")?;
+            }
+        }
+    }
+    let rules = text::count(file.rules.len() as u64, "rule");
+    let tests = text::count(file.tests.len() as u64, "test");
+    writeln!(
+        out,
+        "{rules} ({}), {tests}, {failed} failed",
+        file.rules.join(", ")
+    )?;
+    Ok(match failed {
+        0 => Answer::Clean,
+        _ => Answer::Wrong,
+    })
+}
+
+/// Rules whose tests have passed.
+pub fn tested(path: &Path) -> Result<RuleFile, Failure> {
+    let file = read(path)?;
+    for name in &file.tests {
+        file.test(name).map_err(|error| {
+            Failure::new(format!(
+                "{}: its test {name:?} fails: {error}; see them all with netreel rules",
+                path.display()
+            ))
+        })?;
+    }
+    Ok(file)
+}
+
+/// Adds what the rules of a file find.
+pub fn add(
+    (path, file): (&Path, &RuleFile),
+    session: &Session,
+    history: &mut History,
+) -> Result<(), Failure> {
+    let found = rules::find(file, session, history);
+    let found = found.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    history.add_findings(found);
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<RuleFile, Failure> {
+    let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
+    let text = open::wire_text(path).map_err(failed)?;
+    rules::parse(&text).map_err(|error| failed(error.to_string()))
+}

@@ -1,0 +1,90 @@
+//! Programs that sleep more or less often when they are started again.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use netreel_reel::{CallId, Event};
+use support::Ran;
+use support::programs::{Bench, records, text};
+
+/// Records a program that sleeps three times, and what is said of it as it sleeps so often.
+fn after_three(more: &[&str], flags: &[&str], naps: u32) -> Ran {
+    let bench = Bench::new();
+    let (program, file) = (bench.compile("naps"), bench.at("naps of it"));
+    std::fs::write(&file, "3").unwrap();
+    let command = [&[text(&program), text(&file)], more].concat();
+    bench.record(&[], &command).expect(0);
+    std::fs::write(&file, naps.to_string()).unwrap();
+    bench.again(flags, &command)
+}
+
+#[test]
+fn a_program_with_one_thread_that_sleeps_more_or_less_often_is_not_exact() {
+    for (naps, code) in [(3, 0), (4, 1), (2, 1)] {
+        let ran = after_three(&[], &[], naps).expect(code);
+        assert_eq!(ran.out.contains("diverged"), code == 1, "{}", ran.out);
+    }
+}
+
+#[test]
+fn nor_is_a_thread_with_packets_whose_locks_are_not_followed() {
+    for (naps, code) in [(3, 0), (4, 1), (2, 1)] {
+        let ran = after_three(&["beside"], &["--threads", "packets"], naps);
+        ran.expect(code);
+    }
+}
+
+#[test]
+fn one_of_several_threads_may_and_it_is_told() {
+    for (naps, told) in [
+        (3, None),
+        (5, Some("slept 2 times more and 0 times less")),
+        (1, Some("slept 0 times more and 2 times less")),
+    ] {
+        let ran = after_three(&["beside"], &[], naps).expect(0);
+        assert!(ran.out.contains("exact, 2 of 2 sends"), "{}", ran.out);
+        let is_told = |told| ran.out.contains(told);
+        assert_eq!(told.is_some_and(is_told), told.is_some(), "{}", ran.out);
+        assert_eq!(ran.out.contains("slept"), told.is_some(), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_program_is_stopped_before_a_sleep() {
+    let bench = Bench::new();
+    let (program, file) = (bench.compile("naps"), bench.at("naps of it"));
+    std::fs::write(&file, "3").unwrap();
+    let command = [text(&program), text(&file), "beside"];
+    bench.record(&[], &command).expect(0);
+    let sleeps = |call| call == CallId::SLEEP;
+    let first = records(&bench.reel()).into_iter().find_map(|it| {
+        let record = it.as_record();
+        let found = matches!(record.event, Event::Called { call, .. } if sleeps(call));
+        found.then_some(record.number)
+    });
+    let (out, until) = (bench.out(), format!("event {}", first.unwrap()));
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["replay", text(&out), "--until", &until, "--"])
+        .args(command)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(replay.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    // It has not slept once.
+    assert!(line.contains("is stopped before"), "{line}");
+    let pid = line.split("process ").nth(1).unwrap();
+    let pid: u32 = pid.split(' ').next().unwrap().parse().unwrap();
+    assert!(support::signal(pid, libc::SIGCONT));
+    assert_eq!(
+        lines
+            .map_while(Result::ok)
+            .filter(|it| it == "napped")
+            .count(),
+        3
+    );
+    assert!(support::ended(&mut replay).success());
+}

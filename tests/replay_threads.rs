@@ -1,0 +1,232 @@
+//! Programs with several threads, started again: in which order they get their locks is recorded.
+
+mod support;
+
+use netreel_reel::{CallId, Event, OwnedRecord, Record, Reel};
+use support::programs::{Bench, records, text, write};
+
+fn calls(reel: &Reel, wanted: CallId) -> usize {
+    let is = |it: &OwnedRecord| matches!(it.as_record().event, Event::Called { call, .. } if call == wanted);
+    records(reel).iter().filter(|it| is(it)).count()
+}
+
+#[test]
+fn threads_that_fight_for_locks_are_exact() {
+    let bench = Bench::new();
+    let program = bench.compile("locks");
+    let command = [text(&program), "60"];
+    for _ in 0..5 {
+        let _ = std::fs::remove_dir_all(bench.out());
+        bench.record(&[], &command).expect(0);
+        let reel = bench.reel();
+        for call in [
+            CallId::LOCK,
+            CallId::CONDITION,
+            CallId::SEMAPHORE,
+            CallId::POST,
+        ] {
+            assert!(calls(&reel, call) > 0, "{}", call.name());
+        }
+        bench.expect_exact(&command);
+    }
+}
+
+#[test]
+fn threads_that_spin_on_memory_are_exact_with_one_at_a_time() {
+    let bench = Bench::new();
+    let program = bench.compile("spins");
+    let command = [text(&program), "20"];
+    for _ in 0..3 {
+        let _ = std::fs::remove_dir_all(bench.out());
+        bench
+            .record(&["--one-thread-at-a-time"], &command)
+            .expect(0);
+        let ran = bench.again(&[], &command).expect(0);
+        assert!(ran.out.contains("exact, 60 of 60 sends"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn threads_that_spin_on_memory_are_told_the_way_out_where_they_are_not_exact() {
+    let bench = Bench::new();
+    let program = bench.compile("spins");
+    let command = [text(&program), "40"];
+    bench.record(&[], &command).expect(0);
+    let ran = bench.again(&["--patience", "2"], &command);
+    // What each saw is in its packets: should they happen to be the same, it is exact.
+    let told = match ran.code {
+        Some(0) => "exact, 120 of 120 sends",
+        _ => "--one-thread-at-a-time",
+    };
+    assert!(ran.out.contains(told), "{}", ran.out);
+}
+
+#[test]
+fn threads_of_c11_that_fight_for_a_lock_are_exact() {
+    let bench = Bench::new();
+    let program = bench.compile("c11");
+    let command = [text(&program), "100"];
+    bench.record_plainly(&[], &command).expect(0);
+    assert!(calls(&bench.reel(), CallId::LOCK) > 0);
+    bench.expect_exact(&command);
+}
+
+#[test]
+fn another_outcome_of_a_wait_with_a_time_out_is_another_packet() {
+    let bench = Bench::new();
+    let program = bench.compile("locks");
+    let command = [text(&program), "30"];
+    bench.record(&[], &command).expect(0);
+    let reel = bench.reel();
+    let mut records = records(&reel);
+    let found = records.iter().position(|it| {
+        matches!(it.as_record().event, Event::Called { call: CallId::CONDITION, result, .. } if result == libc::ETIMEDOUT)
+    });
+    let found = found.expect("one of them came to its time-out");
+    let known = records[found].as_record();
+    let Event::Called { call, details, .. } = known.event else {
+        unreachable!()
+    };
+    let event = Event::Called {
+        call,
+        result: 0,
+        details,
+    };
+    let changed = OwnedRecord::copy_of(&Record { event, ..known });
+    records[found] = changed;
+    write(&bench.reel_file(), &reel, &records);
+    let ran = bench.again(&[], &command).expect(1);
+    assert!(ran.out.contains("diverged at event"), "{}", ran.out);
+}
+
+/// Details of a step among locks that say anything are refused or found, and nothing hangs.
+#[test]
+fn steps_that_cannot_be_are_found() {
+    let bench = Bench::new();
+    let program = bench.compile("locks");
+    let command = [text(&program), "8"];
+    bench.record(&[], &command).expect(0);
+    let reel = bench.reel();
+    let all = records(&reel);
+    let is_step = |it: &OwnedRecord| {
+        matches!(
+            it.as_record().event,
+            Event::Called {
+                call: CallId::LOCK | CallId::CONDITION | CallId::SEMAPHORE,
+                ..
+            }
+        )
+    };
+    let steps: Vec<usize> = (0..all.len()).filter(|&at| is_step(&all[at])).collect();
+    for (nth, word) in [(1, 0), (2, u64::MAX), (3, 1 << 48 | 1 << 40), (4, 5)] {
+        let place = steps[nth * steps.len() / 6];
+        let known = all[place].as_record();
+        let Event::Called {
+            call,
+            result,
+            details,
+        } = known.event
+        else {
+            unreachable!()
+        };
+        // The step's own number, and the thread and step that it comes behind.
+        for at in [0, 8] {
+            let mut details = details.to_vec();
+            details[at..at + 8].copy_from_slice(&u64::to_le_bytes(word));
+            let event = Event::Called {
+                call,
+                result,
+                details: &details,
+            };
+            let mut records = all.clone();
+            records[place] = OwnedRecord::copy_of(&Record { event, ..known });
+            write(&bench.reel_file(), &reel, &records);
+            let ran = bench.again(&["--patience", "1"], &command);
+            // A step that is long done by itself is none to wait for.
+            let good = matches!(ran.code, Some(1 | 2)) || (at == 8 && ran.code == Some(0));
+            assert!(good, "step {nth}, {word} at {at}: {}{}", ran.out, ran.err);
+        }
+    }
+}
+
+/// A reel may say anything of what was ready, and how much came: the program's memory holds it.
+#[test]
+fn answers_beyond_the_programs_memory_are_refused() {
+    let bench = Bench::new();
+    let program = bench.compile("digest");
+    let command = [text(&program), "6"];
+    bench.record(&[], &command).expect(0);
+    let reel = bench.reel();
+    let all = records(&reel);
+    let mut tried = 0;
+    for (wanted, result, details) in [
+        (
+            CallId::SELECT,
+            1,
+            [5_000i32.to_le_bytes(), 7u32.to_le_bytes()].concat(),
+        ),
+        (
+            CallId::SELECT,
+            1,
+            [(-64i32).to_le_bytes(), 1u32.to_le_bytes()].concat(),
+        ),
+        (
+            CallId::SELECT,
+            1,
+            [4i32.to_le_bytes(), 4u32.to_le_bytes()].concat(),
+        ),
+        (
+            CallId::POLL,
+            1,
+            [70_000i32.to_le_bytes(), 1u32.to_le_bytes()].concat(),
+        ),
+        (CallId::EPOLL_WAIT, 60, vec![1; 12 * 60]),
+        (CallId::EPOLL_WAIT, 60, vec![1; 12]),
+        (CallId::RANDOM, 1 << 20, vec![2; 17]),
+        (CallId::RANDOM, 4000, vec![2; 4001]),
+    ] {
+        let is = |it: &&OwnedRecord| matches!(it.as_record().event, Event::Called { call, result, .. } if call == wanted && result > 0);
+        let Some(place) = all.iter().position(|it| is(&it)) else {
+            continue;
+        };
+        tried += 1;
+        let known = all[place].as_record();
+        let event = Event::Called {
+            call: wanted,
+            result,
+            details: &details,
+        };
+        let mut records = all.clone();
+        records[place] = OwnedRecord::copy_of(&Record { event, ..known });
+        write(&bench.reel_file(), &reel, &records);
+        let ran = bench.again(&["--patience", "2"], &command);
+        let told = format!("{}{}", ran.out, ran.err);
+        let named = told.contains("diverged at event") || told.contains("not replayable");
+        assert!(
+            named && ran.code != Some(0),
+            "{} {result}: {told}",
+            wanted.name()
+        );
+        assert!(!told.contains("signal 11"), "{}: {told}", wanted.name());
+    }
+    assert!(tried >= 6, "{tried}");
+}
+
+#[test]
+fn a_file_that_differs_is_named() {
+    let bench = Bench::new();
+    let program = bench.compile("digest");
+    let file = bench.at("line");
+    std::fs::write(&file, "as it was\n").unwrap();
+    let command = [text(&program), "5", text(&file)];
+    bench.record(&[], &command).expect(0);
+    let told = |bench: &Bench| bench.again(&[], &command).expect(1).out;
+    std::fs::write(&file, "as it is now\n").unwrap();
+    let named = format!("the file {} has another content", text(&file));
+    let out = told(&bench);
+    assert!(out.contains(&named), "{out}");
+    std::fs::remove_file(&file).unwrap();
+    let out = bench.again(&[], &command).expect(1).out;
+    let named = format!("the file {} that it read is gone", text(&file));
+    assert!(out.contains(&named), "{out}");
+}
