@@ -14,6 +14,10 @@ pub(crate) const OWN: &str = ".netreel-";
 /// What a folder of a recorder's own in the system's temporary folder begins with; its process id
 /// follows.
 pub(crate) const TEMPORARY: &str = "netreel-";
+/// The same for the folder of a replay, whose path has to be as short as can be.
+pub(crate) const TEMPORARY_REPLAY: &str = "nr";
+pub(crate) const REPLAY_LIBRARY: &str = "l.so";
+pub(crate) const REPLAY_SOCKET: &str = "s";
 const RECORDER: &str = "recorder";
 
 /// Shows that this process records in ring mode. The file goes when this is dropped.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, read_record, record_length};
 
 use crate::file::is_being_written;
-use crate::presence::{TEMPORARY, owner};
+use crate::presence::{REPLAY_LIBRARY, REPLAY_SOCKET, TEMPORARY, TEMPORARY_REPLAY, owner};
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
 use crate::series::named_like_parts;
@@ -21,15 +21,21 @@ use crate::series::named_like_parts;
 pub fn tidy(folder: &Path) {
     tidy_one(folder);
     let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten();
-    for folder in entries.flatten().filter(is_own_temporary) {
-        tidy_one(&folder.path());
+    for folder in entries.flatten() {
+        if is_of_a_recorder(&folder) {
+            tidy_one(&folder.path());
+        } else if is_of_a_replay(&folder) {
+            tidy_replay(&folder.path());
+        } else {
+            continue;
+        }
         // Where something is left in it, it stays.
         let _ = fs::remove_dir(folder.path());
     }
 }
 
 /// Whether a recorder that has ended made it because others could not use the folder of its reels.
-fn is_own_temporary(folder: &fs::DirEntry) -> bool {
+fn is_of_a_recorder(folder: &fs::DirEntry) -> bool {
     let name = folder.file_name();
     let process = name.to_str().and_then(|name| {
         let digits = name.strip_prefix(TEMPORARY)?;
@@ -39,19 +45,53 @@ fn is_own_temporary(folder: &fs::DirEntry) -> bool {
     is_folder && process.is_some_and(is_gone)
 }
 
+/// Whether a replay that has ended made it.
+fn is_of_a_replay(folder: &fs::DirEntry) -> bool {
+    let name = folder.file_name();
+    let process = name.to_str().and_then(|name| {
+        let (process, again) = name.strip_prefix(TEMPORARY_REPLAY)?.split_once('.')?;
+        let _: u32 = again.parse().ok()?;
+        process.parse::<u32>().ok()
+    });
+    let is_folder = folder.file_type().is_ok_and(|kind| kind.is_dir());
+    is_folder && process.is_some_and(is_gone)
+}
+
+/// The program that was played again may have outlived its replay.
+fn tidy_replay(folder: &Path) {
+    let library = folder.join(REPLAY_LIBRARY);
+    let is_used = |library: &Path| {
+        !is_free(library) || mapped_files().is_none_or(|used| is_mapped(library, &used.0))
+    };
+    if library.exists() && is_used(&library) {
+        return;
+    }
+    for left in [library, folder.join(REPLAY_SOCKET)] {
+        let _ = fs::remove_file(left);
+    }
+}
+
+/// Whether nobody holds it locked.
+fn is_free(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| !is_being_written(&file))
+}
+
+fn is_mapped(path: &Path, mapped: &BTreeSet<u64>) -> bool {
+    inode(path).is_none_or(|inode| mapped.contains(&inode))
+}
+
 fn tidy_one(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    let free = |path: &Path| File::open(path).is_ok_and(|file| !is_being_written(&file));
     let mut leftovers: Vec<&PathBuf> = Vec::new();
     let mut rings: Vec<&PathBuf> = Vec::new();
     for path in &paths {
         if let Some(process) = ["so", "recorder"].iter().find_map(|kind| owner(path, kind)) {
-            leftovers.extend((is_gone(process) && free(path)).then_some(path));
+            leftovers.extend((is_gone(process) && is_free(path)).then_some(path));
         } else if let Some(process) = owner(path, "socket") {
             // It has no lock of its own; its library was there before it.
             let library = path.with_extension("so");
-            let alive = library.exists() && !free(&library);
+            let alive = library.exists() && !is_free(&library);
             if !alive && is_gone(process) {
                 leftovers.push(path);
             }
@@ -73,7 +113,7 @@ fn tidy_one(folder: &Path) {
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
         let named = name.is_some_and(|name| names.contains(&name));
-        !named && inode(path).is_some_and(|inode| !inodes.contains(&inode))
+        !named && !is_mapped(path, inodes)
     };
     for path in leftovers.iter().filter(unused) {
         let _ = fs::remove_file(path);
@@ -193,4 +233,34 @@ fn shortened(bytes: &[u8]) -> Option<Vec<u8>> {
         short.extend(events);
     }
     Some(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::lock;
+
+    fn left_by_a_replay() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for name in [REPLAY_LIBRARY, REPLAY_SOCKET] {
+            fs::write(folder.path().join(name), [0]).expect("a file in it");
+        }
+        folder
+    }
+
+    #[test]
+    fn what_a_killed_replay_left_is_removed() {
+        let folder = left_by_a_replay();
+        tidy_replay(folder.path());
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
+    }
+
+    #[test]
+    fn a_replay_whose_library_is_locked_keeps_it() {
+        let folder = left_by_a_replay();
+        let library = File::open(folder.path().join(REPLAY_LIBRARY)).expect("the library");
+        lock(&library).expect("a lock");
+        tidy_replay(folder.path());
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
+    }
 }

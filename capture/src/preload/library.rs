@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::file::{lock, within_limit};
-use crate::presence::{OWN, TEMPORARY};
+use crate::presence::{OWN, REPLAY_LIBRARY, REPLAY_SOCKET, TEMPORARY, TEMPORARY_REPLAY};
 
 /// Built by `build.rs` from `capture/preload`; empty where unmodified programs cannot be recorded.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libnetreel_preload.so"));
@@ -69,7 +69,7 @@ impl Unpacked {
     pub(super) fn in_temporary() -> io::Result<Unpacked> {
         let mut again = 0;
         let folder = loop {
-            let name = format!("nr{}.{again}", std::process::id());
+            let name = format!("{TEMPORARY_REPLAY}{}.{again}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             match fs::create_dir(&folder) {
                 Ok(()) => break folder,
@@ -80,8 +80,8 @@ impl Unpacked {
         };
         fs::set_permissions(&folder, Permissions::from_mode(0o711))?;
         Unpacked::write(Unpacked {
-            library: folder.join("l.so"),
-            socket: folder.join("s"),
+            library: folder.join(REPLAY_LIBRARY),
+            socket: folder.join(REPLAY_SOCKET),
             own: Some(folder),
             locked: None,
         })
