@@ -292,31 +292,27 @@ impl Writer {
         format!("f{}", self.fields)
     }
 
-    /// A struct's text; its name.
-    fn structure(&mut self, parts: &[Part], annotation: &str) -> String {
+    /// A struct's text; its name. `at_end`: as for [`Writer::body`].
+    fn structure(&mut self, parts: &[Part], annotation: &str, at_end: bool) -> String {
         let name = format!("S{}", self.structs.len());
         self.structs.push(String::new());
         let place = self.structs.len() - 1;
-        let body = self.body(parts, &name);
+        let body = self.body(parts, &name, at_end);
         self.structs[place] = format!("struct {name} {annotation} {{ {body} }}\n");
         name
     }
 
-    fn body(&mut self, parts: &[Part], own: &str) -> String {
-        let mut text = String::new();
-        for (place, part) in parts.iter().enumerate() {
-            text += &match part {
-                // Nothing may come after what takes all that is left.
-                Part::Ending(spelled) if spelled.contains("(rest") && place + 1 < parts.len() => {
-                    format!("{}: {spelled} size(left() / 8);\n", self.field())
-                }
-                part => self.part(part, own),
-            };
-        }
-        text
+    /// `at_end`: nothing comes after it in the window around it, so that its last part may take all
+    /// that is left.
+    fn body(&mut self, parts: &[Part], own: &str, at_end: bool) -> String {
+        let last = parts.len().saturating_sub(1);
+        let parts = parts.iter().enumerate();
+        parts
+            .map(|(place, part)| self.part(part, own, at_end && place == last))
+            .collect()
     }
 
-    fn part(&mut self, part: &Part, own: &str) -> String {
+    fn part(&mut self, part: &Part, own: &str, at_end: bool) -> String {
         let field = self.field();
         match part {
             Part::Plain(spelled) => format!("{field}: {spelled};\n"),
@@ -325,11 +321,14 @@ impl Writer {
             Part::UntilEnd(spelled) => format!("{field}: {spelled}[until end];\n"),
             Part::Bytes => format!("{field}n: u4; {field}: bytes({field}n - 1);\n"),
             Part::Text(encoding) => format!("{field}: string(u3, {encoding});\n"),
+            Part::Ending(spelled) if spelled.contains("(rest") && !at_end => {
+                format!("{field}: {spelled} size(left() / 8);\n")
+            }
             Part::Ending(spelled) => format!("{field}: {spelled};\n"),
             Part::Filled(spelled) => format!("{field}n: u3; {field}: {spelled}[bytes {field}n];\n"),
             Part::UntilItem(spelled, until) => format!("{field}: {spelled}[until {until}];\n"),
             Part::UntilLast(parts) => {
-                let inner = self.structure(parts, "");
+                let inner = self.structure(parts, "", at_end);
                 let place: usize = inner[1..].parse().unwrap_or(0);
                 self.structs[place] = self.structs[place].replacen('{', "{ last: bool; ", 1);
                 format!("{field}: {inner}[until item.last];\n")
@@ -349,7 +348,7 @@ impl Writer {
                 format!("{n}: u8; {spelled}\n")
             }
             Part::Parameters(parts, again) => {
-                let inner = self.structure(parts, "");
+                let inner = self.structure(parts, "", at_end && !again);
                 let place: usize = inner[1..].parse().unwrap_or(0);
                 let text = std::mem::take(&mut self.structs[place]);
                 let again = match again {
@@ -357,7 +356,9 @@ impl Writer {
                     false => String::new(),
                 };
                 // What holds itself by way of `Itself` gives itself what it was given.
-                let text = text.replace(&format!(": {inner};"), &format!(": {inner}(n, b);"));
+                let given = format!(": {inner}(n, b)");
+                let text = text.replace(&format!(": {inner};"), &format!("{given};"));
+                let text = text.replace(&format!(": {inner} size"), &format!("{given} size"));
                 self.structs[place] = text.replacen(
                     &format!("{inner}  {{"),
                     &format!(
@@ -369,7 +370,7 @@ impl Writer {
                 format!("{field}n: u2; {field}: {inner}({field}n, {field}n == 1);\n")
             }
             Part::Asks(asked, parts) => {
-                let inner = self.body(parts, own);
+                let inner = self.body(parts, own, at_end);
                 format!("if ({asked}) {{ {inner} }}\n")
             }
             Part::Measured(spelled) => format!(
@@ -377,11 +378,12 @@ impl Writer {
                  let {field}m = count({field}) + size({field}) * bits({field}n);\n"
             ),
             Part::Counted(parts) => {
-                let inner = self.structure(parts, "");
+                let inner = self.structure(parts, "", at_end);
                 format!("{field}n: u5; {field}: {inner}[{field}n * {field}n];\n")
             }
             Part::If(then, otherwise) => {
-                let (then, otherwise) = (self.body(then, own), self.body(otherwise, own));
+                let then = self.body(then, own, at_end);
+                let otherwise = self.body(otherwise, own, at_end);
                 format!(
                     "{field}: u2; if ({field} == 1 || {field} > 2) {{ {then} }} else {{ \
                      {otherwise} }}\n"
@@ -390,31 +392,31 @@ impl Writer {
             Part::Switch(arms, default) => {
                 let mut text = format!("{field}: u2; switch ({field}) {{ ");
                 for (index, arm) in arms.iter().enumerate() {
-                    text += &format!("{index} => {{ {} }} ", self.body(arm, own));
+                    text += &format!("{index} => {{ {} }} ", self.body(arm, own, at_end));
                 }
                 text + if *default { "default => {} }\n" } else { "}\n" }
             }
             Part::Nested(parts) => {
-                let inner = self.structure(parts, "");
+                let inner = self.structure(parts, "", at_end);
                 format!("{field}: {inner};\n")
             }
             Part::Window(parts) => {
-                let inner = self.structure(parts, "");
+                let inner = self.structure(parts, "", true);
                 format!("{field}n: u3; {field}: {inner} size({field}n);\n")
             }
             Part::Layer(layer, size, parts) => {
-                let inner = self.structure(parts, "");
+                let inner = self.structure(parts, "", true);
                 let size = size.map(|size| format!("size({size})")).unwrap_or_default();
                 format!("{field}: {inner} {size} through {layer};\n")
             }
             Part::At(parts) => {
-                let inner = self.body(parts, own);
+                let inner = self.body(parts, own, true);
                 format!(
                     "label {field}l; {field}: u6; at ({field} ^ ({field}l & 1)) {{ {inner} }}\n"
                 )
             }
             Part::Block(parts) => {
-                let inner = self.body(parts, own);
+                let inner = self.body(parts, own, true);
                 format!("{field}: u3; size ({field}) {{ {inner} }}\n")
             }
             Part::RepeatWindow(spelled) => {
@@ -422,7 +424,7 @@ impl Writer {
             }
             Part::Message(parts) if !self.in_message => {
                 self.in_message = true;
-                let inner = self.structure(parts, "@message");
+                let inner = self.structure(parts, "@message", at_end);
                 self.in_message = false;
                 let kind = self.field();
                 let place: usize = inner[1..].parse().unwrap_or(0);
@@ -432,7 +434,9 @@ impl Writer {
             }
             Part::Message(_) => String::new(),
             Part::Itself if !self.in_message && own != "P" => {
-                format!("{field}n: u1; if ({field}n == 1) {{ {field}: {own}; }}\n")
+                // It may end with what takes all that is left.
+                let size = if at_end { "" } else { " size(left() / 8)" };
+                format!("{field}n: u1; if ({field}n == 1) {{ {field}: {own}{size}; }}\n")
             }
             Part::Itself => String::new(),
             Part::Align(bits, pad) => format!("align({bits}) {pad};\n"),
@@ -457,7 +461,7 @@ fn wire_text(parts: &[Part], order: u8) -> String {
         fields: 0,
         in_message: false,
     };
-    let body = writer.body(parts, "P");
+    let body = writer.body(parts, "P", true);
     let codes: Vec<String> = (1..=255).map(|code| format!("\"1{code:08b}\"")).collect();
     let table = format!("huffman c {{ codes = [\"0\", {}]; }}\n", codes.join(", "));
     format!(

@@ -209,3 +209,49 @@ fn a_derived_length_that_sizes_a_window_is_worked_out() {
     let encoded = wire.encode(&json).expect("all is there");
     assert_eq!(encoded.bytes, [3, 1, 2, 9]);
 }
+
+#[test]
+fn what_takes_all_that_is_left_leaves_what_its_window_does_not_hold() {
+    let inner = "struct Inner { data: bytes(rest); }";
+    check(
+        &wire("n: u8; inner: Inner size(n); tail: u8;", inner),
+        &[2, 7, 8, 9],
+        "n @0 = 2\ninner.data @8 = [07, 08]\ntail @24 = 9",
+    );
+    check(
+        &wire("n: u8; all: Inner[bytes n]; tail: u8;", inner),
+        &[2, 7, 8, 9],
+        "n @0 = 2\nall[0].data @8 = [07, 08]\ntail @24 = 9",
+    );
+    check(
+        &wire("at (8) { inner: Inner; } first: u8;", inner),
+        &[7, 8],
+        "inner.data @8 = [08]\nfirst @0 = 7",
+    );
+}
+
+#[test]
+fn a_branch_that_takes_all_that_is_left_leaves_the_branches_that_exclude_it() {
+    let either = wire(
+        "n: u8; if (n == 1) { data: bytes(rest); } if (n == 2) { tail: u8; }",
+        "",
+    );
+    check(&either, &[1, 7], "n @0 = 1\ndata @8 = [07]");
+    check(&either, &[2, 7], "n @0 = 2\ntail @8 = 7");
+    let told = wire(
+        "inner: Inner(false); tail: u8;",
+        "struct Inner(has: bool) { n: u8; if (has) { data: bytes(rest); } }",
+    );
+    check(&told, &[1, 7], "inner.n @0 = 1\ntail @8 = 7");
+}
+
+#[test]
+fn what_can_hold_itself_takes_all_that_is_left_where_one_of_its_ends_does() {
+    let text = "wire w { version = 1; byte_order = little; bit_order = lsb; root = P; }\n\
+                struct P { n: u8; inner: A; tail: u16; }\n\
+                struct A { n: u8; if (n == 1) { inner: B; } }\n\
+                struct B { n: u8; switch (n) { 1 => inner: A; default => data: bytes(rest); } }\n";
+    let error = Wire::compile("windows.wire", text).expect_err("nothing is left");
+    let told = "nothing is left for `tail` where `inner` ends with `data`";
+    assert!(error.to_string().contains(told), "{error}");
+}

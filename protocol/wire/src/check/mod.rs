@@ -41,6 +41,7 @@ use self::expressions::Typed;
 use self::heads::Head;
 use self::model::{Enum, EnumId, FieldId, Measure, Model, StructId};
 use self::names::Names;
+use self::rests::Taking;
 use self::state::Kept;
 pub(crate) use self::types::is_built_in;
 use crate::facts::{Kind, Rules};
@@ -94,6 +95,8 @@ struct Checker<'a, 'c> {
     /// The types of numbers that expressions do not calculate with, as they are spelled.
     shapes: RefCell<Vec<&'a str>>,
     recursive: Vec<bool>,
+    /// By struct.
+    takings: Vec<Taking<'a>>,
     /// Fields that some expression reads.
     reads: BTreeSet<(StructId, FieldId)>,
     /// How often each struct asks the same of what comes.
@@ -156,6 +159,7 @@ impl<'a, 'c> Checker<'a, 'c> {
             heads: Vec::new(),
             shapes: RefCell::default(),
             recursive: Vec::new(),
+            takings: Vec::new(),
             reads: BTreeSet::new(),
             looks: BTreeMap::new(),
             measured: BTreeSet::new(),
@@ -191,6 +195,7 @@ impl<'a, 'c> Checker<'a, 'c> {
         let nesting = self.check_nesting();
         self.check_ends(&nesting.recursive);
         self.recursive = nesting.recursive;
+        self.collect_rests();
         let mut protocols = self.check_wires();
         let mut structs = self.check_structs();
         if self.has_enough() || structs.len() < self.file.structs.len() {

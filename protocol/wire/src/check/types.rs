@@ -402,7 +402,7 @@ pub(super) fn is_word(argument: &Expr<'_>, word: &str) -> bool {
     }
 }
 
-fn is_type(argument: &Expr<'_>) -> bool {
+pub(super) fn is_type(argument: &Expr<'_>) -> bool {
     match &argument.kind {
         ExprKind::Path(path) => matches!(path[..], [name] if width_of(name.text).is_some()),
         _ => false,
