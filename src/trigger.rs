@@ -18,11 +18,11 @@ pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer, Failure> 
              {shown} ...` does"
         )));
     }
-    let mut answer = Answer::Clean;
-    for recorder in found {
+    let (mut answer, mut keep) = (Answer::Clean, Vec::new());
+    for (recorder, asked) in found.iter().zip(PresentRecorder::trigger(&found)) {
         let process = recorder.process;
-        match recorder.trigger() {
-            Ok(true) => writeln!(out, "recorder {process} keeps its last seconds in {shown}")?,
+        match asked {
+            Ok(true) => keep.push(process.to_string()),
             Ok(false) => {
                 answer = Answer::Wrong;
                 writeln!(
@@ -35,6 +35,15 @@ pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer, Failure> 
                 writeln!(out, "recorder {process} cannot be asked: {error}")?;
             }
         }
+    }
+    match &keep[..] {
+        [] => {}
+        [one] => writeln!(out, "recorder {one} keeps its last seconds in {shown}")?,
+        [others @ .., last] => writeln!(
+            out,
+            "recorders {} and {last} keep their last seconds in {shown}, as one window",
+            others.join(", ")
+        )?,
     }
     Ok(answer)
 }

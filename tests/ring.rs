@@ -240,6 +240,46 @@ fn a_signal_to_the_recorder_keeps_the_window_of_a_program_that_knows_nothing() {
 }
 
 #[test]
+fn one_trigger_of_a_folder_keeps_one_window_with_the_reels_of_all_who_record_into_it() {
+    let bench = Bench::new();
+    let program = bench.compile("ticks");
+    let nodes = ["A", "B"];
+    let all = nodes.map(|name| record(&bench.out(), &["--name", name], &[text(&program)]));
+    let is_there = |name: String| bench.out().join(name).exists();
+    wait_until("both recorders", || {
+        let mut shown = all
+            .iter()
+            .map(|it| format!(".netreel-{}.recorder", it.child.id()));
+        shown.all(is_there) && nodes.iter().all(|name| !is_there(format!("{name}.reel")))
+    });
+    let asked = netreel(&["trigger", text(&bench.out())]).expect(0);
+    let both = "as one window\n";
+    assert!(
+        asked.out.starts_with("recorders ") && asked.out.ends_with(both),
+        "{}",
+        asked.out
+    );
+    assert_eq!(asked.out.lines().count(), 1, "{}", asked.out);
+    let kept = || {
+        windows(&bench.out())
+            .into_iter()
+            .flat_map(|it| triggers(&it))
+    };
+    wait_until("what both keep", || kept().count() == 2);
+    for running in all {
+        running.signal(libc::SIGINT);
+        running.end();
+    }
+    let windows = windows(&bench.out());
+    assert_eq!(windows.len(), 1, "{windows:?}");
+    let found = triggers(&windows[0]);
+    let named: BTreeSet<&str> = found.iter().map(|(node, ..)| &node[..]).collect();
+    assert_eq!(named, BTreeSet::from(nodes));
+    let ids: BTreeSet<(u64, i64)> = found.iter().map(|(_, it, _)| (it.id, it.utc_ns)).collect();
+    assert_eq!(ids.len(), 1, "{found:?}");
+}
+
+#[test]
 fn a_finding_keeps_the_window_before_it() {
     let bench = Bench::new();
     let program = bench.compile("ticks");

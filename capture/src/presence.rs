@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use crate::file::{is_being_written, lock};
+use crate::ring_mode::{signal, utc_now_ns};
 
 /// What files of a recorder's own begin with; its process id follows.
 pub(crate) const OWN: &str = ".netreel-";
@@ -79,21 +80,25 @@ impl PresentRecorder {
         Ok(found)
     }
 
-    /// Pulls its triggers. `false` where it was started without a signal for that.
-    ///
-    /// # Errors
-    /// It is gone, or another user's.
-    pub fn trigger(&self) -> io::Result<bool> {
-        let Some(signal) = Signal::from_named_raw(self.signal) else {
+    /// Pulls the triggers of all these, which keep one window together. `false` for one that was
+    /// started without a signal for that, an error for one that is gone, or another user's.
+    pub fn trigger(all: &[PresentRecorder]) -> Vec<io::Result<bool>> {
+        let utc_ns = utc_now_ns();
+        all.iter().map(|it| it.trigger_for(utc_ns)).collect()
+    }
+
+    /// Pulls its triggers for this moment.
+    fn trigger_for(&self, utc_ns: i64) -> io::Result<bool> {
+        if Signal::from_named_raw(self.signal).is_none() {
             return Ok(false);
-        };
+        }
         let pid = Pid::from_raw(self.process as i32).ok_or(io::ErrorKind::NotFound)?;
         let process = pidfd_open(pid, PidfdFlags::empty())?;
         // As long as the lock is held, the number is still that process's.
         if !File::open(&self.shown).is_ok_and(|file| is_being_written(&file)) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        pidfd_send_signal(process, signal)?;
+        signal::send(&process, self.signal, utc_ns)?;
         Ok(true)
     }
 }

@@ -1,21 +1,37 @@
 //! A signal that pulls triggers.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 /// Signals have numbers from 1 to 64.
 const SIGNALS: usize = 65;
 
 static COUNTS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
+/// The moment that the latest one named; 0 where it named none.
+static MOMENTS: [AtomicI64; SIGNALS] = [const { AtomicI64::new(0) }; SIGNALS];
+
+/// What a signal says of itself, as the kernel lays it out.
+#[repr(C)]
+struct Told {
+    signal: i32,
+    error: i32,
+    code: i32,
+    _gap: i32,
+    process: u32,
+    user: u32,
+    value: i64,
+    _rest: [u64; 12],
+}
 
 /// Counts `signal` from now on.
 pub(super) fn catch(signal: i32) -> io::Result<()> {
     if usize::try_from(signal).is_ok_and(|place| (1..SIGNALS).contains(&place)) {
-        // SAFETY: a structure of plain values; the handler touches an atomic alone.
+        // SAFETY: a structure of plain values; the handler touches atomics alone.
         let caught = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = caught as *const () as usize;
-            action.sa_flags = libc::SA_RESTART;
+            action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
             libc::sigaction(signal, &raw const action, std::ptr::null_mut())
         };
         if caught == 0 {
@@ -34,6 +50,35 @@ pub(super) fn count(signal: i32) -> u32 {
         .map_or(0, |count| count.load(Ordering::Relaxed))
 }
 
+/// The moment that the latest signal of this number named: nanoseconds since
+/// 1970-01-01T00:00:00Z.
+pub(super) fn moment(signal: i32) -> Option<i64> {
+    let place = usize::try_from(signal).unwrap_or(0);
+    let named = MOMENTS.get(place)?.load(Ordering::Acquire);
+    (named != 0).then_some(named)
+}
+
+/// Sends `signal` to a process, and with it the moment that it is about.
+pub(crate) fn send(process: &impl AsRawFd, signal: i32, utc_ns: i64) -> io::Result<()> {
+    let told = Told {
+        signal,
+        error: 0,
+        code: libc::SI_QUEUE,
+        _gap: 0,
+        process: std::process::id(),
+        // SAFETY: asks for a number.
+        user: unsafe { libc::getuid() },
+        value: utc_ns,
+        _rest: [0; 12],
+    };
+    let (call, fd) = (libc::SYS_pidfd_send_signal, process.as_raw_fd());
+    // SAFETY: a structure of the kernel's layout, for the time of the call.
+    match unsafe { libc::syscall(call, fd, signal, &raw const told, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// The signal's name, as kill(1) has it.
 pub(super) fn name(signal: i32) -> String {
     match signal {
@@ -45,11 +90,12 @@ pub(super) fn name(signal: i32) -> String {
     }
 }
 
-extern "C" fn caught(signal: i32) {
-    if let Some(count) = usize::try_from(signal)
-        .ok()
-        .and_then(|place| COUNTS.get(place))
-    {
+extern "C" fn caught(signal: i32, told: *const Told, _: *const libc::c_void) {
+    let place = usize::try_from(signal).unwrap_or(SIGNALS);
+    if let (Some(count), Some(moment)) = (COUNTS.get(place), MOMENTS.get(place)) {
+        // SAFETY: the kernel hands over what the signal says of itself.
+        let named = unsafe { told.as_ref() }.filter(|told| told.code == libc::SI_QUEUE);
+        moment.store(named.map_or(0, |told| told.value), Ordering::Release);
         count.fetch_add(1, Ordering::Release);
     }
     // Writing threads look for signals whenever they are woken.

@@ -35,6 +35,28 @@ struct Hub {
     lanes_ever: AtomicU64,
 }
 
+/// When a trigger was pulled, and its id.
+struct Moment {
+    utc_ns: i64,
+    id: u64,
+}
+
+/// A moment that a signal names is believed if it is no further away.
+const NAMED_NS_MAX: u64 = 30_000_000_000;
+
+impl Moment {
+    fn now() -> Moment {
+        let (utc_ns, id) = (utc_now_ns(), RandomState::new().build_hasher().finish());
+        Moment { utc_ns, id }
+    }
+
+    /// One that several recorders are told. It is the id as well, so that all keep one window.
+    fn named(utc_ns: i64) -> Option<Moment> {
+        let id = utc_ns as u64;
+        (utc_now_ns().abs_diff(utc_ns) <= NAMED_NS_MAX).then_some(Moment { utc_ns, id })
+    }
+}
+
 /// So many ids are remembered.
 const SEEN_MAX: usize = 256;
 /// Longer texts are cut.
@@ -182,12 +204,13 @@ impl Triggers {
     /// theirs, where there are some ([`Peers`](super::Peers)). Recorders that are not in ring mode
     /// write it down as a mark. Returns the trigger's id.
     pub fn pull(&self, cause: TriggerCause, text: &str) -> u64 {
-        self.pull_locked(lock(&self.0.lanes), cause, text)
+        self.pull_locked(lock(&self.0.lanes), Moment::now(), cause, text)
     }
 
     fn pull_locked(
         &self,
         lanes: MutexGuard<'_, Vec<Lane>>,
+        moment: Moment,
         cause: TriggerCause,
         text: &str,
     ) -> u64 {
@@ -198,8 +221,8 @@ impl Triggers {
         let after = lanes.iter().filter_map(|lane| lane.ring).map(|it| it.after);
         let trigger = Trigger {
             cause,
-            id: RandomState::new().build_hasher().finish(),
-            utc_ns: utc_now_ns(),
+            id: moment.id,
+            utc_ns: moment.utc_ns,
             before_ms: before.max().map_or(0, millis),
             after_ms: after.max().map_or(0, millis),
             from_peer: false,
@@ -331,7 +354,10 @@ impl Triggers {
         let count = signal::count(signal);
         // Several recorders may notice; one of them pulls.
         if self.0.signals.swap(count, Ordering::AcqRel) != count {
-            self.pull(TriggerCause::SIGNAL, &signal::name(signal));
+            let named = signal::moment(signal).and_then(Moment::named);
+            let moment = named.unwrap_or_else(Moment::now);
+            let text = signal::name(signal);
+            self.pull_locked(lock(&self.0.lanes), moment, TriggerCause::SIGNAL, &text);
         }
     }
 
@@ -343,7 +369,7 @@ impl Triggers {
             Err(TryLockError::Poisoned(lanes)) => lanes.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        self.pull_locked(lanes, cause, text);
+        self.pull_locked(lanes, Moment::now(), cause, text);
         let until = std::time::Instant::now() + patience;
         while !self.is_settled() && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
