@@ -4,17 +4,19 @@ use core::ffi::{c_char, c_void};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
+use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::hook::{Onward, Real, hook, passing};
 use crate::objects::Function;
 use crate::push::pushing;
 use crate::replay::{self, Did};
+use crate::send;
 use crate::sockets;
 use crate::streams::fileno;
 use crate::sys::{self, errno, set_errno};
 
 /// Pushes the result of a call on a UDP socket. Leaves `errno` as it is.
-fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
+pub fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
     let code = errno();
     if let Some(socket) = sockets::udp(fd)
         && let Some(mut pushing) = pushing()
@@ -229,8 +231,13 @@ hook! {
     fn setsockopt[real](fd: i32, level: i32, name: i32, value: *const u8, length: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            let on = value.cast::<i32>();
+            let uncorks = (level, name) == (sys::SOL_UDP, sys::UDP_CORK)
+                && length >= 4 && !on.is_null() && on.read_unaligned() == 0;
+            let real = || real(fd, level, name, value, length);
+            let sent = if uncorks { send::uncorks(fd, &real) } else { None };
             let told = replayed(fd, CallId::SET_OPTION);
-            let result = told.unwrap_or_else(|| real(fd, level, name, value, length));
+            let result = told.or(sent).unwrap_or_else(real);
             let value = if value.is_null() {
                 &[]
             } else {
@@ -246,6 +253,7 @@ hook! {
                 match name {
                     sys::UDP_SEGMENT => sockets::cuts(socket, value),
                     sys::UDP_GRO => sockets::joins_from_now(socket, value),
+                    sys::UDP_CORK => corks::corks(socket, value),
                     _ => return result,
                 }
                 attach::tell_of_segments(fd);

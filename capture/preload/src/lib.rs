@@ -31,6 +31,7 @@ mod asking;
 mod attach;
 mod by_number;
 mod clocks;
+mod corks;
 mod descriptors;
 mod endpoint;
 mod environment;

@@ -29,7 +29,7 @@ pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};
 pub use locks::{posts, semaphore, takes, waits};
 pub use network::{
     Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
-    receives_many, refuses, sends, sends_cut, sends_many,
+    receives_many, refuses, sends, sends_cut, sends_many, sends_part,
 };
 pub use printed::{is_terminal, says};
 pub use waits::{epoll, polls, selects};

@@ -1,6 +1,9 @@
 //! Every way to send on a UDP socket.
 
 use crate::body::{self, EventKind, SendOutcome};
+use crate::call::{CallId, PastId};
+use crate::corks::{self, First};
+use crate::descriptors;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::printed;
@@ -128,15 +131,35 @@ impl Outgoing {
 /// So many packets the kernel makes at most of what one call hands over.
 const SEGMENTS_MAX: usize = 128;
 
-/// Pushes the packet, sends it, and pushes the result.
+/// Pushes the packet, sends it, and pushes the result. `flags` are those of the call.
 ///
 /// # Safety
 /// What goes out leads to readable bytes, and to nothing or to an address of its length.
 #[inline]
-unsafe fn send_by(fd: i32, outgoing: &Outgoing, send: impl FnOnce() -> isize) -> isize {
+unsafe fn send_by(fd: i32, outgoing: &Outgoing, flags: i32, send: impl FnOnce() -> isize) -> isize {
     let Some(socket) = sockets::udp(fd) else {
         return send();
     };
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if is_in_parts(socket, flags) {
+            return send_in_parts(fd, socket, outgoing, is_part(socket, flags), send);
+        }
+        send_whole(fd, socket, outgoing, send)
+    }
+}
+
+/// The same for a packet that leaves at once.
+///
+/// # Safety
+/// As [`send_by`].
+#[inline]
+unsafe fn send_whole(
+    fd: i32,
+    socket: u16,
+    outgoing: &Outgoing,
+    send: impl FnOnce() -> isize,
+) -> isize {
     // SAFETY: the caller vouches for it.
     unsafe {
         let size = outgoing.cut(socket);
@@ -155,6 +178,111 @@ unsafe fn send_by(fd: i32, outgoing: &Outgoing, send: impl FnOnce() -> isize) ->
         after(fd, pending, result);
         result
     }
+}
+
+/// Whether the kernel keeps what is sent until more comes.
+#[inline]
+fn is_part(socket: u16, flags: i32) -> bool {
+    flags & sys::MSG_MORE != 0 || corks::is_corked(socket)
+}
+
+/// Whether the packet is one of several parts, of which this may be the last.
+#[inline]
+fn is_in_parts(socket: u16, flags: i32) -> bool {
+    is_part(socket, flags) || corks::waits(socket)
+}
+
+/// Of a packet that is sent in parts, tells of each but the last that it was handed over, and
+/// with the last one of the packet that they come to.
+///
+/// # Safety
+/// As [`send_by`].
+#[cold]
+#[inline(never)]
+unsafe fn send_in_parts(
+    fd: i32,
+    socket: u16,
+    outgoing: &Outgoing,
+    more: bool,
+    send: impl FnOnce() -> isize,
+) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let mut vectors = Vectors::new(outgoing.iov, outgoing.count);
+        let length = vectors.length();
+        // The kernel refuses more, and what waits goes on waiting.
+        if length > usize::from(u16::MAX) {
+            return send_whole(fd, socket, outgoing, send);
+        }
+        let segment = outgoing.segment.unwrap_or(sockets::segment(socket));
+        let first = First::new(outgoing.address, outgoing.address_length, segment);
+        if !corks::keep(socket, first, &mut vectors, length) {
+            sockets::past(PastId::PARTS);
+            return send_whole(fd, socket, outgoing, send);
+        }
+        if more {
+            let result = if replay::on() {
+                replay::sends_part(fd, socket)
+            } else {
+                let result = send();
+                descriptors::tell(fd, CallId::PART, result as i32, &[]);
+                result
+            };
+            if result < 0 {
+                corks::forget(socket);
+            }
+            return result;
+        }
+        match leave(fd, socket, || send().min(length as isize)) {
+            Some(result) if result < 0 => result,
+            _ => length as isize,
+        }
+    }
+}
+
+/// The parts that wait are sent by a call that fails with a negative result. What came of it;
+/// `None` where none wait.
+///
+/// # Safety
+/// The call is the program's own.
+unsafe fn leave(fd: i32, socket: u16, send: impl FnOnce() -> isize) -> Option<isize> {
+    let whole = corks::leave(socket)?;
+    let (bytes, first) = (whole.bytes(), whole.first());
+    let (address, address_length) = first.address();
+    let outgoing = Outgoing {
+        address,
+        address_length,
+        segment: Some(first.segment),
+        ..Outgoing::bytes(&bytes)
+    };
+    let all = |result: isize| {
+        if result < 0 {
+            result
+        } else {
+            bytes.length as isize
+        }
+    };
+    // SAFETY: they are this thread's as long as `whole` is there.
+    Some(unsafe { send_whole(fd, socket, &outgoing, || all(send())) })
+}
+
+/// What waits leaves, because `set` switches off that it does. What that returned; `None`: nothing
+/// waited, or it is replayed.
+///
+/// # Safety
+/// The call is the program's own.
+pub unsafe fn uncorks(fd: i32, set: impl FnOnce() -> i32) -> Option<i32> {
+    let socket = sockets::udp(fd)?;
+    let mut told = None;
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        leave(fd, socket, || {
+            let result = set();
+            told = Some(result);
+            result as isize
+        });
+    }
+    told
 }
 
 /// # Safety
@@ -263,14 +391,14 @@ hook! {
     fn send[real](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
         let iov = IoVec::new(buffer, length);
         // SAFETY: as the program vouches for its own call.
-        unsafe { send_by(fd, &Outgoing::bytes(&iov), || real(fd, buffer, length, flags)) }
+        unsafe { send_by(fd, &Outgoing::bytes(&iov), flags, || real(fd, buffer, length, flags)) }
     }
 
     fn sendto[real](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
         let iov = IoVec::new(buffer, length);
         let outgoing = Outgoing { address, address_length, ..Outgoing::bytes(&iov) };
         // SAFETY: as the program vouches for its own call.
-        unsafe { send_by(fd, &outgoing, || real(fd, buffer, length, flags, address, address_length)) }
+        unsafe { send_by(fd, &outgoing, flags, || real(fd, buffer, length, flags, address, address_length)) }
     }
 
     fn write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
@@ -280,7 +408,7 @@ hook! {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
                 return real(fd, buffer, length);
             }
-            let result = send_by(fd, &Outgoing::bytes(&iov), || real(fd, buffer, length));
+            let result = send_by(fd, &Outgoing::bytes(&iov), 0, || real(fd, buffer, length));
             if printed::is_printed(fd) && sockets::udp(fd).is_none() {
                 printed::wrote(fd, buffer, result);
             }
@@ -294,7 +422,7 @@ hook! {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
                 return real(fd, iov, count);
             }
-            let result = send_by(fd, &Outgoing::vectors(iov, count), || real(fd, iov, count));
+            let result = send_by(fd, &Outgoing::vectors(iov, count), 0, || real(fd, iov, count));
             if printed::is_printed(fd) && sockets::udp(fd).is_none() {
                 printed::wrote_all(fd, iov, count.max(0) as usize, result);
             }
@@ -316,7 +444,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             match message.as_ref().filter(|_| sockets::udp(fd).is_some()) {
-                Some(asked) => send_by(fd, &Outgoing::message(asked), || real(fd, message, flags)),
+                Some(asked) => send_by(fd, &Outgoing::message(asked), flags, || real(fd, message, flags)),
                 None => real(fd, message, flags),
             }
         }
@@ -334,8 +462,8 @@ hook! {
             for part in core::slice::from_raw_parts_mut(messages, count as usize).chunks_mut(PART) {
                 let send = |first, count| real(fd, first, count, flags);
                 let cut = |message: &MMsgHdr| Outgoing::message(&message.header).cut(socket) > 0;
-                let result = if part.iter().any(cut) {
-                    send_one_by_one(fd, part, send)
+                let result = if is_in_parts(socket, flags) || part.iter().any(cut) {
+                    send_one_by_one(fd, flags, part, send)
                 } else if replay::on() {
                     let out = |message: &MMsgHdr| Outgoing::message(&message.header).replayed(fd, socket);
                     replay::sends_many(part, out)
@@ -374,7 +502,7 @@ unsafe fn write_at(
         return result;
     }
     // SAFETY: the caller vouches for it.
-    unsafe { send_by(fd, &Outgoing::vectors(iov, count), write) }
+    unsafe { send_by(fd, &Outgoing::vectors(iov, count), 0, write) }
 }
 
 /// So many packets of a `sendmmsg` are handed to the kernel at once: more would need more numbers
@@ -409,12 +537,14 @@ unsafe fn send_part(
     result
 }
 
-/// The same where the kernel makes several packets of some messages: each is a call of its own.
+/// The same where the kernel makes several packets of some messages, or one of several: each is a
+/// call of its own.
 ///
 /// # Safety
 /// As [`send_part`].
 unsafe fn send_one_by_one(
     fd: i32,
+    flags: i32,
     messages: &mut [MMsgHdr],
     mut send: impl FnMut(*mut MMsgHdr, u32) -> i32,
 ) -> i32 {
@@ -423,7 +553,7 @@ unsafe fn send_one_by_one(
         // SAFETY: the caller vouches for it.
         let taken = unsafe {
             let outgoing = Outgoing::message(&message.header);
-            send_by(fd, &outgoing, || match send(&raw mut *message, 1) {
+            send_by(fd, &outgoing, flags, || match send(&raw mut *message, 1) {
                 1 => message.length as isize,
                 failed => failed as isize,
             })

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::attach;
 use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
+use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::printed;
 use crate::push::{Pushing, pushing};
@@ -145,6 +146,7 @@ fn classify(fd: i32) -> Option<u16> {
     let asked = |name| option(fd, sys::SOL_UDP, name).unwrap_or(0);
     cuts(socket, asked(sys::UDP_SEGMENT));
     joins_from_now(socket, asked(sys::UDP_GRO));
+    corks::corks(socket, asked(sys::UDP_CORK));
     let mut pushing = pushing()?;
     push_made(&mut pushing, fd, socket);
     announce(&mut pushing, fd, socket);
@@ -225,6 +227,7 @@ fn number(fd: i32) -> Option<u16> {
     ANNOUNCED[index].store(UNBOUND, Ordering::Relaxed);
     cuts(socket, 0);
     joins_from_now(socket, 0);
+    corks::corks(socket, 0);
     forget_peer(socket);
     Some(socket)
 }
@@ -280,6 +283,7 @@ pub fn replayed(fd: i32, socket: u16) {
     CONNECTED[index].store(0, Ordering::Relaxed);
     cuts(socket, 0);
     joins_from_now(socket, 0);
+    corks::corks(socket, 0);
     set(fd, UDP + u32::from(socket));
 }
 
@@ -514,6 +518,9 @@ pub fn closing(fd: i32) {
         return;
     };
     let last = REFERENCES[usize::from(socket)].fetch_sub(1, Ordering::Relaxed) <= 1;
+    if last {
+        corks::forget(socket);
+    }
     if replay::on() {
         replay::closes(fd, socket);
     }

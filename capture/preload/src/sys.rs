@@ -17,6 +17,7 @@ pub const SO_DOMAIN: c_int = 39;
 pub const SO_PROTOCOL: c_int = 38;
 /// The protocol's number, and the level of its options.
 pub const SOL_UDP: c_int = 17;
+pub const UDP_CORK: c_int = 1;
 pub const UDP_SEGMENT: c_int = 103;
 pub const UDP_GRO: c_int = 104;
 pub const SO_MEMINFO: c_int = 55;
@@ -24,6 +25,7 @@ pub const SCM_RIGHTS: c_int = 1;
 pub const MSG_PEEK: c_int = 0x2;
 pub const MSG_CMSG_CLOEXEC: c_int = 0x4000_0000;
 pub const MSG_NOSIGNAL: c_int = 0x4000;
+pub const MSG_MORE: c_int = 0x8000;
 pub const MSG_CTRUNC: c_int = 0x8;
 pub const MSG_ERRQUEUE: c_int = 0x2000;
 pub const EINTR: c_int = 4;

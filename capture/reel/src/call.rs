@@ -94,6 +94,7 @@ calls! {
     42 FILE "file" "Opened a file, or was told that there is none.";
     43 TURN "turn" "Goes on after another thread, of which one runs at a time.";
     44 PRINTED "prints" "Printed a line, or a part of one.";
+    45 PART "part" "Handed over a part of a packet that leaves with another one.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.
@@ -153,6 +154,8 @@ impl PastId {
     pub const TURN: PastId = PastId(11);
     /// Has more threads at a time than there are places for.
     pub const THREADS: PastId = PastId(13);
+    /// Sends packets in parts on more sockets at a time than there are places for.
+    pub const PARTS: PastId = PastId(14);
 
     /// The end of a sentence that begins with the program's name.
     pub const fn sentence(self) -> &'static str {
@@ -192,6 +195,9 @@ impl PastId {
             }
             PastId::THREADS => {
                 "it has more than 1024 threads at a time; which the others are, and the order in which they take locks, is not recorded"
+            }
+            PastId::PARTS => {
+                "it sends packets in parts (MSG_MORE, UDP_CORK) on more than 64 sockets at a time; each part of the others is recorded as a packet"
             }
             _ => "it does something that is not recorded",
         }

@@ -31,7 +31,6 @@ processor instructions for time and randomness (RDTSC, RDRAND), \
 reads of files, pipes and TCP sockets, the standard input through stdio, the time left over that select writes back, \
 what stands beside a packet (control data), timerfd, eventfd and signalfd, \
 the 65th and later descriptors that one wait finds ready, \
-packets that are sent in parts (MSG_MORE), \
 functions of the C library that are found in the loader's tables without dlsym, \
 system calls that other libraries than the C library make themselves, that are made by int 0x80, \
 or by code that the program made while it ran, \

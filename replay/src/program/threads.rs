@@ -153,6 +153,7 @@ pub(super) fn socket_at(call: CallId) -> Option<usize> {
         | CallId::ERROR_QUEUE
         | CallId::SHUTDOWN
         | CallId::JOINED
+        | CallId::PART
         | CallId::OWN_NAME
         | CallId::PEER_NAME
         | CallId::GET_OPTION

@@ -66,6 +66,7 @@ fn call(call: CallId, on: &str) -> String {
         CallId::INPUT => "a read of the standard input".to_owned(),
         CallId::END => "the program's end".to_owned(),
         CallId::JOINED => format!("a send of several packets{on}"),
+        CallId::PART => format!("a part of a packet{on}"),
         CallId::BATCH => format!("a receive of several packets{on}"),
         CallId::PEEK => format!("a look at a packet{on}"),
         other => format!("{}{on}", other.name()),

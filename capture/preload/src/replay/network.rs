@@ -143,6 +143,17 @@ pub unsafe fn sends(out: &Outgoing) -> isize {
     }
 }
 
+/// A part of a packet is handed over, which waits for the others. What the call returns.
+pub fn sends_part(fd: i32, socket: u16) -> isize {
+    if is_muted() {
+        return down();
+    }
+    let did = Did::on_socket(CallId::PART, fd, socket);
+    let Some(turn) = turn() else { stray(did) };
+    turn.expect(did);
+    given(turn.done() as isize)
+}
+
 /// The kernel cuts what is sent into packets of `size` bytes. What the call returns.
 ///
 /// # Safety
