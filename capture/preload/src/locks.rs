@@ -101,28 +101,33 @@ fn too_many() {
     }
 }
 
-/// This thread was answered `result`, and has the lock if that was so. `always`: pushed even where
-/// it had it last itself.
+/// This thread has the lock from this step on: the other thread, with its step, that had it last;
+/// 0 where none did.
 #[inline]
-fn asked(call: CallId, lock: *const c_void, result: i32, always: bool) {
+fn had_last(lock: *const c_void, step: &threads::Step) -> u64 {
+    let Some(place) = place(lock as usize) else {
+        too_many();
+        return 0;
+    };
+    // Whoever has a lock is alone here.
+    let before = place.last.load(Ordering::Relaxed);
+    place.last.store(step.word(), Ordering::Relaxed);
+    match step.is_of_thread(before) {
+        true => 0,
+        false => before,
+    }
+}
+
+/// This thread was answered `result`, and has the lock if that was so.
+#[inline]
+fn asked(lock: *const c_void, result: i32) {
     let Some(step) = threads::next_step() else {
         return;
     };
-    if !is_got(result) {
-        return push(call, result, step.count, 0);
-    }
-    let mut before = 0;
-    match place(lock as usize) {
-        Some(place) => {
-            // Whoever has a lock is alone here.
-            before = place.last.load(Ordering::Relaxed);
-            place.last.store(step.word(), Ordering::Relaxed);
-        }
-        None => too_many(),
-    }
-    let other = before != 0 && !step.is_of_thread(before);
-    if always || other {
-        push(call, result, step.count, if other { before } else { 0 });
+    let is_got = is_got(result);
+    let before = if is_got { had_last(lock, &step) } else { 0 };
+    if !is_got || before != 0 {
+        push(CallId::LOCK, result, step.count, before);
     }
 }
 
@@ -133,35 +138,38 @@ fn shared(call: CallId, result: i32) {
     }
 }
 
-/// Asks for a lock that one thread has at a time. `take` waits for it, however long.
+/// Does what the program asks for: in a replay what `replayed` does, otherwise `real`, whose result
+/// is told.
 #[inline]
-fn takes(lock: *mut c_void, real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
+fn does(
+    real: impl FnOnce() -> i32,
+    replayed: impl FnOnce() -> Option<i32>,
+    tell: impl FnOnce(i32),
+) -> i32 {
     if !threads::several() {
         return real();
     }
     if replay::on()
-        && let Some(result) = replay::takes(CallId::LOCK, take)
+        && let Some(result) = replayed()
     {
         return result;
     }
     let result = real();
-    asked(CallId::LOCK, lock, result, false);
+    tell(result);
     result
+}
+
+/// Asks for a lock that one thread has at a time. `take` waits for it, however long.
+#[inline]
+fn takes(lock: *mut c_void, real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
+    let replayed = || replay::takes(CallId::LOCK, take);
+    does(real, replayed, |result| asked(lock, result))
 }
 
 /// Asks for a lock that several threads may have.
 fn shares(real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
-    if !threads::several() {
-        return real();
-    }
-    if replay::on()
-        && let Some(result) = replay::takes(CallId::LOCK, take)
-    {
-        return result;
-    }
-    let result = real();
-    shared(CallId::LOCK, result);
-    result
+    let replayed = || replay::takes(CallId::LOCK, take);
+    does(real, replayed, |result| shared(CallId::LOCK, result))
 }
 
 /// Waits for a condition under a lock.
@@ -171,44 +179,26 @@ fn waits(
     give: impl FnOnce() -> i32,
     take: impl FnOnce() -> i32,
 ) -> i32 {
-    if !threads::several() {
-        return real();
-    }
-    if replay::on()
-        && let Some(result) = replay::waits(give, take)
-    {
-        return result;
-    }
-    let result = real();
     // Whatever it answers, the lock is this thread's again.
-    if let Some(step) = threads::next_step() {
-        let mut before = 0;
-        if let Some(place) = place(lock as usize) {
-            before = place.last.swap(step.word(), Ordering::Relaxed);
+    let tell = |result| {
+        if let Some(step) = threads::next_step() {
+            let before = had_last(lock, &step);
+            push(CallId::CONDITION, result, step.count, before);
         }
-        let other = before != 0 && !step.is_of_thread(before);
-        let before = if other { before } else { 0 };
-        push(CallId::CONDITION, result, step.count, before);
-    }
-    result
+    };
+    does(real, || replay::waits(give, take), tell)
 }
 
 /// Waits for a semaphore.
 fn semaphore(real: impl FnOnce() -> i32, take: impl FnMut() -> i32) -> i32 {
-    if !threads::several() {
-        return real();
-    }
-    if replay::on()
-        && let Some(result) = replay::semaphore(take)
-    {
-        return result;
-    }
-    let result = real();
-    shared(
-        CallId::SEMAPHORE,
-        if result < 0 { -errno() } else { result },
-    );
-    result
+    does(
+        real,
+        || replay::semaphore(take),
+        |result| {
+            let result = if result < 0 { -errno() } else { result };
+            shared(CallId::SEMAPHORE, result);
+        },
+    )
 }
 
 static MUTEX_LOCK: Real = Real::new(c"pthread_mutex_lock");

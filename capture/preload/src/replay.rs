@@ -203,23 +203,36 @@ pub fn turn() -> Option<Turn> {
     let queue = QUEUES.get(usize::from(own))?;
     loop {
         let turns = queue.turns.load(Ordering::SeqCst);
+        match own_turn(tape, own) {
+            // It slept once less, where it looks whether another thread has come somewhere.
+            Some(turn)
+                if turn.entry.called() == Some(CallId::SLEEP)
+                    && tape.sleeps_as_often_as_it_has_to() =>
+            {
+                tape.sleeps_less.fetch_add(1, Ordering::Relaxed);
+                turn.done();
+            }
+            Some(turn) => return Some(turn),
+            None => queue.wait(turns, None),
+        }
+    }
+}
+
+/// The turn that comes next, if it is this thread's; before that, the signals that come to it.
+#[inline]
+fn own_turn(tape: &'static TapeControl, own: u16) -> Option<Turn> {
+    loop {
         let Some(entry) = next_entry(tape) else {
             over(tape)
         };
-        if entry.thread == own {
-            let turn = Turn::of(tape, entry);
-            match entry.called() {
-                Some(CallId::SIGNAL) => signals::comes(turn.done()),
-                // It slept once less, where it looks whether another thread has come somewhere.
-                Some(CallId::SLEEP) if tape.sleeps_as_often_as_it_has_to() => {
-                    tape.sleeps_less.fetch_add(1, Ordering::Relaxed);
-                    turn.done();
-                }
-                _ => return Some(turn),
-            }
-            continue;
+        if entry.thread != own {
+            return None;
         }
-        queue.wait(turns, None);
+        let turn = Turn::of(tape, entry);
+        if entry.called() != Some(CallId::SIGNAL) {
+            return Some(turn);
+        }
+        signals::comes(turn.done());
     }
 }
 
@@ -241,20 +254,12 @@ pub fn slept() -> Option<i32> {
     let queue = QUEUES.get(usize::from(own))?;
     loop {
         let turns = queue.turns.load(Ordering::SeqCst);
-        let Some(entry) = next_entry(tape) else {
-            over(tape)
-        };
-        if entry.thread == own {
-            let turn = Turn::of(tape, entry);
-            match entry.called() {
-                Some(CallId::SIGNAL) => signals::comes(turn.done()),
-                Some(CallId::SLEEP) => return Some(turn.done()),
-                _ => {
-                    pause();
-                    break;
-                }
+        if let Some(turn) = own_turn(tape, own) {
+            if turn.entry.called() == Some(CallId::SLEEP) {
+                return Some(turn.done());
             }
-            continue;
+            pause();
+            break;
         }
         let before = tape.next.load(Ordering::SeqCst);
         queue.wait(turns, Some(NAP_NS));
