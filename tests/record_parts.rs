@@ -2,9 +2,9 @@
 
 mod support;
 
-use netreel_reel::{Event, EventKind, Reel};
+use netreel_reel::EventKind;
 use support::netreel;
-use support::programs::{Bench, calls, count, sent, text};
+use support::programs::{Bench, calls, count, received, sent, text};
 
 /// How the program hands its parts over, how many there are before the last one, and how long the
 /// packets are that come of them.
@@ -17,16 +17,6 @@ const WAYS: [(&str, u64, &[usize]); 7] = [
     ("refused", 2, &[250]),
     ("closed", 1, &[250]),
 ];
-
-fn received(reel: &Reel) -> Vec<Vec<u8>> {
-    let mut payloads = Vec::new();
-    reel.for_each(|record| {
-        if let Event::Received { payload, .. } = record.event {
-            payloads.push(payload.to_vec());
-        }
-    });
-    payloads
-}
 
 #[test]
 fn parts_of_a_packet_are_the_one_that_a_receiver_gets() {

@@ -5,23 +5,13 @@ mod support;
 use std::path::PathBuf;
 use std::process::Command;
 
-use netreel_reel::{CallId, Event, Reel};
-use support::programs::{Bench, notes, sent, text};
+use netreel_reel::{CallId, Event};
+use support::programs::{Bench, notes, received, sent, text};
 
 /// What the program hands over, in packets as they go out.
 fn packets() -> Vec<Vec<u8>> {
     let bytes: Vec<u8> = (0..250).map(|number| number as u8).collect();
     bytes.chunks(100).map(<[u8]>::to_vec).collect()
-}
-
-fn received(reel: &Reel) -> Vec<Vec<u8>> {
-    let mut payloads = Vec::new();
-    reel.for_each(|record| {
-        if let Event::Received { payload, .. } = record.event {
-            payloads.push(payload.to_vec());
-        }
-    });
-    payloads
 }
 
 /// The program, where this kernel cuts and joins.

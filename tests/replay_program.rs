@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use netreel_reel::{CallId, Event, OwnedRecord, Reel};
-use support::programs::{Bench, records, replay, text, write};
+use support::programs::{Bench, drawn, records, renumbered, replay, text, with_event, write};
 
 #[test]
 fn programs_in_c_are_exact() {
@@ -151,7 +151,7 @@ fn an_asyncio_server_and_its_client_are_exact() {
                 result,
                 details,
             };
-            *it = OwnedRecord::copy_of(&netreel_reel::Record { event, ..record });
+            *it = with_event(&record, event);
         }
     }
     write(&old.join("SERVER.reel"), reel, &all);
@@ -289,14 +289,6 @@ fn a_program_that_starts_others_is_refused_by_name() {
     assert!(ran.err.contains("starts another program"), "{}", ran.err);
 }
 
-/// A number that follows from another one.
-fn drawn(seed: u64) -> u64 {
-    let mut value = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
-}
-
 /// Whether the program is answered by this event, or compared with it. The others may be as they
 /// like.
 fn matters(event: &Event<'_>) -> bool {
@@ -400,7 +392,7 @@ fn corrupt(
         }
         _ => return None,
     };
-    let copy = OwnedRecord::copy_of(&netreel_reel::Record { event, ..record });
+    let copy = with_event(&record, event);
     records[at] = copy;
     Some(format!("event {number} says something else"))
 }
@@ -414,19 +406,9 @@ fn flipped(payload: &[u8], flip: u64) -> Vec<u8> {
 }
 
 fn replaced(records: &mut [OwnedRecord], at: usize, event: &Event<'_>) -> Option<String> {
-    let copy = {
-        let record = records[at].as_record();
-        OwnedRecord::copy_of(&netreel_reel::Record {
-            event: *event,
-            ..record
-        })
-    };
+    let copy = with_event(&records[at].as_record(), *event);
     records[at] = copy;
     Some(format!("event {at} has another byte"))
-}
-
-fn renumbered(record: &netreel_reel::Record<'_>, number: netreel_reel::EventNumber) -> OwnedRecord {
-    OwnedRecord::copy_of(&netreel_reel::Record { number, ..*record })
 }
 
 #[test]
@@ -488,7 +470,7 @@ fn a_packet_without_an_address_that_went_elsewhere_is_a_divergence() {
         payload,
     };
     let number = record.number.0;
-    let copy = OwnedRecord::copy_of(&netreel_reel::Record { event, ..record });
+    let copy = with_event(&record, event);
     all[at] = copy;
     let folder = bench.at("elsewhere");
     std::fs::create_dir(&folder).unwrap();

@@ -1,9 +1,9 @@
 /* Threads of C11 that fight for a lock: who got it when is in the packets, N rounds each. */
-#include <arpa/inet.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <threads.h>
+
+#include "to_itself.h"
 
 enum { THREADS = 4 };
 
@@ -26,12 +26,8 @@ static int fights(void *number) {
 
 int main(int argc, char **argv) {
   rounds = atoi(argv[1]);
-  struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  socklen_t length = sizeof to;
-  int here = socket(AF_INET, SOCK_DGRAM, 0);
-  out = socket(AF_INET, SOCK_DGRAM, 0);
-  if (bind(here, (void *)&to, sizeof to) || getsockname(here, (void *)&to, &length)) return 1;
-  if (connect(out, (void *)&to, sizeof to) || mtx_init(&lock, mtx_plain)) return 2;
+  out = to_itself();
+  if (out < 0 || mtx_init(&lock, mtx_plain)) return 1;
   thrd_t threads[THREADS];
   for (uintptr_t index = 0; index < THREADS; index++)
     if (thrd_create(&threads[index], fights, (void *)index) != thrd_success) return 3;

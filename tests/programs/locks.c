@@ -1,7 +1,6 @@
 /* Four threads that fight for locks, semaphores and conditions with time-outs. What each of them
    got, and when, is in the packets that it sends to itself: N rounds each. */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -9,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "to_itself.h"
 
 enum { THREADS = 4 };
 
@@ -71,14 +71,8 @@ static void *fights(void *number) {
 
 int main(int argc, char **argv) {
   rounds = argc > 1 ? atoi(argv[1]) : 50;
-  struct sockaddr_in to = {.sin_family = AF_INET};
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  int here = socket(AF_INET, SOCK_DGRAM, 0);
-  out = socket(AF_INET, SOCK_DGRAM, 0);
-  if (bind(here, (void *)&to, sizeof to)) return 1;
-  socklen_t length = sizeof to;
-  getsockname(here, (void *)&to, &length);
-  if (connect(out, (void *)&to, sizeof to)) return 2;
+  out = to_itself();
+  if (out < 0) return 1;
   sem_init(&places, 0, 2);
   pthread_t threads[THREADS];
   for (uintptr_t index = 0; index < THREADS; index++)

@@ -1,15 +1,15 @@
 /* Threads that wait for each other by looking at memory, without a lock: each adds its mark when it
    finds the word as it wants it, and says in packets to itself how often it looked. N rounds. */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "to_itself.h"
 
 enum { THREADS = 3 };
 
@@ -41,14 +41,8 @@ static void *spins(void *number) {
 
 int main(int argc, char **argv) {
   rounds = argc > 1 ? atoi(argv[1]) : 20;
-  struct sockaddr_in to = {.sin_family = AF_INET};
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  int here = socket(AF_INET, SOCK_DGRAM, 0);
-  out = socket(AF_INET, SOCK_DGRAM, 0);
-  if (bind(here, (void *)&to, sizeof to)) return 1;
-  socklen_t length = sizeof to;
-  getsockname(here, (void *)&to, &length);
-  if (connect(out, (void *)&to, sizeof to)) return 2;
+  out = to_itself();
+  if (out < 0) return 1;
   pthread_t threads[THREADS];
   for (uintptr_t index = 0; index < THREADS; index++)
     pthread_create(&threads[index], 0, spins, (void *)index);

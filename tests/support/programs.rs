@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use netreel_reel::{Event, EventKind, OwnedRecord, Reel, ReelWriter};
+use netreel_reel::{Event, EventKind, EventNumber, OwnedRecord, Record, Reel, ReelWriter};
 
 use super::{Ran, netreel};
 
@@ -164,6 +164,34 @@ pub fn sent(reel: &Reel) -> Vec<Vec<u8>> {
         }
     });
     payloads
+}
+
+pub fn received(reel: &Reel) -> Vec<Vec<u8>> {
+    let mut payloads = Vec::new();
+    reel.for_each(|record| {
+        if let Event::Received { payload, .. } = record.event {
+            payloads.push(payload.to_vec());
+        }
+    });
+    payloads
+}
+
+/// The record with another event.
+pub fn with_event(record: &Record<'_>, event: Event<'_>) -> OwnedRecord {
+    OwnedRecord::copy_of(&Record { event, ..*record })
+}
+
+/// The record with another number.
+pub fn renumbered(record: &Record<'_>, number: EventNumber) -> OwnedRecord {
+    OwnedRecord::copy_of(&Record { number, ..*record })
+}
+
+/// A number that follows from another one.
+pub fn drawn(seed: u64) -> u64 {
+    let mut value = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
 }
 
 pub fn notes(reel: &Reel) -> String {
