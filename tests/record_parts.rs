@@ -62,3 +62,13 @@ fn a_program_that_sends_in_parts_is_exact_when_it_is_started_again() {
         bench.expect_exact(&[text(&program), how]);
     }
 }
+
+#[test]
+fn a_packet_whose_parts_come_from_two_processes_is_named() {
+    let bench = Bench::new();
+    let program = bench.compile("parts");
+    let ran = bench.record(&[], &[text(&program), "child"]).expect(1);
+    assert_eq!(ran.out, "250 ", "the program itself");
+    let sentence = "it sends parts of one packet from two processes";
+    assert_eq!(ran.err.matches(sentence).count(), 1, "{}", ran.err);
+}

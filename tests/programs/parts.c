@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MUST(x) \
@@ -56,6 +57,12 @@ static void sends(int fd, const char *how, struct sockaddr_in *to) {
     MUST(send(fd, bytes, 50, MSG_MORE) == 50);
     MUST(send(fd, room, 65500, MSG_MORE) == -1 && errno == EMSGSIZE);
     MUST(send(fd, bytes, 250, 0) == 250);
+  }
+  if (!strcmp(how, "child")) {
+    MUST(send(fd, bytes, 50, MSG_MORE) == 50);
+    if (fork() == 0) _exit(send(fd, bytes + 50, 200, 0) != 200);
+    int status;
+    MUST(wait(&status) > 0 && status == 0);
   }
   if (!strcmp(how, "closed")) {
     int other = dup(fd);

@@ -219,3 +219,12 @@ pub fn forget(socket: u16) {
         drop(leave(socket));
     }
 }
+
+/// In a forked child: forgets its parent's parts, which wait in the kernel for both. Whether there
+/// were some.
+pub fn abandon() -> bool {
+    for place in &ALL {
+        place.owner.store(0, Ordering::Relaxed);
+    }
+    TAKEN.swap(0, Ordering::Relaxed) != 0
+}

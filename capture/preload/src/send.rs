@@ -2,7 +2,7 @@
 
 use crate::body::{self, EventKind, SendOutcome};
 use crate::call::{CallId, PastId};
-use crate::corks::{self, First};
+use crate::corks::{self, First, Whole};
 use crate::descriptors;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
@@ -233,20 +233,20 @@ unsafe fn send_in_parts(
             }
             return result;
         }
-        match leave(fd, socket, || send().min(length as isize)) {
-            Some(result) if result < 0 => result,
-            _ => length as isize,
-        }
+        // Another thread may have sent them meanwhile.
+        let Some(whole) = corks::leave(socket) else {
+            return send_whole(fd, socket, outgoing, send);
+        };
+        send_parts(fd, socket, &whole, send).min(length as isize)
     }
 }
 
-/// The parts that wait are sent by a call that fails with a negative result. What came of it;
-/// `None` where none wait.
+/// The parts that waited are sent by a call that fails with a negative result. How many bytes they
+/// are, where it does not.
 ///
 /// # Safety
 /// The call is the program's own.
-unsafe fn leave(fd: i32, socket: u16, send: impl FnOnce() -> isize) -> Option<isize> {
-    let whole = corks::leave(socket)?;
+unsafe fn send_parts(fd: i32, socket: u16, whole: &Whole, send: impl FnOnce() -> isize) -> isize {
     let (bytes, first) = (whole.bytes(), whole.first());
     let (address, address_length) = first.address();
     let outgoing = Outgoing {
@@ -263,7 +263,7 @@ unsafe fn leave(fd: i32, socket: u16, send: impl FnOnce() -> isize) -> Option<is
         }
     };
     // SAFETY: they are this thread's as long as `whole` is there.
-    Some(unsafe { send_whole(fd, socket, &outgoing, || all(send())) })
+    unsafe { send_whole(fd, socket, &outgoing, || all(send())) }
 }
 
 /// What waits leaves, because `set` switches off that it does. What that returned; `None`: nothing
@@ -273,10 +273,11 @@ unsafe fn leave(fd: i32, socket: u16, send: impl FnOnce() -> isize) -> Option<is
 /// The call is the program's own.
 pub unsafe fn uncorks(fd: i32, set: impl FnOnce() -> i32) -> Option<i32> {
     let socket = sockets::udp(fd)?;
+    let whole = corks::leave(socket)?;
     let mut told = None;
     // SAFETY: the caller vouches for it.
     unsafe {
-        leave(fd, socket, || {
+        send_parts(fd, socket, &whole, || {
             let result = set();
             told = Some(result);
             result as isize

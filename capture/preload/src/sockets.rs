@@ -412,6 +412,9 @@ pub fn announce_inherited() {
             let _ = udp(fd as i32);
         }
     }
+    if corks::abandon() {
+        past(PastId::PARTS);
+    }
 }
 
 /// Whether the socket has one peer, so that every packet comes from there.

@@ -154,7 +154,8 @@ impl PastId {
     pub const TURN: PastId = PastId(11);
     /// Has more threads at a time than there are places for.
     pub const THREADS: PastId = PastId(13);
-    /// Sends packets in parts on more sockets at a time than there are places for.
+    /// Sends parts of one packet from two processes, or packets in parts on more sockets at a time
+    /// than there are places for.
     pub const PARTS: PastId = PastId(14);
 
     /// The end of a sentence that begins with the program's name.
@@ -197,7 +198,7 @@ impl PastId {
                 "it has more than 1024 threads at a time; which the others are, and the order in which they take locks, is not recorded"
             }
             PastId::PARTS => {
-                "it sends packets in parts (MSG_MORE, UDP_CORK) on more than 64 sockets at a time; each part of the others is recorded as a packet"
+                "it sends parts of one packet from two processes, or of packets on more than 64 sockets at a time (MSG_MORE, UDP_CORK); each of those parts is recorded as a packet"
             }
             _ => "it does something that is not recorded",
         }
