@@ -18,7 +18,7 @@ const BYTES: usize = 1 << 16;
 static CORKED: [AtomicU8; SOCKETS] = [const { AtomicU8::new(0) }; SOCKETS];
 /// How many places are taken.
 static TAKEN: AtomicU32 = AtomicU32::new(0);
-static ALL: [Place; PLACES] = [const { Place::FREE }; PLACES];
+static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
 
 /// What a socket's parts come to so far.
 struct Place {
@@ -80,18 +80,21 @@ impl First {
 }
 
 impl Place {
-    const FREE: Place = Place {
-        owner: AtomicU32::new(0),
-        parts: UnsafeCell::new(Parts {
-            first: First {
-                address: [0; 28],
-                address_length: 0,
-                segment: 0,
-            },
-            length: 0,
-            bytes: [0; BYTES],
-        }),
-    };
+    const fn free() -> Place {
+        let first = First {
+            address: [0; 28],
+            address_length: 0,
+            segment: 0,
+        };
+        Place {
+            owner: AtomicU32::new(0),
+            parts: UnsafeCell::new(Parts {
+                first,
+                length: 0,
+                bytes: [0; BYTES],
+            }),
+        }
+    }
 
     fn take(&self, before: u32, held: u32) -> bool {
         let order = (Ordering::Acquire, Ordering::Relaxed);

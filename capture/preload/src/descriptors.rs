@@ -235,7 +235,7 @@ hook! {
             let uncorks = (level, name) == (sys::SOL_UDP, sys::UDP_CORK)
                 && length >= 4 && !on.is_null() && on.read_unaligned() == 0;
             let real = || real(fd, level, name, value, length);
-            let sent = if uncorks { send::uncorks(fd, &real) } else { None };
+            let sent = if uncorks { send::uncorks(fd, real) } else { None };
             let told = replayed(fd, CallId::SET_OPTION);
             let result = told.or(sent).unwrap_or_else(real);
             let value = if value.is_null() {
