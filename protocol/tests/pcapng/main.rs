@@ -541,7 +541,7 @@ fn a_frame_from_before_1970_is_told() {
 
 #[test]
 fn what_a_reel_lacks_at_its_start_has_no_length() {
-    let (bytes, _) = export(vec![proxy(5)], PcapngOptions::default());
+    let (bytes, _) = export(vec![proxied::proxy(5)], PcapngOptions::default());
     assert!(!comments(&bytes).contains("nothing was recorded for 0 ns"));
     says(
         &bytes,

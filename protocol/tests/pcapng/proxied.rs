@@ -4,7 +4,7 @@ use super::*;
 
 /// A proxy at 127.0.0.1:70 before a server at 127.0.0.1:90. Two clients send a packet each and get
 /// an answer; a third packet is dropped. Its events begin with number `first`.
-fn proxy(first: u64) -> Reel {
+pub fn proxy(first: u64) -> Reel {
     let header = Header {
         node: "middle".to_owned(),
         engine: Header::PROXY.to_owned(),
