@@ -184,7 +184,7 @@ mod tests {
                 time: SessionTime(place as i64 - 5),
             },
             message: MessageId(place as u32 * 3),
-            local: place % 2 == 0,
+            local: place.is_multiple_of(2),
             effect,
         }
     }
