@@ -1,5 +1,7 @@
 //! Who is called what while reels are followed.
 
+use std::net::Ipv4Addr;
+
 use netreel_protocol::session::{Live, LiveWhat};
 use netreel_reel::{
     Endpoint, Event, EventNumber, Header, OwnedRecord, Record, SocketId, ThreadId, Time,
@@ -77,6 +79,14 @@ fn an_endpoint_that_two_have_at_once_is_called_by_its_address() {
     assert_eq!(followed.receive(2, 2, at(7)), "parent -> client");
     followed.take(0, 5, Event::SocketClosed { socket: SOCKET });
     assert_eq!(followed.receive(2, 6, at(7)), "child -> client");
+}
+
+#[test]
+fn a_socket_for_both_families_hears_a_node_by_its_name() {
+    let mut followed = Followed::of(&["server", "client"]);
+    followed.open(0, 1, at(7));
+    let mapped = Endpoint::new(Ipv4Addr::LOCALHOST.to_ipv6_mapped().into(), 7);
+    assert_eq!(followed.receive(1, 2, mapped), "server -> client");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `events`: one object an event of a reel, and the same in words.
 
-use netreel_reel::{CallId, ClockId, Event, FaultVerdict, Record, SendOutcome};
+use netreel_reel::{CallId, ClockId, Event, Record, SendOutcome};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::packets::time_ns;
 use super::show::hex;
 use crate::session::SessionReel;
 
@@ -112,14 +113,7 @@ fn fields(of: &SessionReel<'_>, event: &Event<'_>) -> Map<String, Value> {
             "id": format!("{:016x}", trigger.id),
         }),
         Event::Fault { of, verdict } => {
-            let wait_ns = match verdict {
-                FaultVerdict::Lost | FaultVerdict::Refused => None,
-                FaultVerdict::Delayed { nanos }
-                | FaultVerdict::Reordered { nanos }
-                | FaultVerdict::Duplicated { nanos }
-                | FaultVerdict::Queued { nanos }
-                | FaultVerdict::QueueFull { nanos } => Some(nanos),
-            };
+            let wait_ns = time_ns(verdict);
             json!({ "of": of.0, "verdict": verdict.name(), "wait_ns": wait_ns })
         }
         Event::Relay {

@@ -239,16 +239,21 @@ fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJso
         .collect()
 }
 
-fn fault(session: &Session, fault: &ProxyFault) -> FaultJson {
-    let verdict = fault.verdict;
-    let time_ns = match verdict {
+/// The time that a verdict names.
+pub(super) fn time_ns(verdict: FaultVerdict) -> Option<u64> {
+    match verdict {
         FaultVerdict::Lost | FaultVerdict::Refused => None,
         FaultVerdict::Delayed { nanos }
         | FaultVerdict::Reordered { nanos }
         | FaultVerdict::Duplicated { nanos }
         | FaultVerdict::Queued { nanos }
         | FaultVerdict::QueueFull { nanos } => Some(nanos),
-    };
+    }
+}
+
+fn fault(session: &Session, fault: &ProxyFault) -> FaultJson {
+    let verdict = fault.verdict;
+    let time_ns = time_ns(verdict);
     let proxy = session.proxies.get(usize::from(fault.proxy.0));
     FaultJson {
         proxy: proxy.cloned().unwrap_or_default(),

@@ -103,9 +103,9 @@ struct Acked {
 #[derive(Clone, Default)]
 struct Learnt {
     acked: Vec<(PacketId, Receipt)>,
-    known: super::bits::Bits,
+    known: crate::session::bits::Bits,
     /// The first copies of messages of which further acks tell nothing new.
-    settled: super::bits::Bits,
+    settled: crate::session::bits::Bits,
     /// See [`Acks::ambiguous`].
     ambiguous: Vec<PacketId>,
 }

@@ -192,8 +192,8 @@ fn told_first(
     if facts.streams.is_resend(message) {
         return None;
     }
-    let said = match facts.joins.part(message) {
-        Some(part) if part.is_first => facts.joins.joined.get(part.whole as usize)?.facts.clone(),
+    let said = match facts.wholes.part(message) {
+        Some(part) if part.is_first => facts.wholes.joined.get(part.whole as usize)?.facts.clone(),
         Some(_) => return None,
         None => known,
     };

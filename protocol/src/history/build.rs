@@ -92,7 +92,7 @@ impl History {
 
     /// The bytes of a message that travelled in fragments.
     pub fn payload(&self, session: &Session, joined: &Joined) -> Vec<u8> {
-        super::join::carried(session, &joined.fragments)
+        super::wholes::carried(session, &joined.fragments)
     }
 
     /// The deliveries of a message: places in [`History::deliveries`], in order.

@@ -18,6 +18,14 @@ pub struct Deliveries {
     what: Column,
 }
 
+/// Each column.
+const COLUMNS: [fn(&mut Deliveries) -> &mut Column; 4] = [
+    |all| &mut all.times,
+    |all| &mut all.numbers,
+    |all| &mut all.messages,
+    |all| &mut all.what,
+];
+
 /// How many bits an effect takes.
 const EFFECT_BITS: u32 = 4;
 
@@ -41,6 +49,25 @@ impl Deliveries {
         let effect = (delivery.effect as u64) << 1 | u64::from(delivery.local);
         self.what
             .push(u64::from(delivery.node.0) << (EFFECT_BITS + 1) | effect);
+    }
+
+    /// Moves the first ones of several behind these: `order` has for each the place of those that it
+    /// comes from. One column is moved after the other, so that no more than one stands twice.
+    pub(super) fn take_in(&mut self, order: &Column, mut from: Vec<&mut Deliveries>) {
+        for column in COLUMNS {
+            let moved: Vec<Column> = from
+                .iter_mut()
+                .map(|part| std::mem::take(column(part)))
+                .collect();
+            let mut rows: Vec<_> = moved.iter().map(Column::iter).collect();
+            let next = order
+                .iter()
+                .filter_map(|part| rows.get_mut(part as usize)?.next());
+            column(self).extend(next);
+            for (part, rest) in from.iter_mut().zip(rows) {
+                *column(part) = rest.collect();
+            }
+        }
     }
 
     /// The one at a place.
@@ -87,13 +114,7 @@ impl Deliveries {
     }
 
     pub(super) fn shrink(&mut self) {
-        let columns = [
-            &mut self.times,
-            &mut self.numbers,
-            &mut self.messages,
-            &mut self.what,
-        ];
-        columns.into_iter().for_each(Column::shrink);
+        COLUMNS.into_iter().for_each(|column| column(self).shrink());
     }
 
     /// Puts them into an index.
@@ -155,21 +176,43 @@ impl Effect {
 mod tests {
     use super::*;
 
+    fn delivery(place: usize, effect: Effect) -> Delivery {
+        Delivery {
+            node: NodeId(place as u16 % 60 * 999),
+            at: Stamp {
+                number: EventNumber(place as u64 * 7),
+                time: SessionTime(place as i64 - 5),
+            },
+            message: MessageId(place as u32 * 3),
+            local: place.is_multiple_of(2),
+            effect,
+        }
+    }
+
+    #[test]
+    fn deliveries_that_are_moved_stand_in_one_place_alone() {
+        let all: Vec<Delivery> = (0..2000).map(|at| delivery(at, Effect::Plain)).collect();
+        let mut parts = [Deliveries::default(), Deliveries::default()];
+        // Two of three are the first one's.
+        let part = |at: usize| usize::from(at % 3 == 2);
+        for (at, each) in all.iter().enumerate() {
+            parts[part(at)].push(each);
+        }
+        let mut whole = Deliveries::default();
+        for moved in [0..1200, 1200..1500] {
+            let order = moved.map(|at| part(at) as u64).collect();
+            whole.take_in(&order, parts.iter_mut().collect());
+        }
+        assert_eq!(whole.iter().collect::<Vec<_>>(), all[..1500]);
+        assert_eq!(parts.map(|part| part.len()), [334, 166]);
+    }
+
     #[test]
     fn a_delivery_comes_back() {
         let mut deliveries = Deliveries::default();
         let mut all = Vec::new();
         for (place, effect) in Effect::ALL.into_iter().enumerate() {
-            let delivery = Delivery {
-                node: NodeId(place as u16 * 999),
-                at: Stamp {
-                    number: EventNumber(place as u64 * 7),
-                    time: SessionTime(place as i64 - 5),
-                },
-                message: MessageId(place as u32 * 3),
-                local: place % 2 == 0,
-                effect,
-            };
+            let delivery = delivery(place, effect);
             assert_eq!(effect as usize, place);
             deliveries.push(&delivery);
             all.push(delivery);

@@ -13,11 +13,11 @@ use super::acks::{Acks, Heard};
 use super::acts::Disturbed;
 use super::build::{proofs, undelivered};
 use super::claims::{Claiming, Claims};
-use super::join::Joins;
 use super::lanes::{self, Merged};
 use super::nodes::Facts;
 use super::streams::Streams;
-use super::walked::{NodeHistory, Walked};
+use super::walked::Walked;
+use super::wholes::Wholes;
 use super::{History, finding};
 use crate::session::{Node, NodeId, Session, SessionTime, parallel};
 
@@ -46,19 +46,19 @@ impl Reach {
 /// What one pass over all messages of a session tells.
 pub(super) struct Known {
     streams: Streams,
-    joins: Joins,
+    wholes: Wholes,
 }
 
 impl Known {
     /// Goes on with a pass that has come somewhere.
     pub fn new(session: &Session, streams: Streams) -> Known {
         let streams = through(session, streams);
-        let joins = Joins::new(session, &streams);
-        Known::of(session, streams, joins)
+        let wholes = Wholes::new(session, &streams);
+        Known::of(session, streams, wholes)
     }
 
-    fn of(session: &Session, mut streams: Streams, joins: Joins) -> Known {
-        for joined in &joins.joined {
+    fn of(session: &Session, mut streams: Streams, wholes: Wholes) -> Known {
+        for joined in &wholes.joined {
             let first = joined.fragments.first();
             let packet = first.and_then(|&first| session.carrier(first));
             let stamp = packet.and_then(|packet| session.packet(packet)?.first());
@@ -66,22 +66,22 @@ impl Known {
                 streams.was_born(object, stamp.time);
             }
         }
-        Known { streams, joins }
+        Known { streams, wholes }
     }
 
     /// The messages that are put together.
-    pub fn joins(session: &Session, streams: &Streams) -> Joins {
+    pub fn wholes(session: &Session, streams: &Streams) -> Wholes {
         match session.fragments().next() {
-            None => Joins::default(),
-            Some(_) => Joins::new(session, &through(session, streams.clone())),
+            None => Wholes::default(),
+            Some(_) => Wholes::new(session, &through(session, streams.clone())),
         }
     }
 
     /// The same as [`Known::new`] where they were put together already; `None` where what comes
     /// behind the place where the pass last stopped disturbs what was worked out before it.
-    pub fn with(session: &Session, streams: Streams, joins: Joins) -> Option<Known> {
+    pub fn with(session: &Session, streams: Streams, wholes: Wholes) -> Option<Known> {
         let streams = through(session, streams);
-        (!streams.is_disturbed()).then(|| Known::of(session, streams, joins))
+        (!streams.is_disturbed()).then(|| Known::of(session, streams, wholes))
     }
 }
 
@@ -144,14 +144,14 @@ impl Fold {
     pub fn go_on(
         &mut self,
         session: &Session,
-        known: (&Streams, &Joins),
+        known: (&Streams, &Wholes),
         reach: &Reach,
     ) -> Result<(), Disturbed> {
-        let (streams, joins) = known;
+        let (streams, wholes) = known;
         let facts = Facts {
             session,
             streams,
-            joins,
+            wholes,
         };
         let nodes = self.each(session, reach, |id, events, mut own| {
             own.heard.go_on((session, streams), id, events.clone());
@@ -159,14 +159,14 @@ impl Fold {
             Ok(own)
         });
         self.nodes = nodes.into_iter().collect::<Result<_, Disturbed>>()?;
-        let nodes = session.nodes.iter().zip(&self.nodes);
+        let nodes = session.nodes.iter().zip(&mut self.nodes);
         let walked = nodes.filter(|(node, _)| node.recorded);
-        let walked: Vec<&Walked> = walked.map(|(_, own)| &own.walked).collect();
+        let walked: Vec<&mut Walked> = walked.map(|(_, own)| &mut own.walked).collect();
         // What a node did may wait for what arrives before it.
         let waiting = walked.iter().filter_map(|walked| walked.waiting_since());
         let until = waiting.fold(reach.time, SessionTime::min);
-        let handed: Vec<&NodeHistory> = walked.iter().map(|walked| &walked.history).collect();
-        self.merged.go_on(&handed, until)?;
+        let handed = walked.into_iter().map(|walked| &mut walked.history);
+        self.merged.go_on(handed.collect(), until)?;
         self.reach = reach.clone();
         Ok(())
     }
@@ -194,7 +194,10 @@ impl Fold {
     /// # Errors
     /// As for [`Fold::go_on`].
     pub fn conclude(mut self, session: &Session, known: Known) -> Result<History, Disturbed> {
-        let Known { mut streams, joins } = known;
+        let Known {
+            mut streams,
+            wholes,
+        } = known;
         let whole = Reach::whole(session);
         self.nodes = self.each(session, &whole, |id, events, mut own| {
             own.heard.go_on((session, &streams), id, events);
@@ -209,7 +212,7 @@ impl Fold {
         let facts = Facts {
             session,
             streams: &streams,
-            joins: &joins,
+            wholes: &wholes,
         };
         let walked = self.each(session, &whole, |id, events, mut own| {
             own.walk(&facts, id, events)?;
@@ -220,15 +223,15 @@ impl Fold {
             }))
         });
         let walked = walked.into_iter().collect::<Result<Vec<_>, Disturbed>>()?;
-        let (nodes, claiming): (Vec<_>, Vec<_>) = walked.into_iter().flatten().unzip();
-        let handed: Vec<&NodeHistory> = nodes.iter().map(|(_, node)| node).collect();
-        self.merged.go_on(&handed, SessionTime(i64::MAX))?;
+        let (mut nodes, claiming): (Vec<_>, Vec<_>) = walked.into_iter().flatten().unzip();
+        let handed = nodes.iter_mut().map(|(_, node)| node);
+        self.merged.go_on(handed.collect(), SessionTime(i64::MAX))?;
         let undelivered = undelivered(session, &streams, &nodes);
         let mut history = History {
             acked: acks.acked,
             ambiguous: acks.ambiguous,
-            joined: joins.joined,
-            joined_of: joins.parts,
+            joined: wholes.joined,
+            joined_of: wholes.parts,
             undelivered,
             parting_messages: std::mem::take(&mut streams.partings),
             ..History::default()

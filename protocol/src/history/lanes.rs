@@ -33,11 +33,15 @@ struct Merging {
 }
 
 impl Merged {
-    /// Takes what nodes were handed and did before a moment.
+    /// Takes what nodes were handed and did before a moment: it is moved here.
     ///
     /// # Errors
     /// Some of it was before what was taken already.
-    pub fn go_on(&mut self, nodes: &[&NodeHistory], until: SessionTime) -> Result<(), Disturbed> {
+    pub fn go_on(
+        &mut self,
+        mut nodes: Vec<&mut NodeHistory>,
+        until: SessionTime,
+    ) -> Result<(), Disturbed> {
         let first = Merging {
             places: Column::new(),
             latest: SessionTime(i64::MIN),
@@ -46,15 +50,15 @@ impl Merged {
         // A node's own order holds even where its clock does not.
         let mut heap: BinaryHeap<Reverse<(SessionTime, usize)>> = BinaryHeap::new();
         for (index, (node, merging)) in nodes.iter().zip(&self.nodes).enumerate() {
-            let next = merging.places.len();
-            if next < node.deliveries.len() {
-                let key = (node.deliveries.time(next).max(merging.latest), index);
+            if !node.deliveries.is_empty() {
+                let key = (node.deliveries.time(0).max(merging.latest), index);
                 if self.last.is_some_and(|last| key < last) {
                     return Err(Disturbed);
                 }
                 heap.push(Reverse(key));
             }
         }
+        let mut order = Column::new();
         while let Some(mut top) = heap.peek_mut() {
             let Reverse((latest, index)) = *top;
             let (Some(node), Some(merging)) = (nodes.get(index), self.nodes.get_mut(index)) else {
@@ -63,22 +67,27 @@ impl Merged {
             if latest >= until {
                 break;
             }
-            let place = merging.places.len();
+            let place = merging.places.len() - node.merged;
             match place + 1 < node.deliveries.len() {
                 true => *top = Reverse((latest.max(node.deliveries.time(place + 1)), index)),
                 false => drop(PeekMut::pop(top)),
             }
-            let global = self.deliveries.len() as u32;
+            let global = (self.deliveries.len() + order.len()) as u32;
             merging.places.push(u64::from(global));
             merging.latest = latest;
             self.last = Some((latest, index));
-            if let Some(delivery) = node.deliveries.get(place) {
-                self.deliveries.push(&delivery);
-            }
+            order.push(index as u64);
             if let Some(object) = node.about.get_some(place) {
                 self.about.entry(object).or_default().push(global);
             }
         }
+        for (node, merging) in nodes.iter_mut().zip(&self.nodes) {
+            let taken = merging.places.len() - node.merged;
+            node.about = node.about.iter_from(taken).collect();
+            node.merged += taken;
+        }
+        let moved = nodes.into_iter().map(|node| &mut node.deliveries);
+        self.deliveries.take_in(&order, moved.collect());
         Ok(())
     }
 

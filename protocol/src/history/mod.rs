@@ -3,7 +3,7 @@
 mod acks;
 mod acts;
 mod belief;
-mod bits;
+
 pub mod bounds;
 mod build;
 mod certain;
@@ -11,7 +11,6 @@ mod claims;
 mod delivered;
 mod finding;
 mod fold;
-mod join;
 mod kept;
 mod lanes;
 mod line;
@@ -24,6 +23,7 @@ mod settled;
 pub mod state;
 mod streams;
 mod walked;
+mod wholes;
 
 pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;

@@ -7,9 +7,9 @@ use netreel_wire::{MessageFacts, Role, Rules};
 
 use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
-use super::join::{Joins, Part};
 use super::streams::{Sent, Stream, Streams, Turn};
 use super::walked::{Inbox, NodeHistory, Walked};
+use super::wholes::{Part, Wholes};
 use super::{Belief, Delivery, Effect, Parting, Span};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
@@ -20,7 +20,7 @@ const DOUBT_NS: i64 = 1_000_000_000;
 pub(super) struct Facts<'a> {
     pub session: &'a Session,
     pub streams: &'a Streams,
-    pub joins: &'a Joins,
+    pub wholes: &'a Wholes,
 }
 
 impl Facts<'_> {
@@ -300,7 +300,7 @@ impl Walk<'_> {
         let Some(object) = facts.object.filter(|_| is_about_object(role)) else {
             return;
         };
-        let because = self.own.history.deliveries.len() as u32;
+        let because = self.own.history.next_place();
         let believer = self.own.objects.entry(object).or_default();
         believer.forget();
         let (belief, counter) = (believer.belief(), believer.counter());
@@ -381,7 +381,7 @@ impl Walk<'_> {
         at: Stamp,
         local: bool,
     ) {
-        let because = self.own.history.deliveries.len() as u32;
+        let because = self.own.history.next_place();
         let effect = match facts.object.filter(|_| is_about_object(role)) {
             None => Effect::Plain,
             Some(object) => {
@@ -412,7 +412,7 @@ impl Walk<'_> {
             && let Some(peer) = speaker.peer
         {
             self.own.history.partings.push(Parting {
-                delivery: self.own.history.deliveries.len() as u32,
+                delivery: self.own.history.next_place(),
                 peer,
                 is_named: facts.origin.is_some(),
             });
@@ -423,7 +423,7 @@ impl Walk<'_> {
     /// Notes a delivery, and what it is about.
     fn note(&mut self, delivery: &Delivery, facts: &MessageFacts, role: Role) {
         let object = facts.object.filter(|_| is_about_object(role));
-        let place = self.own.history.deliveries.len() as u32;
+        let place = self.own.history.next_place();
         self.own.history.deliveries.push(delivery);
         self.own.history.about.push_some(object);
         if let (Some(object), Some(object_type)) = (object, facts.object_type) {
@@ -518,7 +518,7 @@ impl Walk<'_> {
 
     fn part(&self, message: MessageId) -> Option<Part> {
         let first = self.facts.streams.first_copy(message);
-        self.facts.joins.part(first)
+        self.facts.wholes.part(first)
     }
 
     /// Whether this fragment is the one after which the whole can be handed over.
@@ -526,7 +526,7 @@ impl Walk<'_> {
         let Some(count) = part.any_order else {
             return part.is_last;
         };
-        let joined = self.facts.joins.joined.get(part.whole as usize);
+        let joined = self.facts.wholes.joined.get(part.whole as usize);
         let Some(&first) = joined.and_then(|joined| joined.fragments.first()) else {
             return false;
         };
@@ -539,7 +539,7 @@ impl Walk<'_> {
 impl<'a> Walk<'a> {
     fn whole(&self, place: u32) -> Option<&'a MessageFacts> {
         self.facts
-            .joins
+            .wholes
             .joined
             .get(place as usize)
             .map(|joined| &joined.facts)

@@ -7,9 +7,9 @@ use netreel_wire::{RulesId, Wire};
 
 use super::History;
 use super::fold::{Fold, Known, Reach};
-use super::join::Joins;
 use super::meetings;
 use super::streams::Streams;
+use super::wholes::Wholes;
 use crate::session::{Firm, Node, NodeId, Session, SessionTime};
 
 /// Packets that came within this time may still be told to be another one's.
@@ -72,18 +72,18 @@ impl Ongoing {
         mut fold: Fold,
     ) -> Option<History> {
         let firm = session.firm()?;
-        let joins = Known::joins(session, &streams);
-        if joins.straddle(session, fold.reach().packets) {
+        let wholes = Known::wholes(session, &streams);
+        if wholes.straddle(session, fold.reach().packets) {
             return None;
         }
-        let reach = reach(session, &joins, fold.reach(), is_over)?;
+        let reach = reach(session, &wholes, fold.reach(), is_over)?;
         streams.go_on(session, reach.packets);
         if streams.is_disturbed() {
             return None;
         }
         streams.stop();
-        fold.go_on(session, (&streams, &joins), &reach).ok()?;
-        let known = Known::with(session, streams.clone(), joins)?;
+        fold.go_on(session, (&streams, &wholes), &reach).ok()?;
+        let known = Known::with(session, streams.clone(), wholes)?;
         let history = fold.clone().conclude(session, known).ok()?;
         let settled = Settled::new(session, firm, reach.packets);
         self.kept = Some(Kept {
@@ -108,7 +108,7 @@ fn can_go_on(session: &Session) -> bool {
 /// Up to where all is settled, from where it was before on.
 fn reach(
     session: &Session,
-    joins: &Joins,
+    wholes: &Wholes,
     before: &Reach,
     is_over: &dyn Fn(&Reel) -> bool,
 ) -> Option<Reach> {
@@ -127,7 +127,7 @@ fn reach(
     let time = asked.fold(SessionTime(arrived), SessionTime::min);
     // What travels in fragments is told when the last of them is.
     let since = SessionTime(time.0.saturating_sub(FRAGMENTS_NS));
-    let begun = joins.begun(session, since);
+    let begun = wholes.begun(session, since);
     let time = begun.map_or(time, |begun| begun.min(time));
     let packets = session.packets_before(time).max(before.packets);
     if packets == 0 {

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_table::Column;
 use netreel_wire::{KindId, MessageFacts, Role, Sequence};
 
-use super::bits::Bits;
 use super::line::Line;
 use super::meetings::{self, Meetings, Pair};
 use super::sequence::unwrap;
+use crate::session::bits::Bits;
 use crate::session::{
     ACKNOWLEDGES, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session, SessionTime,
     Shape,

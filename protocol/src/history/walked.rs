@@ -7,24 +7,26 @@ use netreel_table::Column;
 
 use super::acts::{Act, Acting};
 use super::belief::Believer;
-use super::bits::Bits;
 use super::delivered::Deliveries;
 use super::streams::Stream;
 use super::{Parting, Span};
+use crate::session::bits::Bits;
 use crate::session::{MessageId, Node, SessionTime};
 
 /// The history of one node.
 #[derive(Clone, Default)]
 pub(super) struct NodeHistory {
-    /// In the order of the node's events.
+    /// In the order of the node's events, those that do not stand among all nodes' yet.
     pub deliveries: Deliveries,
-    /// For each delivery the object that it is about.
+    /// For each of these the object that it is about.
     pub about: Column,
+    /// How many of the node's stand among all nodes'.
+    pub merged: usize,
     /// The type of each object, and the delivery that first told it.
     pub types: BTreeMap<u64, (u32, u64)>,
     /// Deliveries that say that somebody leaves.
     pub partings: Vec<Parting>,
-    /// Per object, spans whose `because` is a place in [`NodeHistory::deliveries`].
+    /// Per object, spans whose `because` is a place among all deliveries of the node.
     pub lanes: BTreeMap<u64, Vec<Span>>,
     /// For each stream the place that the engine waits for at the end.
     pub waits_for: BTreeMap<Stream, i64>,
@@ -36,6 +38,13 @@ pub(super) struct NodeHistory {
     /// The peers that left or were dropped, as far as the node knows, and since when it knows;
     /// itself, once it has left.
     pub gone: BTreeMap<u64, SessionTime>,
+}
+
+impl NodeHistory {
+    /// The place of the next delivery among all of the node.
+    pub fn next_place(&self) -> u32 {
+        (self.merged + self.deliveries.len()) as u32
+    }
 }
 
 /// See the module. The walk goes on with more of them.

@@ -24,6 +24,7 @@ use super::weave::fate;
 use super::weave::missing::Missing;
 use super::weave::order::{Order, Ordered};
 use super::weave::samples::samples;
+use super::weave::settled::Settled;
 use super::weave::strangers::Strangers;
 use super::weave::weaver::{EndId, Places, Weaver, Woven};
 use super::who::cast::{Cast, utc_ns};
@@ -69,11 +70,13 @@ impl Session {
         Growing::on(workers, wire, keys).once(reels)
     }
 
-    /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire.
+    /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire,
+    /// `settled` what a look before found, where another one comes.
     pub(super) fn put_together(
         workers: usize,
         reels: Vec<(ReelInput, Look)>,
         (wire, about_wire): (Option<Arc<Wire>>, Vec<String>),
+        settled: Option<&mut Settled>,
     ) -> Result<Session, SessionError> {
         let mut warnings = Vec::new();
         let mut sources = sources(reels, &mut warnings);
@@ -126,7 +129,11 @@ impl Session {
             places: &places,
         };
         let strangers = Strangers::new(&cast, roads.acquainted());
-        let weave = |clocks: &[Alignment]| {
+        let settled = settled.and_then(|it| {
+            let goes_on = it.go_on(is_one && proxies.is_empty(), &roads, &sources);
+            goes_on.then_some(it)
+        });
+        let weave = |clocks: &[Alignment], settled: Option<&Settled>| {
             let weaver = Weaver {
                 roads: &roads,
                 places: &places,
@@ -134,11 +141,12 @@ impl Session {
                 missing: &Missing::new(&sources, &scans, clocks),
                 strangers: &strangers,
                 workers,
+                settled,
                 join: &|ends| strays.are_numbered(ends),
             };
             weaver.weave()
         };
-        let mut woven = weave(&clocks.clocks);
+        let mut woven = weave(&clocks.clocks, settled.as_deref());
         let copies = Copies::find(&anchors, &scans, &places, &woven);
         let is_one = is_one && copies.is_empty();
         let (clocks, zero_ns) = match copies.is_empty() {
@@ -147,10 +155,15 @@ impl Session {
                 let own = aligned(&copies);
                 let zero = zero_ns(&scans, &own.clocks);
                 let own = own.with_zero(zero);
-                woven = weave(&own.clocks);
+                woven = weave(&own.clocks, None);
                 (own, zero)
             }
         };
+        match settled {
+            Some(settled) if is_one => settled.keep(std::mem::take(&mut woven.stay)),
+            Some(settled) => *settled = Settled::default(),
+            None => {}
+        }
         copies.warn(&sources, &mut warnings);
         if clocks.is_unexplained {
             warnings.push(

@@ -6,6 +6,7 @@ use netreel_wire::{Keys, Wire};
 
 use super::read::grown::{Grown, Look};
 use super::read::source::{ReelInput, wire_inside, wires_inside};
+use super::weave::settled::Settled;
 use super::{Session, SessionError, parallel};
 use crate::history::bounds::Bounds;
 
@@ -21,6 +22,7 @@ pub struct Growing {
     keys: Keys,
     inside: Option<Inside>,
     reels: Vec<(String, Grown)>,
+    settled: Settled,
     /// The numbers by which rules decide.
     bounds: Bounds,
 }
@@ -48,6 +50,7 @@ impl Growing {
             keys,
             inside: None,
             reels: Vec::new(),
+            settled: Settled::default(),
             bounds: Bounds::default(),
         };
         growing.given = growing.with_keys(wire);
@@ -83,11 +86,21 @@ impl Growing {
             self.reels.push((input.name.clone(), grown));
             looked.push((input, look));
         }
-        let session = Session::put_together(self.workers, looked, (wire, about_wire))?;
+        let session = Session::put_together(
+            self.workers,
+            looked,
+            (wire, about_wire),
+            Some(&mut self.settled),
+        )?;
         Ok(Session {
             bounds: self.bounds.clone(),
             ..session
         })
+    }
+
+    /// How many packets a later look will not match again: their payloads came once.
+    pub fn settled(&self) -> usize {
+        self.settled.len()
     }
 
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.
@@ -100,7 +113,7 @@ impl Growing {
             firm: None,
         });
         let looked = reels.into_iter().zip(looks).collect();
-        Session::put_together(self.workers, looked, wire)
+        Session::put_together(self.workers, looked, wire, None)
     }
 
     /// The wire that packets are read by, and what there is to say of it.

@@ -14,13 +14,13 @@ use super::facts::told::CHECKPOINTS;
 use super::read::connections::payload;
 use super::read::ends::Side;
 use super::read::pass::Pass;
-use super::who::present::Present;
+use super::who::bound::Bound;
 
 /// The nodes that are followed.
 pub struct Live {
     wire: Option<Arc<Wire>>,
     nodes: Vec<LiveNode>,
-    present: Present,
+    bound: Bound,
     /// For each boot, added to a monotonic time it gives nanoseconds since 1970.
     clocks: BTreeMap<String, i128>,
     /// How many steps the wire's scripts took for the packets of all nodes.
@@ -112,7 +112,7 @@ impl Live {
         Live {
             wire,
             nodes: Vec::new(),
-            present: Present::default(),
+            bound: Bound::default(),
             clocks: BTreeMap::new(),
             steps: 0,
             steps_max: CHECKPOINTS.budget.steps,
@@ -220,13 +220,13 @@ impl Live {
     fn other(&mut self, node: usize, record: &Record<'_>, utc_ns: i128) -> Option<LiveWhat> {
         Some(match record.event {
             Event::SocketOpened { socket, local } => {
-                self.present.opened(node, socket, local, utc_ns);
+                self.bound.opened(node, socket, local, utc_ns);
                 return None;
             }
             Event::SocketClosed { socket } => {
                 let own = self.nodes.get(node)?;
                 let local = *own.pass.scan.sockets.get(&socket)?;
-                self.present.closed(node, socket, local, utc_ns);
+                self.bound.closed(node, socket, local, utc_ns);
                 return None;
             }
             Event::SendResult { of, outcome } => LiveWhat::SendFailed {
@@ -256,18 +256,18 @@ impl Live {
             node.pass.scan.sockets.insert(socket, local);
         }
         let always = i128::from(i64::MIN);
-        self.present.opened(node, socket, local, always);
+        self.bound.opened(node, socket, local, always);
     }
 
     /// Says that no more events of a node will come.
     pub fn ended(&mut self, node: usize) {
         let latest_ns = self.nodes.get(node).map_or(0, |node| node.latest_ns);
-        self.present.ended(node, latest_ns);
+        self.bound.ended(node, latest_ns);
     }
 
     /// The name of the node at an endpoint, or the endpoint.
     fn who(&self, endpoint: Endpoint, utc_ns: i128) -> String {
-        match self.present.at(endpoint, utc_ns) {
+        match self.bound.at(endpoint, utc_ns) {
             Some(node) => self.name(node).to_owned(),
             None => endpoint.to_string(),
         }

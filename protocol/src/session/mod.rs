@@ -1,6 +1,7 @@
 //! The packets of a session: every reel's, on one clock, each send matched to its receive.
 
 mod ask;
+pub(crate) mod bits;
 mod build;
 pub(crate) mod clock;
 mod error;

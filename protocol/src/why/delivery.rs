@@ -102,6 +102,11 @@ impl<'a> Telling<'a> {
         self.history.facts(self.session, message)
     }
 
+    /// The object that a message is about.
+    fn object_of(&self, message: MessageId) -> Option<u64> {
+        self.facts(message)?.object
+    }
+
     /// The node did not know the object.
     fn lacked(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
         let mut because = Vec::new();
@@ -137,7 +142,7 @@ impl<'a> Telling<'a> {
 
     /// CREATE came after this, and what would have been had it come before.
     fn came_later(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let object = self.facts(delivery.message).and_then(|facts| facts.object);
+        let object = self.object_of(delivery.message);
         let Some(object) = object else {
             return Vec::new();
         };
@@ -240,7 +245,7 @@ impl<'a> Telling<'a> {
     /// The node had heard of something newer.
     fn was_old(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
         let mut because = Vec::new();
-        let Some(object) = self.facts(delivery.message).and_then(|facts| facts.object) else {
+        let Some(object) = self.object_of(delivery.message) else {
             return because;
         };
         let before: Vec<u32> = self
@@ -275,10 +280,7 @@ impl<'a> Telling<'a> {
     /// The node believed that somebody else owns it.
     fn not_owner(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
         let mut because = Vec::new();
-        let Some(facts) = self.facts(delivery.message) else {
-            return because;
-        };
-        let Some(object) = facts.object else {
+        let Some(object) = self.object_of(delivery.message) else {
             return because;
         };
         because.push(self.believed(object, delivery.node, delivery.at.time));
@@ -322,7 +324,7 @@ impl<'a> Telling<'a> {
 
     /// A newer UPDATE had come.
     fn overtaken(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let Some(object) = self.facts(delivery.message).and_then(|facts| facts.object) else {
+        let Some(object) = self.object_of(delivery.message) else {
             return Vec::new();
         };
         let from = |message: MessageId| {
@@ -344,7 +346,7 @@ impl<'a> Telling<'a> {
 
     /// It was created though the node had been told of its end.
     fn created_again(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let Some(object) = self.facts(delivery.message).and_then(|facts| facts.object) else {
+        let Some(object) = self.object_of(delivery.message) else {
             return Vec::new();
         };
         let before: Vec<u32> = self
@@ -519,7 +521,7 @@ impl<'a> Telling<'a> {
 
     /// The order to migrate that a node had got when it announced its ownership.
     fn ordered(&self, place: u32, told: &Told) -> Option<u32> {
-        let object = self.facts(told.delivery.message)?.object?;
+        let object = self.object_of(told.delivery.message)?;
         let before = self.about(object, told.delivery.node);
         let mut before: Vec<u32> = before.take_while(|&it| it < place).collect();
         before.reverse();
@@ -537,7 +539,7 @@ impl<'a> Telling<'a> {
         let session = self.session;
         let owner = session.node_of_peer(told.owner?)?;
         let node = told.delivery.node;
-        let object = self.facts(told.delivery.message)?.object?;
+        let object = self.object_of(told.delivery.message)?;
         let packet = session.carrier(told.delivery.message)?;
         let (_, sent) = session.departed(packet)?;
         let back = (packet.0.saturating_sub(REQUEST_LOOK)..packet.0).rev();

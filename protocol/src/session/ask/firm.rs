@@ -20,6 +20,13 @@ pub(crate) struct Firm {
     pub last: Time,
 }
 
+impl Firm {
+    /// Whether what is firm by now is this, and perhaps more.
+    pub fn goes_on_in(&self, now: &Firm) -> bool {
+        Arc::ptr_eq(&self.since, &now.since)
+    }
+}
+
 impl Session {
     /// What of each reel stays; `None` where they were read at once, or where packets are told by
     /// more than the reels of their two ends.

@@ -71,7 +71,7 @@ impl Order<'_> {
             odd,
             doubtful,
             elsewhere,
-            met: _,
+            ..
         } = woven;
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let tells = Tells::new(&partners);

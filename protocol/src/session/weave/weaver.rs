@@ -12,8 +12,11 @@ use smallvec::SmallVec;
 use super::matching::{End, Matched, assign, doubt, groups, sight, sort};
 use super::missing::{Held, Missing};
 use super::neighbours::Known;
+pub(crate) use super::places::{EndId, Places};
+use super::settled::{Pair, Settled};
 use super::sockets::by_sockets;
 use super::strangers::{Strangers, mark};
+use crate::session::SessionTime;
 use crate::session::clock::Alignment;
 use crate::session::parallel;
 use crate::session::read::ends::Side;
@@ -21,68 +24,9 @@ use crate::session::read::scan::Scan;
 use crate::session::who::meeting::meet;
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
-use crate::session::{SessionError, SessionTime};
 
 /// A part has about so many ends.
 const PART: usize = 1 << 20;
-
-/// An end, by its place among all ends of the session: those of the first reel first, of each reel
-/// the sends, the receipts, and what was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct EndId(pub u32);
-
-/// Where the ends of each side of each reel begin.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Places {
-    starts: Vec<u32>,
-    all: u32,
-}
-
-impl Places {
-    /// # Errors
-    /// There are more ends than can be numbered.
-    pub fn new(scans: &[Scan]) -> Result<Places, SessionError> {
-        let mut starts = Vec::with_capacity(scans.len() * Side::ALL.len());
-        let mut all = 0u64;
-        for scan in scans {
-            for side in Side::ALL {
-                starts.push(all as u32);
-                all += scan.side(side).len() as u64;
-            }
-        }
-        // The highest ones mean something else.
-        if all >= u64::from(Woven::TAKEN) {
-            return Err(SessionError::TooLarge {
-                what: format!("{all} sends and receipts, and ids go up to {}", u32::MAX),
-            });
-        }
-        let all = all as u32;
-        Ok(Places { starts, all })
-    }
-
-    /// How many ends there are.
-    pub fn len(&self) -> usize {
-        self.all as usize
-    }
-
-    pub fn id(&self, reel: usize, side: Side, place: usize) -> EndId {
-        let start = self.starts.get(reel * Side::ALL.len() + side as usize);
-        EndId(start.copied().unwrap_or(0) + place as u32)
-    }
-
-    pub fn of(&self, end: &End) -> EndId {
-        self.id(usize::from(end.reel), end.side, end.place as usize)
-    }
-
-    /// Its reel, its side, and its place there.
-    pub fn find(&self, end: EndId) -> (usize, Side, usize) {
-        let after = self.starts.partition_point(|&start| start <= end.0);
-        let at = after.saturating_sub(1);
-        let start = self.starts.get(at).copied().unwrap_or(0);
-        let side = Side::ALL[at % Side::ALL.len()];
-        (at / Side::ALL.len(), side, (end.0 - start) as usize)
-    }
-}
 
 /// A packet that is more than a send with its first receipt, or one of them alone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -123,6 +67,8 @@ pub(crate) struct Woven {
     pub doubtful: Vec<EndId>,
     /// Of these the sends that may have arrived as somebody else's, in order.
     pub elsewhere: Vec<EndId>,
+    /// Pairs that stay, with their hashes, where somebody keeps them.
+    pub stay: Vec<(Pair, u64)>,
 }
 
 impl Woven {
@@ -135,19 +81,25 @@ impl Woven {
         known.filter(|&it| it < Woven::TAKEN).map(EndId)
     }
 
+    fn note(&mut self, end: EndId, partner: u32) {
+        if let Some(known) = self.partners.get_mut(end.0 as usize) {
+            *known = partner;
+        }
+    }
+
+    pub(super) fn pair(&mut self, sent: EndId, received: EndId) {
+        self.note(sent, received.0);
+        self.note(received, sent.0);
+    }
+
     fn take(&mut self, mut part: Part) {
-        let mut note = |end: EndId, partner: u32| {
-            if let Some(known) = self.partners.get_mut(end.0 as usize) {
-                *known = partner;
-            }
-        };
         for (sent, received) in part.pairs {
-            note(sent, received.0);
-            note(received, sent.0);
+            self.pair(sent, received);
         }
         for end in part.odd.iter().flat_map(Odd::ends) {
-            note(end, Woven::TAKEN);
+            self.note(end, Woven::TAKEN);
         }
+        self.stay.append(&mut part.stay);
         self.odd.append(&mut part.odd);
         self.met.append(&mut part.met);
         self.doubtful.append(&mut part.doubtful);
@@ -178,6 +130,8 @@ struct Part {
     met: BTreeSet<(usize, usize)>,
     /// See [`Woven::doubtful`].
     doubtful: Vec<EndId>,
+    /// See [`Woven::stay`].
+    stay: Vec<(Pair, u64)>,
     /// See [`Strangers::suspects`].
     suspects: Vec<EndId>,
     /// Groups that wait until all is known of which there is no doubt: how many ends each has.
@@ -201,6 +155,8 @@ pub(crate) struct Weaver<'a> {
     pub missing: &'a Missing,
     pub strangers: &'a Strangers,
     pub workers: usize,
+    /// What a look before found; `None` where nobody keeps what this one finds.
+    pub settled: Option<&'a Settled>,
     /// Of receipts of which nobody has the send, whether equal ones are one packet.
     pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
 }
@@ -221,14 +177,19 @@ pub(super) fn parts(ends: usize) -> (u32, Vec<u64>) {
 impl Weaver<'_> {
     /// Puts all ends together.
     pub fn weave(&self) -> Woven {
-        let (bits, parts) = parts(self.places.len());
+        let settled = self.settled.map_or(0, Settled::len);
+        let (bits, parts) = parts(self.places.len() - 2 * settled);
         let mut woven = Woven {
             partners: vec![Woven::ALONE; self.places.len()],
             odd: Vec::new(),
             met: BTreeSet::new(),
             doubtful: Vec::new(),
             elsewhere: Vec::new(),
+            stay: Vec::new(),
         };
+        if let Some(settled) = self.settled {
+            settled.tell(self.places, &mut woven);
+        }
         let mut suspects = Vec::new();
         let mut strays = Vec::new();
         let mut take = |woven: &mut Woven, mut part: Part| {
@@ -285,11 +246,12 @@ impl Weaver<'_> {
     }
 
     fn part(&self, part: u64, bits: u32) -> Part {
-        let mut ends = self.roads.ends(part, bits);
+        let mut ends = self.roads.ends(part, bits, self.settled);
         sort(&mut ends);
         let mut part = Part::default();
         let mut matched = Vec::new();
         for equal in ends.chunk_by(|a, b| a.hash == b.hash) {
+            part.stay.extend(self.stay(equal).into_iter().flatten());
             self.strangers.suspects(
                 equal,
                 |end| self.time(end),
@@ -392,7 +354,7 @@ impl Weaver<'_> {
     }
 
     /// Whether two ends of one group are a send and its receipt, and there is nothing more to ask.
-    fn is_plain(&self, sent: &End, received: &End) -> bool {
+    pub(super) fn is_plain(&self, sent: &End, received: &End) -> bool {
         (sent.side, received.side) == (Side::Send, Side::Receive)
             && !sent.shared
             && !self.dropped(sent)
@@ -445,7 +407,7 @@ impl Weaver<'_> {
     }
 
     /// When an end was, on the session's clock.
-    fn time(&self, end: &End) -> i64 {
+    pub(super) fn time(&self, end: &End) -> i64 {
         let (reel, place) = (usize::from(end.reel), end.place as usize);
         let ends = self.roads.scans.get(reel).map(|scan| scan.side(end.side));
         let number = || ends.map_or(EventNumber(0), |ends| ends.number(place));
@@ -557,7 +519,12 @@ impl Weaver<'_> {
     }
 
     /// A reel's time on the session's clock.
-    fn at(&self, reel: usize, time: Time, number: impl FnOnce() -> EventNumber) -> SessionTime {
+    pub(super) fn at(
+        &self,
+        reel: usize,
+        time: Time,
+        number: impl FnOnce() -> EventNumber,
+    ) -> SessionTime {
         match self.clocks.get(reel) {
             Some(clock) => clock.map.time(time, number),
             None => SessionTime::of(time, 0),

@@ -1,10 +1,10 @@
 //! Whose endpoint is whose: from whom to whom every packet goes.
 
+pub(super) mod bound;
 pub(super) mod cast;
 pub(super) mod groups;
 pub(super) mod holders;
 pub(super) mod meeting;
-pub(super) mod present;
 pub(super) mod proxied;
 pub(super) mod roads;
 mod votes;

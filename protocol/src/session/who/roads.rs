@@ -10,6 +10,7 @@ use super::holders::Holders;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
 use crate::session::weave::matching::End;
+use crate::session::weave::settled::Settled;
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
 pub(crate) type EndKey = (u16, Side, u32, u16);
@@ -24,7 +25,7 @@ pub(crate) struct Roads<'a> {
 
 /// The links of a connection, against its way and along it, by member; `None` where its endpoints
 /// belong to several one after the other.
-type Ways = [Option<(u16, u16)>; 2];
+pub(crate) type Ways = [Option<(u16, u16)>; 2];
 
 /// What was found out about the ends of scans, without the scans.
 #[derive(Default)]
@@ -84,6 +85,20 @@ impl<'a> Roads<'a> {
         !self.known.holders.is_empty()
     }
 
+    /// Whether each end is of one packet of two nodes by itself, and compared by all its bytes.
+    pub fn is_direct(&self) -> bool {
+        !self.is_shared() && self.is_plain(Side::Send)
+    }
+
+    /// For each connection of each reel its links, as far as those are the same all the time and
+    /// between nodes with reels.
+    pub fn between_reels(&self) -> Vec<Vec<Ways>> {
+        let is_recorded = |link: &(u16, u16)| usize::from(link.0.max(link.1)) < self.scans.len();
+        let between = |ways: &Ways| ways.map(|link| link.filter(is_recorded));
+        let reels = self.known.fixed.iter();
+        reels.map(|all| all.iter().map(between).collect()).collect()
+    }
+
     /// What was found out.
     pub fn into_known(self) -> Known {
         self.known
@@ -121,7 +136,7 @@ impl<'a> Roads<'a> {
     }
 
     /// The same where it is known of all packets of the connection.
-    fn fixed(
+    pub fn fixed(
         &self,
         reel: usize,
         side: Side,
@@ -152,14 +167,19 @@ impl<'a> Roads<'a> {
         (from as u16, to as u16)
     }
 
-    /// The ends whose hash begins with these bits: the `part`-th of `1 << bits` parts.
-    pub fn ends(&self, part: u64, bits: u32) -> Vec<End> {
+    /// The ends whose hash begins with these bits: the `part`-th of `1 << bits` parts. Those that are
+    /// settled are left out.
+    pub fn ends(&self, part: u64, bits: u32, settled: Option<&Settled>) -> Vec<End> {
         let belongs = |hash: u64| bits == 0 || hash >> (64 - bits) == part;
         let (mut ends, mut own) = (Vec::new(), Vec::new());
         for (reel, scan) in self.scans.iter().enumerate() {
             for side in Side::ALL {
                 let rows = scan.side(side);
+                let settled = settled.and_then(|it| it.ends(reel, side));
                 for (place, &hash) in rows.hashes().iter().enumerate() {
+                    if settled.is_some_and(|it| it.contains(place as u32)) {
+                        continue;
+                    }
                     if self.known.trimmed.is_empty() && !belongs(hash) {
                         continue;
                     }

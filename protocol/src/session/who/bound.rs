@@ -1,12 +1,19 @@
-//! Whose endpoint is whose while reels are followed: what comes later is not known yet.
+//! Which node has a socket at an endpoint, while reels are followed.
+//!
+//! That is less than [`super::cast`] finds out for a session. Who is meant by an address that no
+//! socket is bound to shows in the payloads of all reels, up to their ends; whoever follows them has
+//! to name a packet at once, and has kept none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::{Endpoint, SocketId};
 
-/// The nodes that have endpoints, or had them. Moments are nanoseconds since 1970.
+use super::cast::canonical;
+
+/// The nodes that have endpoints, or had them, which are canonical. Moments are nanoseconds since
+/// 1970.
 #[derive(Default)]
-pub(crate) struct Present {
+pub(crate) struct Bound {
     holders: BTreeMap<Endpoint, Vec<Holder>>,
     /// The nodes of sockets that are bound to every address, by port; `None` for two of them.
     open_ports: BTreeMap<u16, Option<usize>>,
@@ -33,7 +40,7 @@ impl Holder {
     }
 }
 
-impl Present {
+impl Bound {
     /// A node opens a socket.
     pub fn opened(&mut self, node: usize, socket: SocketId, local: Endpoint, utc_ns: i128) {
         if local.ip().is_unspecified() {
@@ -41,7 +48,7 @@ impl Present {
             *port = port.filter(|known| *known == node);
             return;
         }
-        let holders = self.holders.entry(local).or_default();
+        let holders = self.holders.entry(canonical(local)).or_default();
         let place = holders.iter().position(|holder| holder.node == node);
         let place = place.unwrap_or_else(|| {
             holders.push(Holder {
@@ -58,7 +65,11 @@ impl Present {
 
     /// A node closes a socket.
     pub fn closed(&mut self, node: usize, socket: SocketId, local: Endpoint, utc_ns: i128) {
-        let holders = self.holders.get_mut(&local).into_iter().flatten();
+        let holders = self
+            .holders
+            .get_mut(&canonical(local))
+            .into_iter()
+            .flatten();
         for holder in holders.filter(|holder| holder.node == node) {
             if holder.sockets.remove(&socket) && holder.sockets.is_empty() {
                 holder.until_ns = Some(utc_ns);
@@ -77,7 +88,10 @@ impl Present {
     /// The node at an endpoint; `None` also where several have it at once, because whose a packet is
     /// shows at its other end alone.
     pub fn at(&self, endpoint: Endpoint, utc_ns: i128) -> Option<usize> {
-        let holders = self.holders.get(&endpoint).map_or(&[][..], Vec::as_slice);
+        let holders = self
+            .holders
+            .get(&canonical(endpoint))
+            .map_or(&[][..], Vec::as_slice);
         let mut having = holders.iter().filter(|holder| holder.has_it(utc_ns));
         match (having.next(), having.next()) {
             (Some(_), Some(_)) => None,

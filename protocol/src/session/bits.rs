@@ -2,7 +2,7 @@
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bits(Vec<u64>);
+pub(crate) struct Bits(Vec<u64>);
 
 impl Bits {
     /// Adds a number; whether it is new.

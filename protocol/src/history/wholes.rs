@@ -1,4 +1,8 @@
-//! Messages that travelled in fragments, put together again.
+//! Messages that travelled in fragments: which fragments are one, all over the session.
+//!
+//! A wire's `join` is another thing: it puts the bytes of one connection's packets together while they
+//! are decoded, in the order in which one reel has them. Here it is told of messages who sent them,
+//! which were sent again, and of which nobody has all; their bytes stay in the reels.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +18,9 @@ const FRAGMENTS_MAX: u64 = 4096;
 
 /// See [`super::History::joined`].
 #[derive(Default)]
-pub(super) struct Joins {
+pub(super) struct Wholes {
     pub joined: Vec<Joined>,
-    /// For each copy of each fragment what it is a part of: a place in [`Joins::joined`].
+    /// For each copy of each fragment what it is a part of: a place in [`Wholes::joined`].
     pub parts: BTreeMap<MessageId, u32>,
     /// How many of them stand in runs: the first ones.
     runs: usize,
@@ -25,7 +29,7 @@ pub(super) struct Joins {
 /// A fragment's part in the whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// In [`Joins::joined`].
+    /// In [`Wholes::joined`].
     pub whole: u32,
     pub is_first: bool,
     pub is_last: bool,
@@ -49,8 +53,8 @@ struct Found {
     wholes: Vec<Vec<MessageId>>,
 }
 
-impl Joins {
-    pub fn new(session: &Session, streams: &Streams) -> Joins {
+impl Wholes {
+    pub fn new(session: &Session, streams: &Streams) -> Wholes {
         let mut found = Found::default();
         for message in session.fragments() {
             found.take(session, streams, message);
@@ -58,28 +62,28 @@ impl Joins {
         let mut wholes = found.runs(streams);
         let runs = wholes.len();
         wholes.append(&mut found.wholes);
-        let mut joins = Joins {
+        let mut wholes = Wholes {
             runs,
-            ..Joins::of(session, wholes)
+            ..Wholes::of(session, wholes)
         };
         for message in session.fragments().filter(|it| streams.is_resend(*it)) {
-            if let Some(&whole) = joins.parts.get(&streams.first_copy(message)) {
-                joins.parts.insert(message, whole);
+            if let Some(&whole) = wholes.parts.get(&streams.first_copy(message)) {
+                wholes.parts.insert(message, whole);
             }
         }
-        joins
+        wholes
     }
 
     /// Puts messages together whose fragments are known.
-    fn of(session: &Session, wholes: Vec<Vec<MessageId>>) -> Joins {
-        let mut joins = Joins::default();
+    fn of(session: &Session, found: Vec<Vec<MessageId>>) -> Wholes {
+        let mut wholes = Wholes::default();
         let protocol = |fragments: &[MessageId]| {
             let packet = session.carrier(*fragments.first()?)?;
             session.said(packet)?.protocol
         };
         let protocols: Vec<Option<ProtocolId>> =
-            wholes.iter().map(|fragments| protocol(fragments)).collect();
-        let facts = session.wholes(&wholes, |whole, payload| {
+            found.iter().map(|fragments| protocol(fragments)).collect();
+        let facts = session.wholes(&found, |whole, payload| {
             let mut facts = PacketFacts::default();
             let protocol = protocols.get(whole).copied().flatten();
             if let Some(wire) = &session.wire {
@@ -92,17 +96,17 @@ impl Joins {
             }
         });
         let told = protocols.into_iter().zip(facts);
-        for (fragments, (protocol, facts)) in wholes.into_iter().zip(told) {
-            let whole = joins.joined.len() as u32;
+        for (fragments, (protocol, facts)) in found.into_iter().zip(told) {
+            let whole = wholes.joined.len() as u32;
             let parts = fragments.iter().map(|&fragment| (fragment, whole));
-            joins.parts.extend(parts);
-            joins.joined.push(Joined {
+            wholes.parts.extend(parts);
+            wholes.joined.push(Joined {
                 protocol,
                 fragments,
                 facts,
             });
         }
-        joins
+        wholes
     }
 
     /// What a fragment is a part of; of a copy, ask for the first.
