@@ -134,6 +134,14 @@ fn point(model: &mut Model, arguments: &Inspect) -> Result<(), Failure> {
     if let Some(at) = time(&arguments.at)? {
         model.apply(Command::SetCursor(Some(at)));
     }
+    if arguments.around {
+        let Some((before, after)) = model.around_packet() else {
+            let why = "--around: no packet is selected; give one with --select NUMBER";
+            return Err(Failure::new(why));
+        };
+        model.apply(Command::SetCursor(Some(after)));
+        model.apply(Command::Pin(Some(before)));
+    }
     Ok(())
 }
 

@@ -220,17 +220,7 @@ impl Inspector {
         if self.model.advance() || comes {
             ui.ctx().request_repaint_after(FILTERING);
         }
-        match self.bar.working {
-            Some(_) => {
-                ui.ctx().request_repaint_after(WORKING);
-                let now = ui.input(|input| input.time);
-                self.bar.since.get_or_insert(now);
-            }
-            None => self.bar.since = None,
-        }
-        if self.model.is_working_beside() {
-            ui.ctx().request_repaint_after(WORKING);
-        }
+        self.works(ui);
         let mut commands = Vec::new();
         self.keys(ui, &mut commands);
         self.dropped(ui);
@@ -257,10 +247,15 @@ impl Inspector {
                     Command::Back | Command::Forward | Command::SetFilter(_)
                 );
                 // What is picked out in the session below ends with the same key, and one filter is
-                // for both. Each has a way back of its own.
+                // for both. Each has a way back of its own. What takes long is given up in both.
                 let ends = matches!(
                     command,
-                    Command::LetGo | Command::EndStory | Command::Deselect | Command::SetFilter(_)
+                    Command::LetGo
+                        | Command::EndStory
+                        | Command::Deselect
+                        | Command::SetFilter(_)
+                        | Command::GiveUp
+                        | Command::GoOn
                 );
                 if let Some(other) = self.other.model.as_deref_mut().filter(|_| ends) {
                     other.apply(command.clone());
@@ -291,6 +286,23 @@ impl Inspector {
             self.kept = self.settings.clone();
             self.requests.push(Request::Keep(self.kept.clone()));
         }
+    }
+
+    /// Looks what is being worked on, and how long.
+    fn works(&mut self, ui: &Ui) {
+        let both = || std::iter::once(&self.model).chain(self.other.model.as_deref());
+        let (beside, given_up) = (
+            both().find_map(Model::works_on),
+            both().find_map(Model::given_up),
+        );
+        (self.bar.beside, self.bar.given_up) = (beside, given_up);
+        if self.bar.working.is_none() && beside.is_none() {
+            self.bar.since = None;
+            return;
+        }
+        ui.ctx().request_repaint_after(WORKING);
+        let now = ui.input(|input| input.time);
+        self.bar.since.get_or_insert(now);
     }
 
     fn keys(&mut self, ui: &Ui, commands: &mut Vec<Command>) {

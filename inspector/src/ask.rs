@@ -36,6 +36,8 @@ pub enum Request {
     Stand,
     /// Open what is recorded at this path, to be held against what is shown.
     Compare(PathBuf),
+    /// No longer open or play on what was to be held against what is shown.
+    CancelCompare,
     /// Play all nodes of what is shown on at once, with these changes (`--set mode=owner`), and hold
     /// what comes against it.
     PlayOn(String),
@@ -160,7 +162,11 @@ pub struct Alone {
 
 impl Host for Alone {
     fn ask(&mut self, request: Request) {
-        self.refused |= !matches!(request, Request::Keep(_) | Request::Cancel);
+        let is_done = matches!(
+            request,
+            Request::Keep(_) | Request::Cancel | Request::CancelCompare
+        );
+        self.refused |= !is_done;
     }
 
     fn answers(&mut self) -> Vec<Answer> {

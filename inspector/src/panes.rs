@@ -224,9 +224,9 @@ impl Sizes for Natural<'_> {
             // The table needs its columns.
             (Pane::Packets, Axis::Beside) => Some(
                 (room * 0.42)
-                    .max(420.0)
+                    .clamp(420.0, 900.0)
                     .max(packets::width_min(model).min(room * 0.5))
-                    .min(700.0_f32.min(room * 0.6)),
+                    .min(room * 0.6),
             ),
             (Pane::Bytes, Axis::Above) => Some(bytes::height(model.detail()).min(room * 0.5)),
             _ => None,

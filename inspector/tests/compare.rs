@@ -208,3 +208,33 @@ fn what_is_selected_in_the_session_below_is_shown_where_one_packet_is() {
     click(&mut harness, "only here: ");
     assert!(!shows_other(&harness));
 }
+
+#[test]
+fn what_takes_long_is_given_up_and_gone_on_with() {
+    let mut harness = open();
+    // A click asks for a session that never comes.
+    harness.get_by_label("play on").click();
+    harness.run();
+    let asked = harness.state_mut().take_requests();
+    assert!(asked.contains(&Request::PlayOn(String::new())), "{asked:?}");
+    harness.get_by_label("give up").click();
+    harness.run();
+    let asked = harness.state_mut().take_requests();
+    assert!(asked.contains(&Request::CancelCompare), "{asked:?}");
+    assert!(harness.query_by_label("give up").is_none());
+}
+
+#[test]
+fn a_history_that_takes_long_is_given_up_by_a_click() {
+    let session = std::sync::Arc::new(fixture::fresh(100_004));
+    let mut harness = drive::open(Model::open(session, &[]), Workspace::Why);
+    // Nobody waits for the thread: whatever it has done, it is given up.
+    drive::apply(&mut harness, Command::GiveUp);
+    let why = harness.state().model().why_not_yet();
+    assert!(why.is_none_or(|why| why.starts_with("given up")), "{why:?}");
+    if why.is_some() {
+        harness.get_by_label("go on").click();
+        harness.step();
+        assert_eq!(harness.state().model().given_up(), None);
+    }
+}

@@ -181,3 +181,15 @@ fn a_recorded_race_is_two_clicks_from_the_state_before_and_after_a_packet() {
     let label = format!("around packet {}", packet.0);
     assert!(harness.query_by_label(&label).is_none());
 }
+
+#[test]
+fn the_values_of_what_is_selected_come_into_view() {
+    let mut harness = open(fixture::many_objects(10_000));
+    assert!(labels(&harness, "position of 5000 at X").is_empty());
+    drive::apply(&mut harness, Command::SelectObject(Some(5_000)));
+    assert_eq!(labels(&harness, "position of 5000 at X").len(), 1);
+    // What is in view already is left where it is.
+    let first = labels(&harness, "position of 5001 at X").len();
+    drive::apply(&mut harness, Command::SelectObject(Some(5_001)));
+    assert_eq!(labels(&harness, "position of 5000 at X").len(), first);
+}

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use netreel_protocol::diff::{Diff, DiffError, Side};
 use netreel_protocol::export;
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{Fate, Node, NodeId, PacketId, ReelInput, Session, SessionTime};
@@ -191,4 +193,61 @@ fn a_finding_that_rests_on_a_packet_that_does_not_fit_the_wire_is_no_error() {
     assert!(doubted > 0, "{:?}", history.findings);
     let errors = history.findings.iter().filter(|f| f.level == Level::Error);
     assert_eq!(errors.count(), 0);
+}
+
+/// Says so often that the work is still wanted, and counts how often it was asked.
+struct Patience {
+    times: u32,
+    asked: AtomicU32,
+}
+
+impl Patience {
+    fn new(times: u32) -> Patience {
+        Patience {
+            times,
+            asked: AtomicU32::new(0),
+        }
+    }
+
+    fn is_left(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) < self.times
+    }
+
+    fn asked(&self) -> u32 {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_history_that_nobody_wants_any_more_is_given_up() {
+    let (session, history) = host(|_| {});
+    let endless = Patience::new(u32::MAX);
+    let whole = History::while_wanted(&session, &|| endless.is_left()).expect("a history");
+    assert_eq!(whole.findings, history.findings);
+    for times in 0..endless.asked() {
+        let patience = Patience::new(times);
+        let built = History::while_wanted(&session, &|| patience.is_left());
+        assert!(built.is_none(), "wanted {times} times");
+    }
+    let nobody = Patience::new(0);
+    History::while_wanted(&session, &|| nobody.is_left());
+    assert_eq!(nobody.asked(), 1, "it goes on though nobody wants it");
+}
+
+#[test]
+fn a_comparison_that_nobody_wants_any_more_is_given_up() {
+    let both = [host(|_| {}), opened("owner", None, |_| {})];
+    let sides = both
+        .each_ref()
+        .map(|(session, history)| Side { session, history });
+    let endless = Patience::new(u32::MAX);
+    let whole = Diff::while_wanted(sides, &|| endless.is_left()).expect("a comparison");
+    assert!(!whole.said.is_same());
+    let all = endless.asked();
+    for times in (0..all).step_by(all as usize / 16) {
+        let patience = Patience::new(times);
+        let given_up = Diff::while_wanted(sides, &|| patience.is_left()).err();
+        assert_eq!(given_up, Some(DiffError::GivenUp), "wanted {times} times");
+        assert!(patience.asked() <= all);
+    }
 }

@@ -43,6 +43,9 @@ pub struct Inspect {
     /// Draw it with the cursor at this time.
     #[arg(long, value_name = "TIME", requires = "screenshot")]
     pub at: Option<String>,
+    /// Draw it with the cursor where the selected packet was received, held against the moment before.
+    #[arg(long, requires = "screenshot", conflicts_with = "at")]
+    pub around: bool,
     /// Draw it with the replay of this node, where `--say` leads.
     #[arg(long, value_name = "NODE", requires = "screenshot")]
     pub sit: Option<String>,

@@ -332,6 +332,8 @@ impl Host for Opener {
             Request::Stand => self.seat = None,
             Request::Compare(path) => self.compare(path),
             Request::PlayOn(changes) => self.play_on(changes),
+            // Nobody hears any more what comes of it.
+            Request::CancelCompare => self.comparing += 1,
             Request::KeepBookmarks(all) => {
                 if let Err(why) = bookmarks::keep(&self.source.paths, &all) {
                     self.told(Job::Done).say(Answer::Failed(why));
@@ -508,6 +510,21 @@ mod tests {
         opener.ask(Request::Compare(sample()));
         opener.ask(Request::Follow(false));
         assert!(matches!(first(&mut opener), Answer::Compared { .. }));
+    }
+
+    #[test]
+    fn nobody_hears_of_a_comparison_that_was_given_up() {
+        let mut opener = Opener::new(source(sample()), String::new());
+        opener.open();
+        assert!(matches!(first(&mut opener), Answer::Opened { .. }));
+        opener.ask(Request::PlayOn(String::new()));
+        opener.ask(Request::CancelCompare);
+        opener.ask(Request::Compare(PathBuf::from("no-such-reel")));
+        let Answer::NotCompared(why) = first(&mut opener) else {
+            panic!("what was given up came all the same");
+        };
+        assert!(why.contains("no-such-reel"), "{why}");
+        assert!(opener.played.is_none());
     }
 
     #[test]

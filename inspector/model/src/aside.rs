@@ -20,13 +20,15 @@ struct State<K, T> {
     /// What came last.
     latest: Option<(K, Arc<T>)>,
     coming: Option<Coming<K, T>>,
+    /// Of what somebody gave up: nobody begins it again until it is gone on with.
+    given_up: Option<K>,
 }
 
 /// What is being worked on.
 struct Coming<K, T> {
     of: K,
     from: Receiver<T>,
-    wanted: Wanted,
+    _wants: Wants,
 }
 
 /// Whether somebody still wants what is being worked on: whoever works looks now and then, and gives
@@ -34,20 +36,27 @@ struct Coming<K, T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted(Arc<AtomicBool>);
 
-impl Wanted {
-    fn new() -> Wanted {
-        Wanted(Arc::new(AtomicBool::new(true)))
-    }
+/// Who wants it: whoever works gives up when this is gone.
+pub(crate) struct Wants(Wanted);
 
-    /// Whether to go on.
-    pub fn goes_on(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+impl Wants {
+    /// Somebody wants it, and what whoever works looks at.
+    pub fn new() -> (Wants, Wanted) {
+        let wanted = Wanted(Arc::new(AtomicBool::new(true)));
+        (Wants(wanted.clone()), wanted)
     }
 }
 
-impl<K, T> Drop for Coming<K, T> {
+impl Drop for Wants {
     fn drop(&mut self) {
-        self.wanted.0.store(false, Ordering::Relaxed);
+        self.0.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Wanted {
+    /// Whether to go on.
+    pub fn goes_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -57,6 +66,7 @@ impl<K, T> Default for Aside<K, T> {
             state: Mutex::new(State {
                 latest: None,
                 coming: None,
+                given_up: None,
             }),
         }
     }
@@ -81,21 +91,27 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
         {
             return Some((Arc::clone(latest), true));
         }
+        let old = state.latest.as_ref().map(|(_, it)| (Arc::clone(it), false));
+        if state.given_up.as_ref().is_some_and(is_it) {
+            return old;
+        }
+        state.given_up = None;
         if at_once {
             state.coming = None;
-            let made = Arc::new(work(&Wanted::new())?);
+            let (_wants, wanted) = Wants::new();
+            let made = Arc::new(work(&wanted)?);
             state.latest = Some((key.clone(), Arc::clone(&made)));
             return Some((made, true));
         }
         if !state.coming.as_ref().is_some_and(|it| is_it(&it.of)) {
             let (to, from) = sync_channel(1);
             let wake = Arc::clone(wake);
-            let wanted = Wanted::new();
+            let (wants, wanted) = Wants::new();
             // Whoever works on another key gives up.
             state.coming = Some(Coming {
                 of: key.clone(),
                 from,
-                wanted: wanted.clone(),
+                _wants: wants,
             });
             // Where there can be no thread nothing ever comes, and that is what is shown.
             let builder = thread::Builder::new().name("beside the window".to_owned());
@@ -108,31 +124,63 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
                 }
             }));
         }
-        state.latest.as_ref().map(|(_, it)| (Arc::clone(it), false))
+        old
     }
 
-    /// Whether what is known, or on its way, is of this key.
+    /// Whether what is known, on its way, or given up, is of this key.
     pub fn is_of(&self, key: &K) -> bool {
         let state = self.lock();
         let latest = state.latest.as_ref().map(|(of, _)| of);
         let coming = state.coming.as_ref().map(|it| &it.of);
-        latest == Some(key) || coming == Some(key)
+        let mut all = [latest, coming, state.given_up.as_ref()].into_iter();
+        all.any(|of| of == Some(key))
+    }
+}
+
+impl<K, T> Aside<K, T> {
+    fn lock(&self) -> MutexGuard<'_, State<K, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What can be asked of each, whatever it is of.
+pub(crate) trait Work {
+    /// Waits for what is being worked on.
+    fn finish(&self);
+    /// Whether something is being worked on.
+    fn is_coming(&self) -> bool;
+    /// Works on it no longer, until somebody asks for something else or it is gone on with.
+    fn give_up(&self);
+    /// Whoever asks next has it worked out all the same.
+    fn go_on(&self);
+    /// Whether it was given up.
+    fn is_given_up(&self) -> bool;
+}
+
+impl<K: Clone, T> Work for Aside<K, T> {
+    fn give_up(&self) {
+        let mut state = self.lock();
+        if let Some(coming) = state.coming.take() {
+            state.given_up = Some(coming.of);
+        }
     }
 
-    /// Whether something is being worked on.
-    pub fn is_coming(&self) -> bool {
+    fn go_on(&self) {
+        self.lock().given_up = None;
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.lock().given_up.is_some()
+    }
+
+    fn is_coming(&self) -> bool {
         let mut state = self.lock();
         state.take_in(false);
         state.coming.is_some()
     }
 
-    /// Waits for what is being worked on.
-    pub fn finish(&self) {
+    fn finish(&self) {
         self.lock().take_in(true);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<K, T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -205,5 +253,30 @@ mod tests {
         assert!(aside.get(&3, false, &wake, endless).is_some());
         drop(aside);
         assert_eq!(told.recv(), Ok(()));
+    }
+
+    #[test]
+    fn what_was_given_up_begins_again_when_it_is_gone_on_with() {
+        let aside: Aside<u32, u32> = Aside::default();
+        let wake = Arc::default();
+        let (gave_up, told) = sync_channel(1);
+        let endless = move |wanted: &Wanted| {
+            while wanted.goes_on() {
+                thread::yield_now();
+            }
+            gave_up.send(()).ok();
+            None
+        };
+        assert_eq!(aside.get(&1, false, &wake, endless), None);
+        aside.give_up();
+        assert_eq!(told.recv(), Ok(()));
+        assert!(aside.is_given_up() && !aside.is_coming());
+        // Whoever shows it asks with each frame.
+        assert_eq!(aside.get(&1, false, &wake, |_| unreachable!()), None);
+        aside.go_on();
+        assert_eq!(aside.get(&1, false, &wake, |_| Some(10)), None);
+        aside.finish();
+        let got = aside.get(&1, false, &wake, |_| unreachable!());
+        assert_eq!(got, Some((Arc::new(10), true)));
     }
 }

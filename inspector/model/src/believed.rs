@@ -11,7 +11,7 @@ use netreel_wire::{PropertyId, PropertyKind};
 
 use crate::Model;
 use crate::aside::Wanted;
-use crate::map::{Extent, Mark};
+use crate::map::{Extent, Mark, Walked};
 
 /// A property of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +70,7 @@ pub struct Believed {
     /// What was arranged last, for each of [`RowsOf`].
     arranged: Mutex<[Option<(Asked, ValueRows)>; 3]>,
     pub(crate) marks: Mutex<Option<(Asked, Arc<[Mark]>)>>,
+    pub(crate) walked: Mutex<Walked>,
 }
 
 /// Rows, as they are shown.
@@ -92,8 +93,9 @@ pub(crate) struct Asked {
 }
 
 impl Believed {
-    pub(crate) fn new(session: &Session, history: &History) -> Believed {
-        let states = States::build(session, history);
+    /// `None` where it is no longer wanted.
+    pub(crate) fn new(session: &Session, history: &History, wanted: &Wanted) -> Option<Believed> {
+        let states = States::of(session, history, &|_| wanted.goes_on());
         let objects = states.objects();
         let rows = objects.into_iter().flat_map(|(object, properties)| {
             let properties = properties.into_iter();
@@ -101,13 +103,14 @@ impl Believed {
         });
         let rows: Vec<ValueRow> = rows.collect();
         let extent = Extent::of(&states, &rows, session);
-        Believed {
+        wanted.goes_on().then(|| Believed {
             states,
             rows,
             extent,
             arranged: Mutex::default(),
             marks: Mutex::default(),
-        }
+            walked: Mutex::default(),
+        })
     }
 
     /// A property's name.
@@ -179,7 +182,7 @@ impl Model {
             return None;
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
-        let work = move |_: &Wanted| Some(Believed::new(&session, &history));
+        let work = move |wanted: &Wanted| Believed::new(&session, &history, wanted);
         let believed = &self.beside.believed;
         let got = believed.get(&self.grown, self.is_quick(), &self.coming.wake, work);
         got.map(|(believed, _)| believed)

@@ -2,7 +2,7 @@
 
 use netreel_protocol::stats::Stats;
 
-use crate::aside::Aside;
+use crate::aside::{Aside, Work};
 use crate::believed::{Believed, ValueRow};
 use crate::by_field::ByField;
 use crate::comparison::Comparison;
@@ -31,25 +31,44 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Waits for all of it.
-    pub fn finish(&self) {
-        self.stats.finish();
-        self.by_field.finish();
-        self.flow.finish();
-        self.believed.finish();
-        self.track.finish();
-        self.lines.finish();
-        self.compared.finish();
+    /// All of it, with what people call it.
+    fn all(&self) -> [(&'static str, &dyn Work); 7] {
+        [
+            ("what the bytes were", &self.stats),
+            ("what fields take", &self.by_field),
+            ("the link over time", &self.flow),
+            ("what nodes believed", &self.believed),
+            ("the value over time", &self.track),
+            ("what nodes wrote", &self.lines),
+            ("the comparison", &self.compared),
+        ]
     }
 
-    /// Whether any of it is under way.
-    pub fn is_coming(&self) -> bool {
-        self.stats.is_coming()
-            || self.by_field.is_coming()
-            || self.flow.is_coming()
-            || self.believed.is_coming()
-            || self.track.is_coming()
-            || self.lines.is_coming()
-            || self.compared.is_coming()
+    /// Waits for all of it.
+    pub fn finish(&self) {
+        self.all().iter().for_each(|(_, work)| work.finish());
+    }
+
+    /// What of it is under way.
+    pub fn coming(&self) -> Option<&'static str> {
+        let mut all = self.all().into_iter();
+        all.find(|(_, work)| work.is_coming()).map(|(name, _)| name)
+    }
+
+    /// Works on none of it any more.
+    pub fn give_up(&self) {
+        self.all().iter().for_each(|(_, work)| work.give_up());
+    }
+
+    /// Works on what was given up, when it is asked for.
+    pub fn go_on(&self) {
+        self.all().iter().for_each(|(_, work)| work.go_on());
+    }
+
+    /// What of it was given up.
+    pub fn given_up(&self) -> Option<&'static str> {
+        let mut all = self.all().into_iter();
+        all.find(|(_, work)| work.is_given_up())
+            .map(|(name, _)| name)
     }
 }

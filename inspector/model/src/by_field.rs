@@ -150,7 +150,7 @@ impl ByField {
     pub fn of_text(&self) -> String {
         let bytes = text::bytes(self.bits as f64 / 8.0);
         match self.decoded == self.of {
-            true => format!("{bytes} of payload in {} packets", text::count(self.of)),
+            true => format!("{bytes} of payload in {}", text::packets(self.of)),
             false => format!(
                 "{bytes} in {} of {} packets, evenly taken",
                 text::count(self.decoded),

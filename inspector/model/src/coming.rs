@@ -5,22 +5,28 @@
 //! single packets carry where the wire keeps no state.
 
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
 
+use crate::aside::{Wanted, Wants};
 use crate::judged::Judged;
-use crate::{Model, NOT_YET};
+use crate::{GIVEN_UP, Model, NOT_YET};
 
 /// Called by the thread when there is something new to show.
 pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// Called with the history, once.
+type Keep = Box<dyn FnOnce(&History) + Send>;
 
 /// How far the history is.
 #[derive(Default)]
 pub(crate) struct Coming {
     state: State,
+    /// Whoever keeps it, until it is there.
+    keep: Arc<Mutex<Option<Keep>>>,
     pub(crate) wake: Arc<OnceLock<Wake>>,
 }
 
@@ -30,10 +36,34 @@ enum State {
     #[default]
     Idle,
     /// A thread works on it.
-    UnderWay(Receiver<Judged>),
+    UnderWay {
+        coming: Receiver<Judged>,
+        _wants: Wants,
+    },
+    /// It was, and somebody gave it up.
+    GivenUp,
     /// The thread ended without it.
     Failed,
     Here,
+}
+
+impl Coming {
+    /// Whether a thread works on it.
+    pub fn is_under_way(&self) -> bool {
+        matches!(self.state, State::UnderWay { .. })
+    }
+
+    /// Whether somebody gave it up.
+    pub fn is_given_up(&self) -> bool {
+        matches!(self.state, State::GivenUp)
+    }
+
+    /// Has nobody work on it any more.
+    pub fn give_up(&mut self) {
+        if self.is_under_way() {
+            self.state = State::GivenUp;
+        }
+    }
 }
 
 impl Model {
@@ -57,7 +87,10 @@ impl Model {
                 model.finish();
                 keep(&model.judged.history);
             }
-            false => model.begin(keep),
+            false => {
+                model.coming.keep = Arc::new(Mutex::new(Some(Box::new(keep))));
+                model.begin();
+            }
         }
         model
     }
@@ -79,7 +112,8 @@ impl Model {
         match self.coming.state {
             State::Here => None,
             State::Failed => Some("could not be worked out"),
-            State::Idle | State::UnderWay(_) => Some(NOT_YET),
+            State::GivenUp => Some(GIVEN_UP),
+            State::Idle | State::UnderWay { .. } => Some(NOT_YET),
         }
     }
 
@@ -87,14 +121,14 @@ impl Model {
     pub fn finish(&mut self) {
         match &self.coming.state {
             State::Idle => {
-                let judged = judge(&self.session, &self.unread);
-                self.settle(judged);
+                let history = Arc::new(History::build(&self.session));
+                self.settle(Judged::new(&self.session, history, &self.unread));
             }
-            State::UnderWay(coming) => match coming.recv() {
+            State::UnderWay { coming, .. } => match coming.recv() {
                 Ok(judged) => self.settle(judged),
                 Err(_) => self.coming.state = State::Failed,
             },
-            State::Failed | State::Here => {}
+            State::Failed | State::GivenUp | State::Here => {}
         }
         self.look_again();
         self.finish_filter();
@@ -104,11 +138,20 @@ impl Model {
         self.finish_beside();
     }
 
+    /// Works on what was given up.
+    pub(crate) fn go_on(&mut self) {
+        if self.coming.is_given_up() {
+            self.begin();
+        }
+        self.beside.go_on();
+    }
+
     /// Starts to work out the history.
-    fn begin(&mut self, keep: impl FnOnce(&History) + Send + 'static) {
+    fn begin(&mut self) {
         let (to, coming) = sync_channel(1);
         let (session, unread) = (self.session.clone(), self.unread.clone());
-        let wake = self.coming.wake.clone();
+        let (wake, keep) = (self.coming.wake.clone(), Arc::clone(&self.coming.keep));
+        let (wants, wanted) = Wants::new();
         let tell = move || {
             if let Some(wake) = wake.get() {
                 wake();
@@ -118,14 +161,21 @@ impl Model {
             // What packets carry is shown as soon as it is known.
             session.message_count();
             tell();
-            let judged = judge(&session, &unread);
-            let history = Arc::clone(&judged.history);
+            let Some(history) = history(&session, &wanted) else {
+                return;
+            };
             // Whoever no longer wants it has closed the window.
-            drop(to.send(judged));
+            drop(to.send(Judged::new(&session, Arc::clone(&history), &unread)));
             tell();
-            keep(&history);
+            let keep = keep.lock().ok().and_then(|mut keep| keep.take());
+            if let Some(keep) = keep {
+                keep(&history);
+            }
         };
-        self.coming.state = State::UnderWay(coming);
+        self.coming.state = State::UnderWay {
+            coming,
+            _wants: wants,
+        };
         // Where there can be no thread, nobody sends anything, and that is told as a failure.
         let builder = thread::Builder::new().name("history".to_owned());
         drop(builder.spawn(work));
@@ -133,7 +183,7 @@ impl Model {
 
     /// Takes in the history, if it has come.
     pub(crate) fn take_history(&mut self) {
-        let State::UnderWay(coming) = &self.coming.state else {
+        let State::UnderWay { coming, .. } = &self.coming.state else {
             return;
         };
         match coming.try_recv() {
@@ -160,7 +210,6 @@ impl Model {
     }
 }
 
-fn judge(session: &Session, unread: &[String]) -> Judged {
-    let history = Arc::new(History::build(session));
-    Judged::new(session, history, unread)
+fn history(session: &Session, wanted: &Wanted) -> Option<Arc<History>> {
+    History::while_wanted(session, &|| wanted.goes_on()).map(Arc::new)
 }

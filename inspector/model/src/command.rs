@@ -72,6 +72,10 @@ pub enum Command {
     EndStory,
     /// Let go of everything.
     Deselect,
+    /// Work on nothing beside the window any more.
+    GiveUp,
+    /// Work on what was given up.
+    GoOn,
     /// Go back to how things stood before the last command.
     Back,
     /// Take that back.
@@ -117,7 +121,10 @@ pub enum Hover {
 impl Model {
     /// Does what a view asked for.
     pub fn apply(&mut self, command: Command) {
-        self.is_looked_at |= !matches!(command, Command::Hover(_) | Command::SetFilter(_));
+        self.is_looked_at |= !matches!(
+            command,
+            Command::Hover(_) | Command::SetFilter(_) | Command::GiveUp | Command::GoOn
+        );
         self.leave_trail(&command);
         self.perform(command);
     }
@@ -131,6 +138,11 @@ impl Model {
             }
             Command::SelectMessage(message) => self.select_message(message),
             Command::PinField(field) => self.selection.field = field,
+            Command::GiveUp => {
+                self.coming.give_up();
+                self.beside.give_up();
+            }
+            Command::GoOn => self.go_on(),
             Command::SelectFinding(finding) => self.select_finding(finding),
             Command::SelectEvidence(finding, piece) => self.select_evidence(finding, piece),
             Command::SelectObject(object) => self.select_object(object),

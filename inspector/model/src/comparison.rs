@@ -48,11 +48,12 @@ pub struct Difference {
 pub(crate) type Side = (Arc<Session>, Arc<History>);
 
 impl Comparison {
-    pub(crate) fn new(one: &Side, other: &Side) -> Comparison {
-        let bytes = ByBytes::new([&one.0, &other.0]);
+    /// `None` where it is no longer wanted.
+    pub(crate) fn new(one: &Side, other: &Side, wanted: &Wanted) -> Option<Comparison> {
+        let bytes = ByBytes::new([&one.0, &other.0], wanted);
         let sides = [one, other].map(|(session, history)| DiffSide { session, history });
         let mut offset_ns = bytes.offset_ns;
-        let (summary, rows) = match Diff::new(sides) {
+        let (summary, rows) = match Diff::while_wanted(sides, &|| wanted.goes_on()) {
             Err(why) => (why.to_string(), Vec::new()),
             Ok(diff) => {
                 let told = export::diff(sides, &diff);
@@ -66,12 +67,12 @@ impl Comparison {
                 (summary(&told), rows.all())
             }
         };
-        Comparison {
+        wanted.goes_on().then_some(Comparison {
             offset_ns,
             bytes,
             summary,
             rows,
-        }
+        })
     }
 }
 
@@ -318,7 +319,7 @@ impl Model {
         };
         let (one, two) = (side(self), side(other));
         let key = (self.grown, Arc::as_ptr(&other.session) as usize);
-        let work = move |_: &Wanted| Some(Comparison::new(&one, &two));
+        let work = move |wanted: &Wanted| Comparison::new(&one, &two, wanted);
         let is_quick = self.is_quick() && other.is_quick();
         let compared = &self.beside.compared;
         let (compared, is_it) = compared.get(&key, is_quick, &self.coming.wake, work)?;

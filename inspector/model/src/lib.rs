@@ -86,8 +86,11 @@ pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 pub use variety::ByteColumn;
 pub use why::WhyRow;
 
-/// Stands for what only a walk over all packets can tell, until somebody has made it.
-const NOT_YET: &str = "being worked out";
+/// Stands for what takes longer than a frame to work out, until it is there.
+pub const NOT_YET: &str = "being worked out";
+
+/// Stands for what somebody has given up.
+const GIVEN_UP: &str = "given up: \"go on\" above works it out";
 
 /// What is picked out: the focus, which serves all views, and apart from it the finding whose story
 /// is pinned until somebody ends it.
@@ -489,9 +492,25 @@ impl Model {
         self.beside.finish();
     }
 
-    /// Whether something is being worked out for a pane.
-    pub fn is_working_beside(&self) -> bool {
-        self.beside.is_coming()
+    /// What is being worked out beside the window.
+    pub fn works_on(&self) -> Option<&'static str> {
+        let history = self.coming.is_under_way().then_some("what followed");
+        history.or_else(|| self.beside.coming())
+    }
+
+    /// What was given up, and is not there.
+    pub fn given_up(&self) -> Option<&'static str> {
+        let history = self.coming.is_given_up().then_some("what followed");
+        history.or_else(|| self.beside.given_up())
+    }
+
+    /// Why something that is worked out beside the window is not there.
+    pub fn why_waits(&self) -> &'static str {
+        let why = self.why_not_yet();
+        why.unwrap_or(match self.beside.given_up() {
+            Some(_) => GIVEN_UP,
+            None => NOT_YET,
+        })
     }
 
     /// Whether the session is so short that everything about it takes less than a frame.

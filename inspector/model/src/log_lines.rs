@@ -62,11 +62,15 @@ impl Printing {
 }
 
 impl LogLines {
-    fn read(session: &Session) -> LogLines {
+    /// `None` where they are no longer wanted.
+    fn read(session: &Session, wanted: &Wanted) -> Option<LogLines> {
         let mut all = LogLines::default();
         let reels = session.session_reels();
         let most = LINES_MAX / reels.len().max(1);
         for reel in reels {
+            if !wanted.goes_on() {
+                return None;
+            }
             let mut own = 0;
             let mut put = |time: SessionTime, text: &[u8]| {
                 if own >= most {
@@ -102,7 +106,7 @@ impl LogLines {
         }
         // Those of one moment stand in the order of their reels.
         all.lines.sort_by_key(|line| line.time);
-        all
+        Some(all)
     }
 
     /// The places of those in a stretch of time.
@@ -127,7 +131,7 @@ impl Model {
             counts.sum::<u64>()
         };
         let is_quick = self.is_quick() && (lines.is_of(&self.grown) || events() <= QUICK_EVENTS);
-        let work = move |_: &Wanted| Some(LogLines::read(&session));
+        let work = move |wanted: &Wanted| LogLines::read(&session, wanted);
         let got = lines.get(&self.grown, is_quick, &self.coming.wake, work);
         got.map(|(lines, _)| lines)
     }

@@ -1,6 +1,7 @@
 //! Objects from above: where the nodes believe them to be.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, PoisonError};
 
 use netreel_protocol::history::state::{Held, Known, Part, States};
@@ -36,8 +37,8 @@ pub struct Mark {
 
 /// So many marks are drawn.
 pub const MARKS_MAX: usize = 20_000;
-/// So many places of a way are drawn.
-const WAY_MAX: usize = 400;
+/// So many places of a way are drawn, or up to twice as many.
+const WAY_MAX: i64 = 400;
 
 impl Extent {
     /// Of three parts the one that varies least is up.
@@ -127,6 +128,12 @@ impl Believed {
         Some((extent.axes.map(name), unit))
     }
 
+    /// At how many moments the way of an object was looked up so far.
+    pub fn looked(&self) -> u64 {
+        let walked = self.walked.lock();
+        walked.unwrap_or_else(PoisonError::into_inner).looked
+    }
+
     fn place(&self, held: &Held) -> Option<[f64; 2]> {
         let axes = self.extent.as_ref()?.axes;
         let numbers = numbers(held);
@@ -200,35 +207,56 @@ impl Model {
         let Some(property) = positions.next() else {
             return Vec::new();
         };
-        let visible = self.visible();
-        let ways = self.believers().into_iter().map(|node| {
-            let row = ValueRow { object, property };
-            (node, self.way_of(believed, row, node, &visible))
-        });
-        ways.collect()
-    }
-
-    /// By moments that lie equally far apart, so that it costs the same however much there is.
-    fn way_of(
-        &self,
-        believed: &Believed,
-        row: ValueRow,
-        node: NodeId,
-        visible: &Range<SessionTime>,
-    ) -> Vec<[f64; 2]> {
+        let (nodes, visible) = (self.believers(), self.visible());
         let length = visible.end.0.saturating_sub(visible.start.0);
-        let step = (length / WAY_MAX as i64).max(1);
-        let mut way: Vec<[f64; 2]> = Vec::new();
-        for number in 0..=WAY_MAX as i64 {
-            let at = SessionTime(visible.start.0.saturating_add(step.saturating_mul(number)));
-            let held = believed.states.at(row.object, row.property, node, at);
-            let Some(place) = held.and_then(|held| believed.place(&held)) else {
-                continue;
-            };
-            if way.last() != Some(&place) {
-                way.push(place);
+        // The same while somebody pans, however the length is rounded.
+        let step = 1 << (length / WAY_MAX).max(1).ilog2();
+        let places = visible.start.0.div_euclid(step)..=visible.end.0.div_euclid(step);
+        let walked = &mut *believed
+            .walked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        walked.keep((object, step), &places);
+        let place_at = |node: NodeId, at: i64| {
+            let held = believed
+                .states
+                .at(object, property, node, SessionTime(at))?;
+            believed.place(&held)
+        };
+        let mut ways: Vec<(NodeId, Vec<[f64; 2]>)> =
+            nodes.iter().map(|&node| (node, Vec::new())).collect();
+        for place in places {
+            let looked = &mut walked.looked;
+            let known = walked.known.entry(place).or_insert_with(|| {
+                *looked += 1;
+                let at = place.saturating_mul(step);
+                nodes.iter().map(|&node| place_at(node, at)).collect()
+            });
+            for ((_, way), place) in ways.iter_mut().zip(known) {
+                way.extend(place.filter(|place| way.last() != Some(place)));
             }
         }
-        way
+        ways
+    }
+}
+
+/// Where an object was, for the frames before: who pans finds most of it again.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// Of which object, and by moments that lie so far apart.
+    of: (u64, i64),
+    /// For each node, by the number of the moment.
+    known: BTreeMap<i64, Vec<Option<[f64; 2]>>>,
+    /// At how many moments somebody looked so far.
+    pub looked: u64,
+}
+
+impl Walked {
+    fn keep(&mut self, of: (u64, i64), places: &RangeInclusive<i64>) {
+        if self.of != of {
+            self.known.clear();
+            self.of = of;
+        }
+        self.known.retain(|place, _| places.contains(place));
     }
 }

@@ -204,7 +204,7 @@ impl Model {
         let session = self.session();
         let sees = session.nodes.iter().any(|node| node.seen);
         let acks = |wire: &Arc<Wire>| {
-            let mut marks = ["ack", "acknowledges"].iter();
+            let mut marks = ["ack", "acknowledges", "acknowledges_before", "range_first"].iter();
             marks.any(|mark| wire.has_field(None, Some(mark)))
         };
         let acks = session.wire.as_ref().is_some_and(acks);

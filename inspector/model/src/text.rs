@@ -3,6 +3,12 @@
 use netreel_protocol::session::SessionTime;
 use netreel_wire::{Name, Value};
 
+/// So many packets: `1 packet`, `2 500 packets`.
+pub fn packets(number: u64) -> String {
+    let noun = if number == 1 { "packet" } else { "packets" };
+    format!("{} {noun}", count(number))
+}
+
 /// A number with a thin gap between groups of three digits: `12 481`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();

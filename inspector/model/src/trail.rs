@@ -56,9 +56,12 @@ impl Model {
     /// Remembers how things stand before a command.
     pub(crate) fn leave_trail(&mut self, command: &Command) {
         let kind = match command {
-            Command::Hover(_) | Command::Back | Command::Forward | Command::ToggleField(_) => {
-                return;
-            }
+            Command::Hover(_)
+            | Command::Back
+            | Command::Forward
+            | Command::ToggleField(_)
+            | Command::GiveUp
+            | Command::GoOn => return,
             Command::Pan(_) | Command::Zoom { .. } | Command::Show(_) => Kind::Moves,
             Command::SetFilter(_) => Kind::Types,
             _ => Kind::Other,

@@ -96,3 +96,24 @@ fn a_filter_that_finds_more_is_counted_again() {
     model.apply(Command::SetFilter(String::new()));
     assert_eq!(events(&model), all);
 }
+
+#[test]
+fn the_way_of_an_object_is_looked_up_where_it_comes_into_view_alone() {
+    let mut model = fixture::race_model();
+    model.apply(Command::SelectObject(Some(fixture::BOX)));
+    model.apply(Command::Show(fixture::ms(200..600)));
+    let believed = model.believed().expect("values");
+    assert!(model.way(&believed).iter().any(|(_, way)| !way.is_empty()));
+    let all = believed.looked();
+    assert!((400..=802).contains(&all), "{all}");
+    model.apply(Command::Pan(model.scale(WIDTH).ns(STEP)));
+    let panned = model.way(&believed);
+    let more = believed.looked() - all;
+    assert!((1..=5).contains(&more), "{more}");
+    // It is what would be looked up anew.
+    let mut anew = fixture::race_model();
+    anew.apply(Command::SelectObject(Some(fixture::BOX)));
+    anew.apply(Command::Show(model.visible()));
+    let believed = anew.believed().expect("values");
+    assert_eq!(anew.way(&believed), panned);
+}

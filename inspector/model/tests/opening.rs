@@ -155,3 +155,79 @@ fn what_depends_on_packets_before_it_is_told_when_they_were_read() {
     let row = model.packet_row(PacketId(77)).expect("a packet");
     assert!(row.is_told && row.kinds == "update");
 }
+
+#[test]
+fn a_history_is_given_up_and_gone_on_with() {
+    let (keep, kept) = channel();
+    let mut model = Model::open_and(large(), &[], move |history| {
+        keep.send(history.findings.len()).unwrap_or_default();
+    });
+    assert_eq!(model.works_on(), Some("what followed"));
+    model.apply(Command::GiveUp);
+    assert_eq!(
+        (model.works_on(), model.given_up()),
+        (None, Some("what followed"))
+    );
+    let (_, verdict) = model.verdict();
+    assert!(verdict.starts_with("findings: given up"), "{verdict}");
+    // What is given up is not waited for.
+    model.finish();
+    assert!(model.lacks_history());
+    model.apply(Command::GoOn);
+    assert_eq!(
+        (model.works_on(), model.given_up()),
+        (Some("what followed"), None)
+    );
+    model.finish();
+    assert!(!model.lacks_history());
+    assert_eq!(kept.recv(), Ok(model.history().findings.len()));
+}
+
+/// Gives something up that a pane asks for, and goes on with it.
+#[track_caller]
+fn check_given_up(name: &str, model: &mut Model, ask: impl Fn(&Model) -> bool) {
+    assert!(!ask(model), "{name} took no time");
+    assert_eq!(model.works_on(), Some(name));
+    model.apply(Command::GiveUp);
+    // The pane asks with each frame.
+    assert!(!ask(model));
+    assert_eq!((model.works_on(), model.given_up()), (None, Some(name)));
+    assert!(model.why_waits().starts_with("given up"));
+    model.apply(Command::GoOn);
+    assert!(!ask(model));
+    assert_eq!((model.works_on(), model.given_up()), (Some(name), None));
+    model.finish_beside();
+    assert!(ask(model));
+}
+
+#[test]
+fn what_panes_work_out_is_given_up_and_gone_on_with() {
+    let (session, history) = fixture::long(20_000);
+    let mut model = Model::new(session, history);
+    check_given_up("what nodes believed", &mut model, |it| {
+        it.believed().is_some()
+    });
+    check_given_up("what the bytes were", &mut model, |it| {
+        it.bandwidth().is_some()
+    });
+    check_given_up("what fields take", &mut model, |it| it.by_field().is_some());
+    let link = model.link().expect("a link");
+    let scale = model.scale(1_000.0);
+    check_given_up("the link over time", &mut model, |it| {
+        it.flows(link, &scale).is_some()
+    });
+    check_given_up("what nodes wrote", &mut model, |it| {
+        it.log_lines(true).is_some()
+    });
+}
+
+#[test]
+fn a_comparison_is_given_up_and_gone_on_with() {
+    let [mut model, other] = [(); 2].map(|()| {
+        let (session, history) = fixture::long(20_000);
+        Model::new(session, history)
+    });
+    check_given_up("the comparison", &mut model, |it| {
+        it.compared(&other).is_some()
+    });
+}

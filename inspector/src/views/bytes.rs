@@ -32,7 +32,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     };
     head::show(ui, "bytes", &more);
     if model.selection().packet.is_none() {
-        findings::empty(ui, "Select a packet to see its bytes.");
+        let sentence = match model.session().packet_count() {
+            0 => "The session has no packets.",
+            _ => "Select a packet to see its bytes.",
+        };
+        findings::empty(ui, sentence);
         return;
     }
     if detail.bytes().is_none_or(<[u8]>::is_empty) {

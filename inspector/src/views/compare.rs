@@ -2,7 +2,7 @@
 //! of how they differ.
 
 use egui::{Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, Difference, LinkBytes, Model, text};
+use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, text};
 use netreel_protocol::session::SessionTime;
 
 use super::{findings, head, timeline};
@@ -134,7 +134,7 @@ pub fn differences(
     let compared = other.model.as_deref().and_then(|it| model.compared(it));
     let more = match (&compared, &other.model) {
         (Some(compared), _) => compared.summary.clone(),
-        (None, Some(_)) => "being worked out".to_owned(),
+        (None, Some(it)) => waits(model, it),
         (None, None) => String::new(),
     };
     head::show(ui, "differences", &more);
@@ -158,6 +158,13 @@ pub fn differences(
             }
         }
     });
+}
+
+/// Why the two are not held against each other yet.
+fn waits(model: &Model, other: &Model) -> String {
+    let why = [model, other].map(Model::why_waits);
+    let given_up = why.iter().find(|it| **it != NOT_YET);
+    given_up.map_or(NOT_YET, |it| *it).to_owned()
 }
 
 fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<Request>) {
@@ -188,6 +195,15 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
                 }
             }
         });
+        if other.waits
+            && ui
+                .button("give up")
+                .on_hover_text("no longer open or play on the other session")
+                .clicked()
+        {
+            other.waits = false;
+            requests.push(Request::CancelCompare);
+        }
         ui.separator();
         let label = ui.label(egui::RichText::new("or play on with").color(theme::weak()));
         let edit = TextEdit::singleline(&mut other.changes)

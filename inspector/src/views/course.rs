@@ -20,13 +20,9 @@ const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let Some(believed) = model.believed() else {
         let why = model.why_no_values();
-        let more = if why.is_none() {
-            "being worked out"
-        } else {
-            ""
-        };
-        head::show(ui, "value over time", more);
-        let why = why.unwrap_or_else(|| "it is being worked out".to_owned());
+        let more = why.is_none().then(|| model.why_waits());
+        head::show(ui, "value over time", more.unwrap_or_default());
+        let why = why.unwrap_or_else(|| model.why_waits().to_owned());
         findings::empty(ui, &format!("Values over time: {why}."));
         return;
     };
@@ -142,6 +138,7 @@ fn strips(
             }
             plot::line(&inside, points.into_iter(), stroke);
         }
+        plot::ends(painter, &strip, &head);
     }
 }
 

@@ -17,7 +17,11 @@ const INDENT: f32 = 14.0;
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let Some(id) = model.selection().packet else {
         head::show(ui, "packet", "none selected");
-        findings::empty(ui, "Select a packet on the timeline or in the table.");
+        let sentence = match model.session().packet_count() {
+            0 => "The session has no packets.",
+            _ => "Select a packet on the timeline or in the table.",
+        };
+        findings::empty(ui, sentence);
         return;
     };
     let link = model

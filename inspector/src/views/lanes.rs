@@ -19,6 +19,8 @@ const ROOM_FOR_NOTE: f32 = 32.0;
 
 /// Lower lanes have their names in several columns.
 const TEXT_MIN: f32 = 11.0;
+/// Nearer lanes have no dotted lines.
+const LINE_MIN: f32 = 5.0;
 
 /// How long a window's lane is hatched where its recording went on outside it.
 const OUTSIDE: f32 = 22.0;
@@ -100,6 +102,10 @@ fn recorded(painter: &Painter, lanes: &Lanes, scale: &Scale, y: f32, node: &Node
     let time = lanes.time;
     let x = |at| (time.left() + scale.x(at)).clamp(time.left(), time.right());
     if !node.recorded {
+        // Dots of lanes that are so near are a wall.
+        if lanes.height < LINE_MIN {
+            return;
+        }
         painter.extend(Shape::dashed_line(
             &[pos2(time.left(), y), pos2(time.right(), y)],
             Stroke::new(1.0, theme::dim()),

@@ -9,7 +9,7 @@ use crate::theme;
 
 /// Draws the ledger. A click on a kind or an object filters by it.
 pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Command>) {
-    let waits = || model.why_not_yet().unwrap_or("being worked out").to_owned();
+    let waits = || model.why_waits().to_owned();
     let told = match *by {
         LedgerBy::Field => {
             let by_field = model.by_field();
@@ -17,8 +17,8 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
         }
         by => model.bandwidth().map(|stats| {
             let bytes = text::bytes(stats.all.bytes as f64);
-            let packets = text::count(stats.all.packets);
-            let said = format!("{bytes} of payload in {packets} packets");
+            let packets = text::packets(stats.all.packets);
+            let said = format!("{bytes} of payload in {packets}");
             (said, model.ledger_rows(&stats, by))
         }),
     };
@@ -35,12 +35,12 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
         }
     });
     let Some(mut rows) = rows else { return };
-    let view = ui.available_rect_before_wrap().shrink2(vec2(8.0, 4.0));
-    ui.advance_cursor_after_rect(view);
     if rows.is_empty() {
         findings::empty(ui, "No bytes: nothing was sent that the filter takes.");
         return;
     }
+    let view = ui.available_rect_before_wrap().shrink2(vec2(8.0, 4.0));
+    ui.advance_cursor_after_rect(view);
     squarify(&mut rows, view.width(), view.height());
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
     for (place, row) in rows.iter().enumerate() {
@@ -103,7 +103,7 @@ fn words(row: &LedgerRow, by: LedgerBy) -> String {
     let mut words = vec![
         bits_text(row.bits),
         format!("{:.1} %", 100.0 * row.part),
-        format!("in {} packets", text::count(row.packets)),
+        format!("in {}", text::packets(row.packets)),
     ];
     if row.messages > 0 {
         let of = if by == LedgerBy::Field {

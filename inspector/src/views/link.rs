@@ -42,7 +42,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         None => drop(painter.text(
             time.center(),
             egui::Align2::CENTER_CENTER,
-            "being worked out",
+            model.why_waits(),
             theme::body(),
             theme::dim(),
         )),
@@ -60,7 +60,7 @@ pub fn summary(model: &Model, link: LinkEnds) -> String {
         return "the filter takes no packet of it".to_owned();
     };
     let mut said = vec![
-        format!("{} packets", text::count(stats.packets)),
+        text::packets(stats.packets),
         text::bytes(stats.bytes as f64),
         model.lost_text(&stats),
     ];
@@ -152,6 +152,7 @@ fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
             bar(0.0, (rate.bytes_per_s * part).max(pixel), theme::warning());
         }
     }
+    plot::ends(painter, &strip, &head);
 }
 
 fn measured(
@@ -245,6 +246,7 @@ fn measured(
     });
     let points: Vec<Option<egui::Pos2>> = points.filter(Option::is_some).collect();
     plot::line(&inside, points.into_iter(), Stroke::new(1.4, line_color));
+    plot::ends(painter, &strip, &head);
 }
 
 /// From the least to the most of each piece.

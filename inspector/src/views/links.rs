@@ -17,7 +17,7 @@ const ROW: f32 = 19.0;
 /// Draws the links.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let Some(stats) = model.bandwidth() else {
-        let why = model.why_not_yet().unwrap_or("being worked out");
+        let why = model.why_waits();
         head::show(ui, "links", why);
         findings::empty(ui, &format!("What links carried: {why}."));
         return;
@@ -160,10 +160,7 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, link: &LinkStats) {
         (time, theme::text()),
         (lost, lost_color),
         (text::bytes(link.bytes as f64), theme::weak()),
-        (
-            format!("{} packets", text::count(link.packets)),
-            theme::weak(),
-        ),
+        (text::packets(link.packets), theme::weak()),
     ];
     let lines: Vec<_> = all
         .into_iter()
@@ -182,7 +179,7 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, link: &LinkStats) {
 /// A link in words, for whoever cannot see the matrix.
 fn words(model: &Model, link: &LinkStats) -> String {
     let mut words = vec![
-        format!("{} packets", text::count(link.packets)),
+        text::packets(link.packets),
         text::bytes(link.bytes as f64),
         model.lost_text(link),
     ];

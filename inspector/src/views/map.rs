@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use egui::{Align2, Painter, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, MARKS_MAX, Mark, Model};
+use netreel_inspector_model::{Command, MARKS_MAX, Mark, Model, text};
 
 use super::links::node_color;
 use super::plot::round_up;
@@ -49,7 +49,13 @@ struct Ground {
 impl Ground {
     fn new(view: Rect, [left, top, right, bottom]: [f64; 4], look: Look) -> Ground {
         let room = view.shrink(28.0);
-        let (width, height) = ((right - left).max(1e-9), (bottom - top).max(1e-9));
+        // Where all is at one place it is seen from so far away.
+        let least = if right > left || bottom > top {
+            1e-9
+        } else {
+            1.0
+        };
+        let (width, height) = ((right - left).max(least), (bottom - top).max(least));
         let fit = (f64::from(room.width()) / width).min(f64::from(room.height()) / height);
         Ground {
             view,
@@ -73,16 +79,9 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     let believed = model.believed();
     let Some(believed) = believed else {
         let why = model.why_no_values();
-        head::show(
-            ui,
-            title,
-            if why.is_none() {
-                "being worked out"
-            } else {
-                ""
-            },
-        );
-        let why = why.unwrap_or_else(|| "it is being worked out".to_owned());
+        let more = why.is_none().then(|| model.why_waits());
+        head::show(ui, title, more.unwrap_or_default());
+        let why = why.unwrap_or_else(|| model.why_waits().to_owned());
         findings::empty(ui, &format!("Where objects are: {why}."));
         return;
     };
@@ -104,7 +103,8 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
         .values()
         .filter(|it| it.iter().any(|mark| mark.differs));
     let differ = differ.count();
-    let mut more = format!("{} objects   {across} →  {along} ↑", objects.len());
+    let count = text::count(objects.len() as u64);
+    let mut more = format!("{count} objects   {across} →  {along} ↑");
     if differ > 0 {
         more = format!("{more}   {differ} where nodes differ");
     }
@@ -226,6 +226,20 @@ fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
         f64::from(-ground.moved.x) / ground.scale,
         f64::from(ground.moved.y) / ground.scale,
     ];
+    let (least, most) = (
+        ground.at([extent[0], extent[1]]),
+        ground.at([extent[2], extent[3]]),
+    );
+    let all = Rect::from_two_pos(least, most).expand(6.0);
+    let edge = Stroke::new(1.0, theme::line());
+    painter.rect_stroke(all, 2.0, edge, egui::StrokeKind::Outside);
+    // No line strikes a number out.
+    let write = |at: Pos2, label: String| {
+        let galley = painter.layout_no_wrap(label, theme::small(), theme::dim());
+        let rect = Align2::LEFT_BOTTOM.anchor_size(at, galley.size());
+        painter.rect_filled(rect, 0.0, theme::panel());
+        painter.galley(rect.min, galley, theme::dim());
+    };
     for axis in 0..2 {
         let middle = ground.middle[axis] + moved[axis];
         let first = ((middle - half[axis]) / step).floor() as i64;
@@ -241,26 +255,19 @@ fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
                 0 => {
                     painter.vline(at.x.round() + 0.5, view.y_range(), line);
                     let at = pos2(at.x + 3.0, view.bottom() - 2.0);
-                    painter.text(at, Align2::LEFT_BOTTOM, label, theme::small(), theme::dim());
+                    write(at, label);
                 }
                 _ => {
                     painter.hline(view.x_range(), at.y.round() + 0.5, line);
                     let at = pos2(view.left() + 4.0, at.y - 1.0);
                     // The corner belongs to the other direction.
                     if at.y < view.bottom() - 16.0 {
-                        painter.text(at, Align2::LEFT_BOTTOM, label, theme::small(), theme::dim());
+                        write(at, label);
                     }
                 }
             }
         }
     }
-    let (least, most) = (
-        ground.at([extent[0], extent[1]]),
-        ground.at([extent[2], extent[3]]),
-    );
-    let all = Rect::from_two_pos(least, most).expand(6.0);
-    let edge = Stroke::new(1.0, theme::line());
-    painter.rect_stroke(all, 2.0, edge, egui::StrokeKind::Outside);
 }
 
 fn label(value: f64, step: f64, unit: &str) -> String {

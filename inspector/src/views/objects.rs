@@ -3,7 +3,7 @@
 use egui::{
     Align2, Mesh, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
-use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch};
+use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch, text};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
 
@@ -41,8 +41,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             model.beliefs_text(object, model.span().end)
         ),
         _ if objects == 0 => model.why_no_objects().to_owned(),
-        _ if model.filter().is_narrow() => format!("{} of {objects}", model.shown_object_count()),
-        _ => format!("{objects}"),
+        _ if model.filter().is_narrow() => {
+            let shown = text::count(model.shown_object_count() as u64);
+            format!("{shown} of {}", text::count(objects as u64))
+        }
+        _ => text::count(objects as u64),
     };
     head::show(ui, "objects", &more);
     if with_axis && model.lacks_history() {

@@ -16,6 +16,10 @@ const GAP: f32 = 11.0;
 /// A character of the table's face.
 const CHARACTER: f32 = 7.3;
 
+/// These columns are no narrower.
+const LINK_MIN: f32 = 80.0;
+const FATE_MIN: f32 = 82.0;
+
 /// What a narrow table lacks, the first first: the field tree has all of it.
 const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
 
@@ -39,12 +43,12 @@ fn width_of(column: Column, model: &Model) -> f32 {
     match column {
         Column::Number => 50.0,
         Column::Time => characters(text::seconds(model.span().end).len()).max(74.0),
-        Column::Link => characters(model.short_link_length()).max(80.0),
+        Column::Link => characters(model.short_link_length()).max(LINK_MIN),
         Column::Messages => 110.0,
         Column::Objects => 50.0,
         Column::Sequence | Column::Bytes => 38.0,
         Column::Latency => 62.0,
-        Column::Fate => characters(model.fate_length()).max(82.0),
+        Column::Fate => characters(model.fate_length()).max(FATE_MIN),
     }
 }
 
@@ -60,14 +64,20 @@ fn columns(model: &Model, room: f32) -> Vec<(Column, f32)> {
             over -= width_of(lacks, model) + GAP;
         }
     }
-    let with_width = |column: Column| {
-        let width = width_of(column, model);
-        match column {
-            Column::Link if over > 0.0 => (column, (width - over).max(80.0)),
-            _ => (column, width),
+    let mut widths: Vec<(Column, f32)> = columns
+        .into_iter()
+        .map(|column| (column, width_of(column, model)))
+        .collect();
+    // What a fate begins with says most of it; who sent a packet stands at both ends of the link.
+    for (narrower, least) in [(Column::Fate, FATE_MIN), (Column::Link, LINK_MIN)] {
+        let known = widths.iter_mut().find(|(column, _)| *column == narrower);
+        if let Some((_, width)) = known.filter(|_| over > 0.0) {
+            let narrow = (*width - over).max(least.min(*width));
+            over -= *width - narrow;
+            *width = narrow;
         }
-    };
-    columns.into_iter().map(with_width).collect()
+    }
+    widths
 }
 
 fn head(column: Column, model: &Model) -> &'static str {

@@ -58,25 +58,29 @@ pub fn strip(
         painter.galley(pos2(left, top), note, theme::weak());
     }
     painter.hline(time.x_range(), inside.top(), line);
-    let (upper, lower) = &head.ends;
-    let has_room = inside.height() > 26.0;
-    let places = [
-        (inside.top() + 2.0, Align2::LEFT_TOP, upper),
-        (inside.bottom() - 1.0, Align2::LEFT_BOTTOM, lower),
-    ];
-    for (y, align, text) in places {
-        if text.is_empty() || !has_room {
-            continue;
-        }
-        let galley = painter.layout_no_wrap(text.clone(), theme::small(), theme::dim());
-        let rect = align.anchor_size(pos2(time.left() + 5.0, y), galley.size());
-        painter.rect_filled(rect.expand(1.0), 0.0, theme::panel());
-        painter.galley(rect.min, galley, theme::dim());
-    }
     Strip {
         time: inside,
         least,
         most,
+    }
+}
+
+/// Writes at its ends where a strip ends: over what is drawn in it, which shows through.
+pub fn ends(painter: &Painter, strip: &Strip, head: &Head<'_>) {
+    let inside = strip.time;
+    if inside.height() <= 26.0 {
+        return;
+    }
+    let (upper, lower) = &head.ends;
+    let places = [
+        (inside.top() + 2.0, Align2::LEFT_TOP, upper),
+        (inside.bottom() - 1.0, Align2::LEFT_BOTTOM, lower),
+    ];
+    for (y, align, text) in places.into_iter().filter(|(.., text)| !text.is_empty()) {
+        let galley = painter.layout_no_wrap(text.clone(), theme::small(), theme::dim());
+        let rect = align.anchor_size(pos2(inside.left() + 5.0, y), galley.size());
+        painter.rect_filled(rect.expand(1.0), 0.0, theme::faded(theme::panel(), 0.8));
+        painter.galley(rect.min, galley, theme::dim());
     }
 }
 

@@ -11,6 +11,8 @@ use crate::ask::{Request, Standing};
 use crate::theme;
 
 const ROW: f32 = 18.0;
+/// A letter of the face that numbers have.
+const LETTER: f32 = 7.3;
 
 /// The replay, as the window knows it.
 #[derive(Clone, Debug, Default)]
@@ -146,6 +148,13 @@ pub fn show(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Requ
 /// Nobody sits yet: at which node?
 fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request>) {
     head::show(ui, "replay", "");
+    let nodes = (0u16..).map(NodeId).zip(&model.session().nodes);
+    let recorded: Vec<_> = nodes.filter(|(_, node)| node.recorded).collect();
+    if recorded.is_empty() {
+        let why = "no node was recorded, and what an observer saw cannot be played";
+        findings::empty(ui, &format!("A replay plays a node's recording: {why}."));
+        return;
+    }
     ui.add_space(8.0);
     ui.horizontal_wrapped(|ui| {
         ui.add_space(10.0);
@@ -154,11 +163,7 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
     });
     ui.horizontal_wrapped(|ui| {
         ui.add_space(10.0);
-        let nodes = (0u16..).map(NodeId).zip(&model.session().nodes);
-        let recorded = nodes.filter(|(_, node)| node.recorded);
-        let mut is_any = false;
         for (id, node) in recorded {
-            is_any = true;
             let text = egui::RichText::new(model.lane_name(id)).font(theme::body());
             let button = egui::Button::new(text);
             let stroke = egui::Stroke::new(1.5, theme::quiet(node_color(model, id), 1.0));
@@ -168,9 +173,6 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
             if response.clicked() {
                 seat.sit(&node.name, requests);
             }
-        }
-        if !is_any {
-            ui.label("no node was recorded, and what an observer saw cannot be played");
         }
     });
     ui.horizontal(|ui| {
@@ -265,6 +267,11 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
         ));
     }
     scroll::note_length(ui.ctx(), "events", lines.len() + 1);
+    let longest = lines
+        .iter()
+        .map(|line| text::seconds(line.time).len())
+        .max();
+    let times = (longest.unwrap_or(0) as f32 * LETTER + 12.0).max(86.0);
     area.show_rows(ui, ROW, lines.len() + 1, |ui, range| {
         for place in range {
             let size = vec2(ui.available_width(), ROW);
@@ -299,10 +306,9 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
                 (false, Some(_)) => theme::text(),
                 (false, None) => theme::weak(),
             };
-            let time = text::seconds(line.time);
             let columns = [
                 (line.number.to_string(), 52.0),
-                (time, 86.0),
+                (text::seconds(line.time), times),
                 (line.kind.clone(), 92.0),
                 (line.words.clone(), f32::MAX),
             ];

@@ -14,7 +14,7 @@ use super::arrows::{self, Labels, Line};
 use super::axis::TimeView;
 use super::lanes::{self, Lanes};
 use super::story::Story;
-use super::{axis, head, legend, signs};
+use super::{axis, findings, head, legend, signs};
 use crate::{glyph, theme};
 
 /// How near the pointer must be to an arrow, in points.
@@ -39,6 +39,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 /// The same under another name.
 pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command>) {
+    if model.lanes().is_empty() {
+        head::show(ui, title, "");
+        findings::empty(ui, "Nobody took part: the reels hold no packets.");
+        return;
+    }
     let room = head::bar(ui, title);
     legend::show(ui, room, model);
     let shown = TimeView::new(ui, model, "timeline", title);

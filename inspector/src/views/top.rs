@@ -31,7 +31,11 @@ pub struct Bar {
     pub live: bool,
     /// What is being worked on.
     pub working: Option<String>,
-    /// Since when, in the time of the frames.
+    /// What panes have worked out.
+    pub beside: Option<&'static str>,
+    /// What somebody gave up of that.
+    pub given_up: Option<&'static str>,
+    /// Since when something is worked on, in the time of the frames.
     pub since: Option<f64>,
     /// Why something could not be done.
     pub news: Option<String>,
@@ -89,10 +93,12 @@ pub fn show(
             }
         }
         ui.separator();
-        let has_badge = bar.live || bar.working.is_some();
+        let has_badge = bar.live || bar.working.is_some() || beside(ui, bar).is_some();
         let room = ui.available_width() - if has_badge { BADGE } else { 0.0 };
         fitted(ui, room, |ui| session(ui, model));
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| badge(ui, bar));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            badge(ui, bar, commands);
+        });
     });
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
@@ -181,8 +187,29 @@ fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
 }
 
+/// For so many seconds nobody is told that panes work something out: most of it takes less.
+const QUIET: f64 = 1.0;
+
+/// How long something has been worked on, in s.
+fn since(ui: &Ui, bar: &Bar) -> f64 {
+    let now = ui.input(|input| input.time);
+    now - bar.since.unwrap_or(now)
+}
+
+/// What is said of what panes have worked out, and what a click on the sign behind it does.
+fn beside(ui: &Ui, bar: &Bar) -> Option<(String, &'static str, &'static str, Command)> {
+    if let Some(what) = bar.beside.filter(|_| since(ui, bar) >= QUIET) {
+        let said = format!("working out {what}, {:.0} s", since(ui, bar));
+        return Some((said, "×", "give it up", Command::GiveUp));
+    }
+    let what = bar.given_up?;
+    let said = format!("{what}: given up");
+    let again = "work out what was given up";
+    Some((said, "go on", again, Command::GoOn))
+}
+
 /// Whether the recording goes on, and what is being worked on.
-fn badge(ui: &mut Ui, bar: &mut Bar) {
+fn badge(ui: &mut Ui, bar: &mut Bar, commands: &mut Vec<Command>) {
     if bar.live {
         let text = RichText::new("live").font(theme::body());
         let what = "The recording goes on, and the window follows it.";
@@ -195,8 +222,14 @@ fn badge(ui: &mut Ui, bar: &mut Bar) {
         if small(ui, "×", "no longer work on it") {
             bar.asked.push(Asked::Cancel);
         }
-        let since = ui.input(|input| input.time) - bar.since.unwrap_or_default();
-        let text = RichText::new(format!("{working}, {since:.0} s")).font(theme::body());
+        let said = format!("{working}, {:.0} s", since(ui, bar));
+        let text = RichText::new(said).font(theme::body());
+        ui.add(Label::new(text.color(theme::weak())).truncate());
+    } else if let Some((said, sign, what, command)) = beside(ui, bar) {
+        if small(ui, sign, what) {
+            commands.push(command);
+        }
+        let text = RichText::new(said).font(theme::body());
         ui.add(Label::new(text.color(theme::weak())).truncate());
     }
 }

@@ -1,6 +1,8 @@
 //! What each node believed of each property of each object, at the cursor: what differs from the
 //! owner is marked, and so is what was another value at the pinned moment.
 
+use std::ops::Range;
+
 use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{
     Believed, Command, Model, RowsOf, ValueCell, ValueRow, ValueRows, text,
@@ -8,7 +10,7 @@ use netreel_inspector_model::{
 use netreel_protocol::session::NodeId;
 
 use super::links::node_color;
-use super::{findings, head};
+use super::{findings, head, scroll};
 use crate::theme;
 
 const ROW: f32 = 19.0;
@@ -30,8 +32,9 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
         return;
     }
     let Some(believed) = model.believed() else {
-        head::show(ui, "values", "being worked out");
-        findings::empty(ui, "What nodes believed is being worked out.");
+        let why = model.why_waits();
+        head::show(ui, "values", why);
+        findings::empty(ui, &format!("What nodes believed: {why}."));
         return;
     };
     let nodes = model.believers();
@@ -57,9 +60,23 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
     let shown = nodes.get(..fit).unwrap_or_default();
     names(ui, model, shown, cell, nodes.len() - fit);
     ui.spacing_mut().item_spacing.y = 0.0;
-    let area = ScrollArea::vertical().id_salt("values").auto_shrink(false);
+    let mut area = ScrollArea::vertical().id_salt("values").auto_shrink(false);
     let focus = model.value_in_focus(&believed);
+    let seen_key = ui.scope_id().with("seen");
+    let seen: Option<Range<usize>> = ui.data(|data| data.get_temp(seen_key));
+    // What is selected comes into view; what somebody clicked stays under the pointer.
+    let object = model.selection().object;
+    let at = object.map(|object| rows.partition_point(|row| row.object < object));
+    let at = at.filter(|at| rows.get(*at).is_some_and(|row| Some(row.object) == object));
+    if scroll::changed(ui.ctx(), "values object", (object, at.is_some()))
+        && let Some(at) = at.filter(|at| !seen.is_some_and(|seen| seen.contains(at)))
+    {
+        let offset = scroll::offset(ui, "values", (at, 0.0), rows.len(), ROW);
+        area = area.vertical_scroll_offset(offset);
+    }
+    scroll::note_length(ui.ctx(), "values", rows.len());
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
+        ui.data_mut(|data| data.insert_temp(seen_key, range.clone()));
         let first = range.start;
         for (place, &row) in rows.get(range).unwrap_or_default().iter().enumerate() {
             let before = (first + place).checked_sub(1).and_then(|it| rows.get(it));

@@ -6,7 +6,7 @@ use netreel_wire::{Property, PropertyId};
 
 use super::{Cast, Side, earlier};
 use crate::history::state::{Apart, Held, Known, States};
-use crate::history::{Belief, Span};
+use crate::history::{Belief, Span, Wanted};
 use crate::session::{NodeId, SessionTime};
 
 /// A belief and the migration counter that it came with.
@@ -110,7 +110,7 @@ fn parting(one: &[(Counted, SessionTime)], other: &[(Counted, SessionTime)]) -> 
 }
 
 /// How many values were compared, and those that differ.
-pub(super) fn valued(sides: [Side<'_>; 2], cast: &Cast) -> (u64, Vec<Valued>) {
+pub(super) fn valued(sides: [Side<'_>; 2], cast: &Cast, wanted: Wanted<'_>) -> (u64, Vec<Valued>) {
     let has_properties = |side: &Side<'_>| {
         let wire = side.session.wire.as_ref();
         wire.is_some_and(|wire| !wire.properties().is_empty())
@@ -118,7 +118,7 @@ pub(super) fn valued(sides: [Side<'_>; 2], cast: &Cast) -> (u64, Vec<Valued>) {
     if !sides.iter().any(has_properties) {
         return (0, Vec::new());
     }
-    let states = sides.map(|side| States::build(side.session, side.history));
+    let states = sides.map(|side| States::of(side.session, side.history, &|_| wanted()));
     let back = [0, 1].map(|side| back(cast, side));
     // By their names: the wires need not be one.
     let mut asked: BTreeSet<(u64, String)> = BTreeSet::new();

@@ -6,6 +6,7 @@ use netreel_wire::{Decoded, MessageFacts, TreeNode, Value};
 use twox_hash::XxHash3_64;
 
 use super::Side;
+use crate::history::Wanted;
 use crate::history::state::value::write;
 use crate::session::{MessageId, PacketId};
 
@@ -42,16 +43,17 @@ pub struct FieldChange {
 /// For each message that says something, a number of what its fields say.
 pub(super) fn hashes(
     side: Side<'_>,
-    wanted: &BTreeMap<MessageId, ()>,
+    asked: &BTreeMap<MessageId, ()>,
     counts: bool,
+    wanted: Wanted<'_>,
 ) -> BTreeMap<MessageId, u64> {
     let Side { session, history } = side;
-    let is_wanted = |packet: PacketId| {
+    let is_asked = |packet: PacketId| {
         let mut messages = session.messages_of(packet);
-        messages.any(|(id, _)| wanted.contains_key(&id))
+        wanted() && messages.any(|(id, _)| asked.contains_key(&id))
     };
     let pieces = session.decode_all(
-        is_wanted,
+        is_asked,
         |packet, decoded, gathered: &mut Vec<(MessageId, u64)>| {
             let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(packet).collect();
             let mut told: Vec<Vec<u8>> = vec![Vec::new(); messages.len()];
@@ -67,7 +69,7 @@ pub(super) fn hashes(
         },
     );
     let mut hashes: BTreeMap<MessageId, u64> = pieces.into_iter().flatten().collect();
-    hashes.retain(|id, _| wanted.contains_key(id));
+    hashes.retain(|id, _| asked.contains_key(id));
     // What travelled in fragments is what they come to together.
     for joined in &history.joined {
         if let Some(&first) = joined.fragments.first() {

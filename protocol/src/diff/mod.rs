@@ -23,7 +23,7 @@ pub use said::{Changed, Differently, Only, Said, Spoken};
 
 use std::collections::BTreeMap;
 
-use crate::history::History;
+use crate::history::{History, Wanted};
 use crate::session::{NodeId, Session, SessionTime};
 
 /// One of the two sessions.
@@ -49,6 +49,9 @@ pub enum DiffError {
         "no node of the first session has the name of one of the second: nothing can be compared"
     )]
     NoCommonNode,
+    /// Nobody wants it any more.
+    #[error("given up before all of it was compared")]
+    GivenUp,
 }
 
 /// What differs between two sessions.
@@ -88,6 +91,14 @@ impl Diff {
     /// # Errors
     /// One has no wire, or they have nothing in common.
     pub fn new(sides: [Side<'_>; 2]) -> Result<Diff, DiffError> {
+        Diff::while_wanted(sides, &|| true)
+    }
+
+    /// The same, as long as it is wanted.
+    ///
+    /// # Errors
+    /// As for [`Diff::new`]; and it may be no longer wanted.
+    pub fn while_wanted(sides: [Side<'_>; 2], wanted: Wanted<'_>) -> Result<Diff, DiffError> {
         for (side, name) in sides.iter().zip(["first", "second"]) {
             if side.session.wire.is_none() {
                 return Err(DiffError::NoWire(name));
@@ -97,10 +108,10 @@ impl Diff {
         if cast.names.is_empty() {
             return Err(DiffError::NoCommonNode);
         }
-        let said = Said::new(sides, &cast);
+        let said = Said::new(sides, &cast, wanted);
         let (beliefs, believed) = beliefs::believed(sides, &cast);
-        let (values, valued) = beliefs::valued(sides, &cast);
-        Ok(Diff {
+        let (values, valued) = beliefs::valued(sides, &cast, wanted);
+        let diff = Diff {
             other_nodes,
             said,
             believed,
@@ -110,7 +121,9 @@ impl Diff {
             findings: Findings::new(sides),
             counts: cast.counts,
             nodes: cast.names,
-        })
+        };
+        // Who stopped halfway has nothing to say.
+        wanted().then_some(diff).ok_or(DiffError::GivenUp)
     }
 
     /// Whether nothing differs.

@@ -6,7 +6,7 @@ use netreel_wire::MessageFacts;
 
 use super::content::{self, FieldChange};
 use super::{Cast, Side, earlier};
-use crate::history::Effect;
+use crate::history::{Effect, Wanted};
 use crate::session::{MessageId, PacketId, SessionTime};
 
 /// What two messages have in common that are the same.
@@ -94,11 +94,11 @@ pub struct Said {
 type Done = (Effect, SessionTime);
 
 impl Said {
-    pub(super) fn new(sides: [Side<'_>; 2], cast: &Cast) -> Said {
-        let all = [0, 1].map(|side| gather(sides[side], cast, side));
+    pub(super) fn new(sides: [Side<'_>; 2], cast: &Cast, wanted: Wanted<'_>) -> Said {
+        let all = [0, 1].map(|side| gather(sides[side], (cast, side), wanted));
         let hashes = [0, 1].map(|side| {
-            let wanted = all[side].values().flatten().map(|&id| (id, ())).collect();
-            content::hashes(sides[side], &wanted, cast.counts)
+            let asked = all[side].values().flatten().map(|&id| (id, ())).collect();
+            content::hashes(sides[side], &asked, cast.counts, wanted)
         });
         let done = [0, 1].map(|side| done(sides[side], cast, side));
         let mut said = Said::default();
@@ -128,7 +128,7 @@ impl Said {
         said.changed.sort_by_key(|it| (it.time, it.messages));
         let order = |it: &Differently| (it.time, it.messages, it.node);
         said.differently.sort_by_key(order);
-        for changed in &mut said.changed {
+        for changed in said.changed.iter_mut().take_while(|_| wanted()) {
             changed.fields = content::changes(sides, changed.messages, cast.counts);
         }
         said
@@ -203,11 +203,16 @@ impl Said {
 
 /// The messages of a session that both sides of its links have in common with the other session, by
 /// what they are, in order; without what repeats another.
-fn gather(side: Side<'_>, cast: &Cast, which: usize) -> BTreeMap<Spoken, Vec<MessageId>> {
+fn gather(
+    side: Side<'_>,
+    (cast, which): (&Cast, usize),
+    wanted: Wanted<'_>,
+) -> BTreeMap<Spoken, Vec<MessageId>> {
     let Side { session, history } = side;
     let nodes = &cast.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
-    for packet in (0u32..).map(PacketId).take(session.packet_count()) {
+    let packets = (0u32..).map(PacketId).take(session.packet_count());
+    for packet in packets.take_while(|_| wanted()) {
         let Some((from, to)) = session.link(packet) else {
             continue;
         };

@@ -9,24 +9,39 @@ use super::delivered::Deliveries;
 use super::fold::{Fold, Known};
 use super::streams::{Stream, Streams};
 use super::walked::NodeHistory;
-use super::{Belief, Finding, History, Joined, Link, Object, Span, kept, links};
+use super::{Belief, Finding, History, Joined, Link, Object, Span, Wanted, kept, links};
 use crate::session::{EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
+
+/// After so many packets it is asked whether they are still wanted.
+const STEP: usize = 16_384;
 
 impl History {
     /// Works out what followed from the packets of a session, or takes it from the session's index,
     /// where it was kept.
     pub fn build(session: &Session) -> History {
+        History::while_wanted(session, &|| true).unwrap_or_default()
+    }
+
+    /// The same, as long as it is wanted; `None` where it no longer is.
+    pub fn while_wanted(session: &Session, wanted: Wanted<'_>) -> Option<History> {
         // What an index keeps was judged by the bounds that hold without a file.
         let kept = session
             .kept_history()
             .filter(|_| session.bounds.is_default());
         if let Some(kept) = kept.and_then(kept::take) {
-            return kept;
+            return Some(kept);
         }
-        let known = Known::new(session, Streams::begin(session));
+        let mut streams = Streams::begin(session);
+        for until in (0..session.packet_count() as u32).step_by(STEP) {
+            if !wanted() {
+                return None;
+            }
+            streams.go_on(session, until);
+        }
+        let known = Known::new(session, streams);
         // Nothing was worked out before that could be disturbed.
-        let whole = Fold::default().conclude(session, known);
-        whole.unwrap_or_default()
+        let whole = Fold::default().conclude_wanted(session, known, wanted);
+        wanted().then(|| whole.unwrap_or_default())
     }
 
     /// What the wire says of a message; of a fragment, what it says of the whole, once all of it

@@ -18,7 +18,7 @@ use super::nodes::Facts;
 use super::streams::Streams;
 use super::walked::Walked;
 use super::wholes::Wholes;
-use super::{History, finding};
+use super::{History, Wanted, finding};
 use crate::session::{Node, NodeId, Session, SessionTime, parallel};
 
 /// How far a fold goes.
@@ -120,7 +120,9 @@ impl OfNode {
             return Ok(());
         };
         let known = (facts.session, facts.streams);
-        self.claiming.go_on(known, id, events.clone());
+        if (facts.wanted)() {
+            self.claiming.go_on(known, id, events.clone());
+        }
         facts.go_on((id, node), &mut self.walked, events)
     }
 }
@@ -152,6 +154,7 @@ impl Fold {
             session,
             streams,
             wholes,
+            wanted: &|| true,
         };
         let nodes = self.each(session, reach, |id, events, mut own| {
             own.heard.go_on((session, streams), id, events.clone());
@@ -193,14 +196,29 @@ impl Fold {
     ///
     /// # Errors
     /// As for [`Fold::go_on`].
-    pub fn conclude(mut self, session: &Session, known: Known) -> Result<History, Disturbed> {
+    pub fn conclude(self, session: &Session, known: Known) -> Result<History, Disturbed> {
+        self.conclude_wanted(session, known, &|| true)
+    }
+
+    /// The same, as long as it is wanted: what comes of it where it is not is no history.
+    ///
+    /// # Errors
+    /// As for [`Fold::go_on`]; and it may be no longer wanted.
+    pub fn conclude_wanted(
+        mut self,
+        session: &Session,
+        known: Known,
+        wanted: Wanted<'_>,
+    ) -> Result<History, Disturbed> {
         let Known {
             mut streams,
             wholes,
         } = known;
         let whole = Reach::whole(session);
         self.nodes = self.each(session, &whole, |id, events, mut own| {
-            own.heard.go_on((session, &streams), id, events);
+            if wanted() {
+                own.heard.go_on((session, &streams), id, events);
+            }
             own
         });
         let heard = self.nodes.iter().map(|own| &own.heard);
@@ -213,6 +231,7 @@ impl Fold {
             session,
             streams: &streams,
             wholes: &wholes,
+            wanted,
         };
         let walked = self.each(session, &whole, |id, events, mut own| {
             own.walk(&facts, id, events)?;
@@ -245,7 +264,7 @@ impl Fold {
             streams: &streams,
             claims: &claims,
         };
-        let found = finding::all(&case).into_iter();
+        let found = finding::all(&case, wanted).into_iter();
         history.resends = streams.into_resends();
         (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
         history.proofs = proofs(&history.findings);

@@ -47,6 +47,10 @@ use build::Delivered;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
+/// Whether somebody still wants what is being worked out. Whoever works asks now and then, and stops
+/// where nobody does; the answer stays no from then on.
+pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// The whole history of a session.
 #[derive(Debug, Default)]
 pub struct History {

@@ -10,24 +10,28 @@ use super::belief::{Believer, Speaker};
 use super::streams::{Sent, Stream, Streams, Turn};
 use super::walked::{Inbox, NodeHistory, Walked};
 use super::wholes::{Part, Wholes};
-use super::{Belief, Delivery, Effect, Parting, Span};
+use super::{Belief, Delivery, Effect, Parting, Span, Wanted};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
 /// For so long after a hole, what is sent may be a repetition of what was sent in the hole.
 const DOUBT_NS: i64 = 1_000_000_000;
+
+/// After so many ends it is asked whether they are still wanted.
+const STEP: usize = 4096;
 
 /// What the packets of all nodes say together.
 pub(super) struct Facts<'a> {
     pub session: &'a Session,
     pub streams: &'a Streams,
     pub wholes: &'a Wholes,
+    pub wanted: Wanted<'a>,
 }
 
 impl Facts<'_> {
     /// Goes on with these of a node's sends and receipts.
     ///
     /// # Errors
-    /// What they tell would have changed what was worked out before.
+    /// What they tell would have changed what was worked out before; or nobody wants it any more.
     pub fn go_on(
         &self,
         (id, node): (NodeId, &Node),
@@ -44,7 +48,10 @@ impl Facts<'_> {
         let mut walk = self.walk((id, node), walked);
         walk.find_places();
         let mut packet = Vec::new();
-        for (_, crossing, stamp) in self.session.ends_in(id, events) {
+        for (place, (_, crossing, stamp)) in self.session.ends_in(id, events).enumerate() {
+            if place % STEP == 0 && !(self.wanted)() {
+                return Err(Disturbed);
+            }
             if crossing.way != Way::In {
                 continue;
             }

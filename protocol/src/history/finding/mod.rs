@@ -25,7 +25,7 @@ pub(crate) use words::{Told, came, length, sent, told, word};
 
 use super::claims::Claims;
 use super::streams::Streams;
-use super::{Finding, History, Level};
+use super::{Finding, History, Level, Wanted};
 use crate::session::{PacketId, Session, SessionTime, parallel};
 
 /// The ids of all rules.
@@ -75,8 +75,8 @@ impl From<Finding> for Found {
     }
 }
 
-/// All findings, ordered by time, then node, then rule.
-pub(super) fn all(case: &Case<'_>) -> Vec<Found> {
+/// All findings, ordered by time, then node, then rule. Rules are asked as long as they are wanted.
+pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
     let session = case.session;
     type Rule = fn(&Case<'_>) -> Vec<Found>;
     let rules: Vec<Rule> = vec![
@@ -98,7 +98,10 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Found> {
         update_before_create::find,
         zombie_object::find,
     ];
-    let found = parallel::map(rules, session.workers(), |rule| rule(case));
+    let found = parallel::map(rules, session.workers(), |rule| match wanted() {
+        true => rule(case),
+        false => Vec::new(),
+    });
     let mut all: Vec<Found> = found.into_iter().flatten().collect();
     let explained = explained(&all);
     all.extend(objects_differ_at_rest::find(case, &explained));
