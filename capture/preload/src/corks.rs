@@ -31,7 +31,7 @@ struct Place {
 /// Set while one thread reads or writes what is in a place.
 const HELD: u32 = 1 << 31;
 /// So often a thread looks whether another one is done with a place.
-const LOOKS_MAX: u32 = 1 << 20;
+const LOOKS_MAX: u32 = 200;
 
 // SAFETY: only the thread that has set `HELD` touches what is inside.
 unsafe impl Sync for Place {}
