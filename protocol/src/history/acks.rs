@@ -148,10 +148,11 @@ impl Learnt {
 impl Learning<'_> {
     /// The node is told of packets by another one.
     fn hears(&mut self, id: PacketId, end: Receipt, stamp: Stamp) {
-        let Some(from) = self.session.link(id).map(|(from, _)| from) else {
+        let Some(link) = self.session.link(id) else {
             return;
         };
-        let at = self.streams.meeting_at(self.session, (self.node, from), id);
+        let from = link.0;
+        let at = self.streams.meeting_at(self.session, link, id);
         let tells = |shape: &Shape| shape.has(ACKNOWLEDGES);
         let Some((said, messages)) = self.session.said_and(id, tells) else {
             return;

@@ -50,6 +50,9 @@ pub(super) struct Sent<'a> {
 /// From whom to whom packets go, and how often these two had connected anew.
 pub(super) type Way = (NodeId, NodeId, u16);
 
+/// A packet's number follows the one before by so many at the most: some may not have been recorded.
+const FOLLOWS_MAX: i64 = 8;
+
 /// All streams of a session, and what else one pass over all messages tells. The pass may stop
 /// anywhere and go on with more of the session.
 #[derive(Clone, Default)]
@@ -146,11 +149,12 @@ impl Streams {
             };
             self.acknowledges |= said.acknowledges_before.is_some();
             let mut at = self.meetings.number(session, packet, link);
+            let follows = self.follows((link.0, link.1, at), said.sequence);
             for (message, facts) in messages {
                 let facts = &facts;
                 self.pass(message);
                 if let Some(restarting) = &mut restarting
-                    && self.restart(session, (packet, link), facts, restarting)
+                    && self.restart(session, (packet, link), (facts, follows), restarting)
                 {
                     at = self.meetings.number(session, packet, link);
                 }
@@ -230,13 +234,24 @@ impl Streams {
         get(&self.packet_places, packet.0 as usize)
     }
 
+    /// Whether a packet's number goes on where its way's numbers are. Who connects anew begins to
+    /// count anew.
+    fn follows(&self, way: Way, sequence: Option<Sequence>) -> bool {
+        let newest = self.newest_packets.get(&way).zip(sequence);
+        newest.is_some_and(|(&newest, sequence)| {
+            let ahead = unwrap(sequence, newest).saturating_sub(newest);
+            (1..=FOLLOWS_MAX).contains(&ahead)
+        })
+    }
+
     /// Notes who parts, and whether two nodes that had parted connect anew with this packet: what it
-    /// says in the first place would be a copy of what was said before they parted.
+    /// says in the first place would be a copy of what was said before they parted. It is a copy
+    /// where the packet's number follows: its sender has not heard of the parting yet.
     fn restart(
         &mut self,
         session: &Session,
         (packet, link): (PacketId, (NodeId, NodeId)),
-        facts: &MessageFacts,
+        (facts, follows): (&MessageFacts, bool),
         restarting: &mut Restarting,
     ) -> bool {
         let pair = meetings::pair(link);
@@ -250,7 +265,7 @@ impl Streams {
             Role::Disconnect => {
                 restarting.parted.insert(pair);
             }
-            Role::Connect if restarting.parted.contains(&pair) => {
+            Role::Connect if restarting.parted.contains(&pair) && !follows => {
                 let stream = reliable(link, self.meeting_at(session, link, packet), facts);
                 let known = self.newest.get(&stream).zip(facts.reliable_sequence);
                 let place = known.map(|(&near, sequence)| unwrap(sequence, near));

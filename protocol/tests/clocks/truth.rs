@@ -78,20 +78,43 @@ fn clocks_that_drift_are_where_they_are_said_to_be() {
     }
 }
 
+/// The same with clocks that are set.
+fn set_plan(seed: u64) -> Plan {
+    let mut plan = plan(seed);
+    plan.nodes = 2 + plan.nodes % 7;
+    plan.steps = 1 + (seed % 4) as usize;
+    plan.mesh = seed.is_multiple_of(3);
+    // A step shows in what was sent on each link before and after it.
+    let links = match plan.mesh {
+        true => plan.nodes * (plan.nodes - 1),
+        false => 2 * (plan.nodes - 1),
+    };
+    plan.packets = (links as u64 * 200).max(3_000);
+    plan
+}
+
+// All clocks but the session's are set within a second, by nearly as much: one step of the session's
+// explains the packets as well.
+#[test]
+fn the_session_is_told_on_its_clock_though_all_others_are_set_at_once() {
+    let plan = set_plan(1359);
+    assert_eq!(plan.nodes, 3);
+    let world = World::new(1359, &plan);
+    assert!(check(&world, "all others at once"));
+    let told = world.session.warnings().into_iter();
+    let told: Vec<String> = told.filter(|it| it.contains(" was set ")).collect();
+    assert_eq!(told.len(), 4, "{told:#?}");
+    assert!(
+        !told.iter().any(|it| it.contains("clock of n00")),
+        "{told:#?}"
+    );
+}
+
 #[test]
 fn clocks_that_are_set_are_where_they_are_said_to_be() {
     let (mut unexplained, mut more) = (0, 0);
     for seed in 0..seeds() {
-        let mut plan = plan(seed);
-        plan.nodes = 2 + plan.nodes % 7;
-        plan.steps = 1 + (seed % 4) as usize;
-        plan.mesh = seed % 3 == 0;
-        // A step shows in what was sent on each link before and after it.
-        let links = match plan.mesh {
-            true => plan.nodes * (plan.nodes - 1),
-            false => 2 * (plan.nodes - 1),
-        };
-        plan.packets = (links as u64 * 200).max(3_000);
+        let plan = set_plan(seed);
         let world = World::new(seed, &plan);
         if !check(&world, &format!("seed {seed}, {plan:?}")) {
             unexplained += 1;

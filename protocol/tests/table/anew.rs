@@ -2,7 +2,7 @@
 //! packets that nobody read.
 
 use netreel_protocol::history::History;
-use netreel_protocol::session::{Fate, Session};
+use netreel_protocol::session::{Fate, PacketId, Session};
 use netreel_reel::SocketId;
 
 use crate::tape::Tape;
@@ -133,6 +133,46 @@ fn two_connections_at_a_time_between_two_nodes_count_apart() {
     let links = history.links(&session).values();
     let rounds: Vec<_> = links.filter_map(|link| link.rtt_ns).collect();
     assert_eq!(rounds, [(3_000_000, 3_000_000, 3_000_000)]);
+    // Each ack is of the connection that it came in.
+    let packets = (0..session.packet_count() as u32).map(PacketId);
+    let acked = packets.filter(|&packet| history.acked(&session, packet).is_some());
+    assert_eq!(acked.count(), 20);
+}
+
+/// Packets have numbers as well.
+const COUNTED: &str = "wire w { byte_order = little; bit_order = lsb; root = P; }
+enum Kind : u8 { hello = 1 @connect, bye = 2 @disconnect, talk = 3 }
+struct P { sequence: u8 @sequence; message: M; }
+struct M @message { kind: Kind @message_kind; number: u8 @reliable_sequence; }";
+
+/// A says hello and, before B could have heard its bye, hello again in a packet with this number. How
+/// many messages were sent again?
+#[track_caller]
+fn check_hello_after_bye(sequence: u8, resends: usize) {
+    let mut a = Tape::node("A", 1, COUNTED);
+    let mut b = Tape::node("B", 2, COUNTED);
+    let said = [
+        (10, [30, HELLO, 1]),
+        (20, [31, TALK, 2]),
+        (30, [32, BYE, 3]),
+        (40, [sequence, HELLO, 1]),
+        (50, [sequence + 1, TALK, 2]),
+    ];
+    for (at_ms, payload) in said {
+        a.sent(at_ms * MS, 2, &payload);
+        b.received((at_ms + 1) * MS, 1, &payload);
+    }
+    let reels = vec![a.end(5000 * MS), b.end(5000 * MS)];
+    let session = Session::build(reels, None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(session.warnings(), Vec::<String>::new());
+    assert_eq!(History::build(&session).resends().count(), resends);
+}
+
+#[test]
+fn a_hello_that_is_sent_again_after_a_bye_connects_nobody_anew() {
+    check_hello_after_bye(33, 2);
+    check_hello_after_bye(1, 0);
+    check_hello_after_bye(32, 0);
 }
 
 #[test]

@@ -85,8 +85,7 @@ pub(crate) fn align(readings: &[Reading], gather: impl Fn(&Pieces) -> Gathered) 
     let fine = gathered.fine();
     drop(gathered);
     for is_wide in [false, true] {
-        let hosts = readings.iter().map(|it| (it.clock, it.host)).collect();
-        let gaps = steps::find(&whole.all, (reference, &hosts), &fine, is_wide);
+        let gaps = steps::find(&whole.all, reference, &fine, is_wide);
         let pieces = Pieces::new(readings, &gaps);
         if let Some(aligned) = with_steps(readings, &pieces, &gather) {
             return aligned;
@@ -365,7 +364,6 @@ pub(crate) fn readings(
     is_copied: impl Fn(&str) -> bool,
 ) -> Vec<Reading> {
     let mut boots: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut next = 0;
     let reels = anchors.iter().zip(epochs);
     let readings = reels.map(|(anchor, epochs)| {
@@ -376,16 +374,11 @@ pub(crate) fn readings(
             true => new,
             false => *boots.entry(boot).or_insert(new),
         };
-        let host = match is_own {
-            true => new,
-            false => *hosts.entry(boot).or_insert(new),
-        };
         next += 1;
         Reading {
             epochs,
             utc_of_zero_ns: i128::from(anchor.utc_ns) - i128::from(anchor.monotonic.0),
             clock,
-            host,
         }
     });
     readings.collect()

@@ -39,8 +39,6 @@ pub(crate) struct Reading {
     pub utc_of_zero_ns: i128,
     /// Which clock it is: reels with one number share it.
     pub clock: usize,
-    /// The machine: what has one number is set at once.
-    pub host: usize,
 }
 
 /// Takes a reel apart where its clock was set back.

@@ -22,17 +22,17 @@ const RUNS_MAX: usize = 32;
 /// `is_wide` a step may be wherever one of those that saw it has it, not where all of them do.
 pub(super) fn find(
     pieces: &[Piece],
-    (reference, hosts): (usize, &BTreeMap<usize, usize>),
+    reference: usize,
     samples: &[Sample],
     is_wide: bool,
 ) -> BTreeMap<(usize, usize), Vec<Gap>> {
     let mut found = all((pieces, reference), samples, is_wide, true);
-    // That all others were set at once is less likely than that the session's clock was. But where as
-    // few steps explain the packets without that, it was not.
+    // Whether the session's clock was set or all others were, packets alone do not tell. The session
+    // is told on its clock, so where steps of others explain the packets, it was not: what else is
+    // said of clocks would be wrong by the step if it was the others after all.
     if found.iter().any(|((clock, _), _)| *clock == reference) {
         let others = all((pieces, reference), samples, is_wide, false);
-        let is_enough = || Apart::at(pieces, samples, &others).is_even();
-        if times(&others, hosts) <= times(&found, hosts) && is_enough() {
+        if Apart::at(pieces, samples, &others).is_even() {
             found = others;
         }
     }
@@ -58,19 +58,6 @@ pub(super) fn find(
         }
     }
     gaps
-}
-
-/// How many times clocks were set: those of one machine at once.
-fn times(steps: &[((usize, usize), Gap)], hosts: &BTreeMap<usize, usize>) -> usize {
-    let mut known: Vec<(usize, Gap)> = Vec::new();
-    for ((clock, _), gap) in steps {
-        let host = hosts.get(clock).copied().unwrap_or(*clock);
-        let is_known = |it: &(usize, Gap)| it.0 == host && it.1.overlaps(gap);
-        if !known.iter().any(is_known) {
-            known.push((host, *gap));
-        }
-    }
-    known.len()
 }
 
 /// The steps that explain the packets, each with its clock and epoch.

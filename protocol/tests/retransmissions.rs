@@ -1,0 +1,408 @@
+//! Messages that were sent again, and round trips, of ENet, RakNet, KCP and Minetest: as many and as
+//! long as the bytes of captures say. The bytes are read here by hand, from the captures' own headers
+//! on; nothing of that is shared with what is tested.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netreel_capture::import::{Origin, Target, import};
+use netreel_protocol::history::History;
+use netreel_protocol::session::{NodeId, PacketId, ReelInput, Session};
+use netreel_protocol::stats::Stats;
+use netreel_reel::{Append, AppendError, Reel};
+use netreel_wire::Wire;
+
+/// An address and a port.
+type End = (Vec<u8>, u16);
+
+/// A UDP packet of a capture.
+struct Datagram {
+    at_ns: u64,
+    from: End,
+    to: End,
+    payload: Vec<u8>,
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u24_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], 0])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// The UDP packets of a classic capture with times in microseconds.
+fn datagrams(capture: &[u8]) -> Vec<Datagram> {
+    assert_eq!(capture[..4], [0xd4, 0xc3, 0xb2, 0xa1], "its byte order");
+    let link_header = match u32_at(capture, 20) {
+        1 => 14,
+        113 => 16,
+        276 => 20,
+        101 | 228 => 0,
+        other => panic!("a link type that the test does not know: {other}"),
+    };
+    let (mut all, mut at) = (Vec::new(), 24);
+    while at + 16 <= capture.len() {
+        let (seconds, micros) = (u32_at(capture, at), u32_at(capture, at + 4));
+        let kept = u32_at(capture, at + 8) as usize;
+        let ip = &capture[at + 16 + link_header..at + 16 + kept];
+        at += 16 + kept;
+        let (protocol, header, addresses) = match ip[0] >> 4 {
+            4 => (ip[9], usize::from(ip[0] & 15) * 4, [12..16, 16..20]),
+            _ => (ip[6], 40, [8..24, 24..40]),
+        };
+        if protocol != 17 {
+            continue;
+        }
+        let udp = &ip[header..];
+        let [from, to] = addresses.map(|address| ip[address].to_vec());
+        all.push(Datagram {
+            at_ns: u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1000,
+            from: (from, u16_at(udp, 0)),
+            to: (to, u16_at(udp, 2)),
+            payload: udp[8..usize::from(u16_at(udp, 4))].to_vec(),
+        });
+    }
+    all
+}
+
+/// What a packet says that matters here. Numbers are those of a stream.
+#[derive(Clone, Copy)]
+enum Said {
+    /// A reliable message.
+    Reliable(u32, u32),
+    /// One of the other's messages came.
+    Came(u32, u32),
+    /// All of the other's messages before this one came.
+    CameBefore(u32, u32),
+    /// The packet's own number.
+    Number(u32),
+    /// The other's packets from one number to another came.
+    Packets(u32, u32),
+}
+
+/// 1.3, without checksum and compression.
+fn enet(bytes: &[u8]) -> Vec<Said> {
+    let mut at = if bytes[0] & 0x80 != 0 { 4 } else { 2 };
+    let mut said = Vec::new();
+    while at < bytes.len() {
+        let (command, channel) = (bytes[at], u32::from(bytes[at + 1]));
+        if command & 0x80 != 0 {
+            said.push(Said::Reliable(channel, u16_at(bytes, at + 2).into()));
+        }
+        let (length, size_at) = match command & 15 {
+            1 => (8, 0),
+            2 => (48, 0),
+            3 => (44, 0),
+            4 => (8, 0),
+            5 => (4, 0),
+            6 => (6, 4),
+            7 | 9 => (8, 6),
+            8 | 12 => (24, 6),
+            10 => (12, 0),
+            11 => (16, 0),
+            other => panic!("ENet has no command {other}"),
+        };
+        if command & 15 == 1 {
+            said.push(Said::Came(channel, u16_at(bytes, at + 4).into()));
+        }
+        let data = match size_at {
+            0 => 0,
+            by => usize::from(u16_at(bytes, at + by)),
+        };
+        at += length + data;
+    }
+    said
+}
+
+fn minetest(bytes: &[u8]) -> Vec<Said> {
+    if bytes.len() < 10 {
+        return Vec::new();
+    }
+    let channel = u32::from(bytes[6]);
+    match (bytes[7], bytes[8]) {
+        (3, _) => vec![Said::Reliable(channel, u16_at(bytes, 8).into())],
+        (0, 0) => vec![Said::Came(channel, u16_at(bytes, 9).into())],
+        _ => Vec::new(),
+    }
+}
+
+fn kcp(bytes: &[u8]) -> Vec<Said> {
+    let (mut said, mut at) = (Vec::new(), 0);
+    if bytes[..4] == [0xf0, 0x0f, 0xf0, 0x0f] {
+        return said; // its clock
+    }
+    while at < bytes.len() {
+        let (stream, number) = (u32_at(bytes, at), u32_at(bytes, at + 12));
+        match bytes[at + 4] {
+            81 => said.push(Said::Reliable(stream, number)),
+            82 => said.push(Said::Came(stream, number)),
+            _ => {}
+        }
+        said.push(Said::CameBefore(stream, u32_at(bytes, at + 16)));
+        at += 24 + u32_at(bytes, at + 20) as usize;
+    }
+    said
+}
+
+fn raknet(bytes: &[u8]) -> Vec<Said> {
+    let mut said = Vec::new();
+    match bytes[0] {
+        0..0x80 => {}    // outside connections
+        0xa0..0xc0 => {} // what is missing
+        0xc0.. => {
+            let mut at = if bytes[0] & 0x20 != 0 { 5 } else { 1 };
+            let count = u16_at(bytes, at);
+            at += 2;
+            for _ in 0..count {
+                let (is_single, first) = (bytes[at] != 0, u24_at(bytes, at + 1));
+                let last = if is_single {
+                    first
+                } else {
+                    u24_at(bytes, at + 4)
+                };
+                said.push(Said::Packets(first, last));
+                at += if is_single { 4 } else { 7 };
+            }
+        }
+        _ => {
+            said.push(Said::Number(u24_at(bytes, 1)));
+            let mut at = 4;
+            while at < bytes.len() {
+                let (reliability, is_split) = (bytes[at] >> 5, bytes[at] & 0x10 != 0);
+                let length = usize::from(u16_at(bytes, at + 1)).div_ceil(8);
+                at += 3;
+                if matches!(reliability, 2..=4) {
+                    said.push(Said::Reliable(0, u24_at(bytes, at)));
+                    at += 3;
+                }
+                at += match reliability {
+                    1 | 4 => 7,
+                    3 => 4,
+                    _ => 0,
+                };
+                at += if is_split { 10 } else { 0 } + length;
+            }
+        }
+    }
+    said
+}
+
+/// What was counted of the packets from one end to another.
+#[derive(Default)]
+struct Flow {
+    resent: u64,
+    /// The packets that carried each message, by their place in the capture.
+    carriers: BTreeMap<(u32, u32), Vec<usize>>,
+    numbers: BTreeMap<u32, usize>,
+    /// The packets whose arrival the other end has told, and how long that took where no other copy
+    /// can be meant.
+    known: BTreeMap<usize, Option<u64>>,
+    settled: BTreeSet<(u32, u32)>,
+}
+
+impl Flow {
+    fn came(&mut self, key: (u32, u32), at_ns: u64, all: &[Datagram]) {
+        let Some(carriers) = self.carriers.get(&key) else {
+            return;
+        };
+        let last = *carriers.last().expect("one at the least");
+        let took = match carriers.len() {
+            1 => Some(at_ns - all[last].at_ns),
+            _ => None,
+        };
+        self.settled.insert(key);
+        self.known.entry(last).or_insert(took);
+    }
+}
+
+/// Counts what the packets say.
+fn counted(all: &[Datagram], read: fn(&[u8]) -> Vec<Said>) -> BTreeMap<(End, End), Flow> {
+    let mut flows: BTreeMap<(End, End), Flow> = BTreeMap::new();
+    for (place, packet) in all.iter().enumerate() {
+        let ends = (packet.from.clone(), packet.to.clone());
+        let back = (packet.to.clone(), packet.from.clone());
+        flows.entry(ends.clone()).or_default();
+        for said in read(&packet.payload) {
+            let is_own = matches!(said, Said::Reliable(..) | Said::Number(_));
+            let ends = if is_own { &ends } else { &back };
+            let Some(flow) = flows.get_mut(ends) else {
+                continue;
+            };
+            match said {
+                Said::Reliable(stream, number) => {
+                    let carriers = flow.carriers.entry((stream, number)).or_default();
+                    flow.resent += u64::from(!carriers.is_empty());
+                    carriers.push(place);
+                }
+                Said::Number(number) => {
+                    flow.numbers.insert(number, place);
+                }
+                Said::Came(stream, number) => flow.came((stream, number), packet.at_ns, all),
+                Said::CameBefore(stream, number) => {
+                    let new = flow.carriers.range((stream, 0)..(stream, number));
+                    let new = new.map(|(&key, _)| key);
+                    let new: Vec<_> = new.filter(|key| !flow.settled.contains(key)).collect();
+                    new.into_iter()
+                        .for_each(|key| flow.came(key, packet.at_ns, all));
+                }
+                Said::Packets(first, last) => {
+                    for number in first..=last {
+                        if let Some(&place) = flow.numbers.get(&number) {
+                            let took = packet.at_ns - all[place].at_ns;
+                            flow.known.entry(place).or_insert(Some(took));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    flows
+}
+
+/// Bytes of a reel that outlive its writer.
+#[derive(Default)]
+struct Kept(Vec<u8>);
+
+impl Append for &mut Kept {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), AppendError> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// The capture as the reel of one observer, read with a wire.
+fn session(capture: &Path, wire: &str) -> Session {
+    let mut file = std::fs::File::open(capture).expect("a capture");
+    let origin = Origin::of(capture, &mut file).expect("a file");
+    let mut reel = Kept::default();
+    let target = Target {
+        out: &mut reel,
+        node: None,
+    };
+    import(file, &origin, vec![target]).expect("a capture");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples/wires");
+    let name = format!("{wire}.wire");
+    let text = std::fs::read_to_string(root.join(&name)).expect("a wire");
+    let wire = Wire::compile(&name, &text).expect("it compiles");
+    let input = ReelInput {
+        name: "captured.reel".to_owned(),
+        reel: Arc::new(Reel::from_bytes(reel.0).expect("a reel")),
+    };
+    Session::build(vec![input], Some(Arc::new(wire))).expect("a session")
+}
+
+/// Resends, and of the round trips the shortest, the middle one, and the longest.
+type Told = (u64, Option<[i64; 3]>);
+
+/// `left_out`: of packets at these ports the test cannot read the bytes.
+#[track_caller]
+fn check(capture: &Path, wire: &str, read: fn(&[u8]) -> Vec<Said>, left_out: &[u16]) -> u64 {
+    let bytes = std::fs::read(capture).expect("a capture");
+    let mut all = datagrams(&bytes);
+    let is_left_out = |end: &End| left_out.contains(&end.1);
+    all.retain(|it| !is_left_out(&it.from) && !is_left_out(&it.to));
+    let session = session(capture, wire);
+    let node = |(address, port): &End| {
+        let is_it = |it: &&netreel_reel::Endpoint| {
+            let own = match it.ip() {
+                std::net::IpAddr::V4(own) => own.octets().to_vec(),
+                std::net::IpAddr::V6(own) => own.octets().to_vec(),
+            };
+            own == *address && it.port() == *port
+        };
+        let mut nodes = session.nodes.iter();
+        let place = nodes.position(|node| node.endpoints.iter().any(|it| is_it(&it)));
+        NodeId(place.expect("each end is of a node") as u16)
+    };
+    let mut expected: BTreeMap<(NodeId, NodeId), (u64, Vec<i64>)> = BTreeMap::new();
+    for ((from, to), flow) in counted(&all, read) {
+        let link = expected.entry((node(&from), node(&to))).or_default();
+        link.0 += flow.resent;
+        let rounds = flow.known.into_values().flatten();
+        link.1.extend(rounds.map(|round| round as i64));
+    }
+    let expected = expected.into_iter().map(|(link, (resent, mut rounds))| {
+        rounds.sort_unstable();
+        let ends = rounds.first().zip(rounds.last());
+        let spread = ends.map(|(&first, &last)| [first, rounds[rounds.len() / 2], last]);
+        (link, (resent, spread))
+    });
+    let expected: BTreeMap<_, Told> = expected.collect();
+    let history = History::build(&session);
+    let packets: Vec<PacketId> = (0..session.packet_count() as u32).map(PacketId).collect();
+    let stats = Stats::new(&session, &history, &packets);
+    let links = stats.links.iter().map(|(&link, it)| {
+        let rounds = it.rtt_ns.map(|rtt| [rtt.min, rtt.median, rtt.max]);
+        (link, (it.resent, rounds))
+    });
+    let links = links.filter(|(link, _)| expected.contains_key(link));
+    assert_eq!(
+        links.collect::<BTreeMap<_, Told>>(),
+        expected,
+        "{capture:?}"
+    );
+    expected.values().map(|told| told.0).sum()
+}
+
+/// A capture of the repository.
+fn recording(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("wire/tests/recordings")
+        .join(name)
+}
+
+/// A capture that is too large for the repository, or not ours: in `../shared/captures`, or in
+/// `NETREEL_CAPTURES`. Says so where it is not there.
+fn capture(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("NETREEL_CAPTURES").map(PathBuf::from);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/captures");
+    let path = folder.unwrap_or_else(beside).join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    println!("skipped: there is no {}", path.display());
+    None
+}
+
+/// Compressed, and with a checksum.
+const PACKED: u16 = 7778;
+
+#[test]
+fn enet_is_counted_as_its_bytes_say() {
+    check(&recording("enet.pcap"), "enet", enet, &[PACKED]);
+    check(&recording("enet_godot3.pcap"), "enet", enet, &[]);
+    for name in ["enet_c.pcap", "godot3_enet.pcap"] {
+        if let Some(capture) = capture(name) {
+            assert_eq!(check(&capture, "enet", enet, &[PACKED]), 0);
+        }
+    }
+}
+
+#[test]
+fn minetest_is_counted_as_its_bytes_say() {
+    check(&recording("minetest.pcap"), "minetest", minetest, &[]);
+    if let Some(capture) = capture("minetest.pcap") {
+        assert_eq!(check(&capture, "minetest", minetest, &[]), 232);
+    }
+}
+
+#[test]
+fn kcp_is_counted_as_its_bytes_say() {
+    if let Some(capture) = capture("kcp.pcap") {
+        assert_eq!(check(&capture, "kcp", kcp, &[]), 8);
+    }
+}
+
+#[test]
+fn raknet_is_counted_as_its_bytes_say() {
+    check(&recording("raknet.pcap"), "raknet", raknet, &[]);
+    if let Some(capture) = capture("raknet_c.pcap") {
+        assert_eq!(check(&capture, "raknet", raknet, &[]), 0);
+    }
+}
