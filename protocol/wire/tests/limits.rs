@@ -143,3 +143,43 @@ fn structs_in_structs_multiply_up_to_a_limit() {
         "the wire is too large: more than 200000 operations",
     );
 }
+
+#[test]
+fn what_a_packet_reads_elsewhere_has_a_limit() {
+    check(
+        "struct P { n: X[40000]; s: u8; } struct X { at (0) { y: bytes(1000); } }",
+        &[7; 1200],
+        "n[2016]",
+        "what the packet reads elsewhere is more than the limit of 2 MiB",
+    );
+}
+
+#[test]
+fn what_is_looked_for_elsewhere_and_not_found_counts_too() {
+    let (path, message) = told(
+        "struct P { n: X[1000]; }
+         struct X { size(1) { at (0) { y: string(zero, utf8); } } }",
+        &[7; 60_000],
+    );
+    assert!(path.starts_with("n["), "{path}: {message}");
+    assert_eq!(
+        message,
+        "what the packet reads elsewhere is more than the limit of 2 MiB"
+    );
+}
+
+#[test]
+fn a_packet_that_reads_little_often_takes_of_the_files_steps() {
+    let steps = |body: &str| {
+        let text = format!(
+            "wire t {{ version = 1; byte_order = little; bit_order = lsb; root = P; }}\n{body}"
+        );
+        let wire = Wire::compile("t.wire", &text).unwrap_or_else(|error| panic!("{error}"));
+        let mut facts = PacketFacts::default();
+        wire.facts(&[7; 100], &mut facts);
+        facts.steps
+    };
+    assert_eq!(steps("struct P { n: u8[100]; }"), 0);
+    let often = steps("struct P { n: X[40000]; r: bytes(rest); } struct X { at (0) { y: u8; } }");
+    assert!(often > 100_000, "{often}");
+}

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::facts::PacketFacts;
 use crate::layers::{begin_packet, charged};
 use crate::layout::{ByteOrder, StreamId};
-use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
+use crate::limits::{NODE_STEPS, NODES_MAX, PACKET_BYTES_MAX};
 use crate::operation::{NO_REGISTER, Operand, Register};
 use crate::program::{Plan, Program};
 use crate::state::ConnectionState;
@@ -85,7 +85,8 @@ pub(crate) fn read<S: Sink>(
     } else {
         machine.finish();
     }
-    facts.steps = charged();
+    let beyond = machine.nodes_beyond(packet.len());
+    facts.steps = charged().saturating_add(beyond.saturating_mul(NODE_STEPS));
 }
 
 pub(super) struct Machine<'p, 'r, T, S> {
@@ -199,6 +200,13 @@ impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
             self.report(None, self.tape.at(), problem);
             self.give_up(problem);
         }
+    }
+
+    /// How many nodes it has had beyond one for each bit of the packet and of what its layers gave: so
+    /// many a packet has that reads little often.
+    fn nodes_beyond(&self, bytes: usize) -> u64 {
+        let bits = bytes.saturating_add(self.tape.inflated().bytes) as u64 * 8;
+        u64::from(NODES_MAX - self.nodes_left).saturating_sub(bits)
     }
 
     fn give_up(&mut self, problem: Problem) {

@@ -14,6 +14,13 @@ pub(crate) enum Limit {
     Layer { text: u32 },
 }
 
+impl Problem {
+    /// Whether nothing after it is read: all that follows would run into it again.
+    pub(crate) fn is_final(self) -> bool {
+        matches!(self, Problem::TooManyNodes | Problem::TooMuchElsewhere)
+    }
+}
+
 /// Something to say of a packet. Numbers only, so that counting problems costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Problem {
@@ -89,6 +96,8 @@ pub(crate) enum Problem {
         count: i128,
     },
     TooManyNodes,
+    /// Blocks elsewhere read the same bytes too often.
+    TooMuchElsewhere,
     TooDeep,
     /// The text of the switch, and what it looked at.
     NoArm {

@@ -140,6 +140,10 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
         self.reader.at()
     }
 
+    fn looked_through(&self) -> u32 {
+        self.left()
+    }
+
     #[inline]
     fn left(&self) -> u32 {
         self.reader.left()

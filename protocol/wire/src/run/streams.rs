@@ -347,7 +347,7 @@ impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
     /// Something in a stream cannot be read: the rest of it is unexplained.
     fn give_stream_up(&mut self, stop: Stop, around: OpenMessages) -> Result<(), Stop> {
         let problem = stop.problem;
-        let goes_on = problem != Problem::TooManyNodes;
+        let goes_on = !problem.is_final();
         if goes_on && problem != Problem::Told {
             self.report(stop.field, self.tape.at(), problem);
         }

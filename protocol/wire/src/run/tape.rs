@@ -18,6 +18,11 @@ pub(crate) trait Tape<'p> {
     /// The bit that the next step reads or writes, from the stream's start.
     fn at(&self) -> u32;
 
+    /// The bits through which something may have been looked for that is not there.
+    fn looked_through(&self) -> u32 {
+        0
+    }
+
     /// How many bits are left in the window; when writing, as far as that is known.
     fn left(&self) -> u32;
 

@@ -7,6 +7,7 @@ use super::machine::{Machine, Scope, Stop};
 use super::problem::{Limit, Problem};
 use super::sink::{Rest, Sink};
 use super::tape::{Opened, Tape};
+use crate::limits::BYTES_A_NODE;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn begin_window(
@@ -77,6 +78,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         let at = self.tape.at();
         if let Some(start) = scope.elsewhere.filter(|&start| start < at) {
             self.read_elsewhere.push((self.stream, start..at));
+            self.count_elsewhere(at - start)?;
         }
         let rest = self.tape.rest();
         if !rest.is_empty() {
@@ -85,6 +87,11 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             self.sink.rest_of_window(scope.rest, rest, None);
         }
         self.tape.end_window().map_err(Stop::here)
+    }
+
+    fn count_elsewhere(&mut self, bits: u32) -> Result<(), Stop> {
+        let counted = self.count_nodes(bits / 8 / BYTES_A_NODE);
+        counted.map_err(|_| Stop::here(Problem::TooMuchElsewhere))
     }
 
     /// Windows and layers inside the first `depth` end where they are.
@@ -102,9 +109,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn leave_window(&mut self, mut stop: Stop) -> Result<u32, Stop> {
         loop {
             // Every other window would run into this one again.
-            if stop.problem == Problem::TooManyNodes {
+            if stop.problem.is_final() {
                 return Err(stop);
             }
+            let looked_through = self.tape.looked_through();
             let places = (0..self.scopes.len()).rev();
             let scopes = places.filter_map(|place| Some((place, *self.scopes.get(place)?)));
             let mut catching = scopes.filter(|(_, scope)| scope.catches);
@@ -114,6 +122,11 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             };
             if !matches!(stop.problem, Problem::Told | Problem::NotWritten) {
                 self.report(stop.field, self.tape.at(), stop.problem);
+            }
+            let mut inside = (place..self.scopes.len()).filter_map(|it| self.scopes.get(it));
+            // How far it was looked for what is not there, nobody has noted.
+            if inside.any(|scope| scope.elsewhere.is_some()) {
+                self.count_elsewhere(looked_through)?;
             }
             self.leave_scopes(place + 1);
             self.scopes.pop();

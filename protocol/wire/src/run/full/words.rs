@@ -3,7 +3,7 @@
 use super::Full;
 use crate::layout::Encoding;
 use crate::limits::{
-    DEPTH_MAX, JOINED_BYTES_MAX, NODES_MAX, PACKET_BYTES_MAX, PARTS_MAX, REPEAT_MAX,
+    BYTES_A_NODE, DEPTH_MAX, JOINED_BYTES_MAX, NODES_MAX, PACKET_BYTES_MAX, PARTS_MAX, REPEAT_MAX,
     STATE_CONTENT_MAX,
 };
 use crate::program::SetValue;
@@ -113,6 +113,10 @@ impl Full<'_> {
             }
             Problem::TooManyNodes => {
                 format!("the {whole} has more fields than the limit of {NODES_MAX}")
+            }
+            Problem::TooMuchElsewhere => {
+                let most = NODES_MAX * BYTES_A_NODE >> 20;
+                format!("what the {whole} reads elsewhere is more than the limit of {most} MiB")
             }
             Problem::TooDeep => {
                 format!("structs stand deeper in each other than the limit of {DEPTH_MAX}")
