@@ -115,7 +115,7 @@ impl Full<'_> {
                 format!("the {whole} has more fields than the limit of {NODES_MAX}")
             }
             Problem::TooMuchElsewhere => {
-                let most = NODES_MAX * BYTES_A_NODE >> 20;
+                let most = (NODES_MAX * BYTES_A_NODE) >> 20;
                 format!("what the {whole} reads elsewhere is more than the limit of {most} MiB")
             }
             Problem::TooDeep => {
