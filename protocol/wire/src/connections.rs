@@ -10,7 +10,8 @@ use crate::encode::{Change, EncodeError};
 use crate::facts::PacketFacts;
 use crate::json::{bytes_of_hex, hex};
 use crate::limits::{FILE_STEPS_MAX, PACKET_STEPS};
-use crate::state::{ConnectionState, States};
+use crate::state::ConnectionState;
+use crate::states::States;
 use crate::wire::{Decoded, Wire};
 
 /// Reads and writes packets in the order in which one node, or one wire, saw them. A connection is an

@@ -59,9 +59,11 @@ mod run;
 mod said_back;
 mod select;
 mod state;
+mod states;
 mod suggest;
 mod syntax;
 mod testing;
+mod told;
 mod tree;
 mod values;
 mod wire;
@@ -87,10 +89,12 @@ pub use outline::{
     FilePlace, Help, HelpKind, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind,
     help, help_of,
 };
-pub use property::{Property, PropertyId, PropertyKind, ToldProperty, ToldSnapshot};
+pub use property::{Property, PropertyId, PropertyKind};
 pub use report::{Related, Report};
-pub use state::{ConnectionState, States};
+pub use state::ConnectionState;
+pub use states::States;
 pub use testing::{TestFailure, TestResult};
+pub use told::{ToldProperty, ToldSnapshot};
 pub use tree::{Diagnostic, Name, Tree, TreeId, TreeNode, Value};
 pub use values::rotation::Axes;
 pub use wire::{Decoded, Wire};

@@ -2,7 +2,6 @@
 //! tables, split messages and byte streams under way.
 
 mod given;
-mod many;
 mod parts;
 mod rows;
 mod stream;
@@ -12,7 +11,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::many::States;
 pub(crate) use self::parts::{BadPart, Parts};
 pub(crate) use self::rows::{Kept, RowValue, Rows, RowsShape};
 pub(crate) use self::stream::ByteStream;

@@ -1,6 +1,6 @@
 //! The states of many connections, which take a bounded memory together.
 
-use super::ConnectionState;
+use crate::state::ConnectionState;
 use crate::wire::Wire;
 
 /// What each connection keeps, by its number. All of them together take so many bytes at most; then
