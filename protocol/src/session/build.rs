@@ -25,6 +25,7 @@ use super::weave::missing::Missing;
 use super::weave::order::{Order, Ordered};
 use super::weave::samples::samples;
 use super::weave::settled::Settled;
+use super::weave::sockets::OwnPorts;
 use super::weave::strangers::Strangers;
 use super::weave::weaver::{EndId, Places, Weaver, Woven};
 use super::who::cast::{Cast, utc_ns};
@@ -129,6 +130,7 @@ impl Session {
             places: &places,
         };
         let strangers = Strangers::new(&cast, roads.acquainted());
+        let ports = OwnPorts::new(&scans);
         let settled = settled.and_then(|it| {
             let goes_on = it.go_on(is_one && proxies.is_empty(), &roads, &sources);
             goes_on.then_some(it)
@@ -140,6 +142,7 @@ impl Session {
                 clocks,
                 missing: &Missing::new(&sources, &scans, clocks),
                 strangers: &strangers,
+                ports: &ports,
                 workers,
                 settled,
                 join: &|ends| strays.are_numbered(ends),

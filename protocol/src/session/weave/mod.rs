@@ -10,6 +10,6 @@ mod places;
 pub(super) mod rows;
 pub(super) mod samples;
 pub(super) mod settled;
-mod sockets;
+pub(super) mod sockets;
 pub(super) mod strangers;
 pub(super) mod weaver;

@@ -14,7 +14,7 @@ use super::missing::{Held, Missing};
 use super::neighbours::Known;
 pub(crate) use super::places::{EndId, Places};
 use super::settled::{Pair, Settled};
-use super::sockets::by_sockets;
+use super::sockets::{OwnPorts, by_sockets};
 use super::strangers::{Strangers, mark};
 use crate::session::SessionTime;
 use crate::session::clock::Alignment;
@@ -154,6 +154,7 @@ pub(crate) struct Weaver<'a> {
     pub clocks: &'a [Alignment],
     pub missing: &'a Missing,
     pub strangers: &'a Strangers,
+    pub ports: &'a OwnPorts,
     pub workers: usize,
     /// What a look before found; `None` where nobody keeps what this one finds.
     pub settled: Option<&'a Settled>,
@@ -262,7 +263,7 @@ impl Weaver<'_> {
         for group in groups(&ends) {
             meet(group, &mut part.met);
             let mut take = |some: &[End]| self.take(some, &mut matched, &mut part);
-            match has_choice(group).then(|| by_sockets(group, self.roads.scans)) {
+            match has_choice(group).then(|| by_sockets(group, self.roads.scans, self.ports)) {
                 Some(Some(split)) => split.iter().for_each(|one| take(one)),
                 _ => take(group),
             }
