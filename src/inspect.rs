@@ -67,6 +67,7 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         let looks = (shown_first, theme.unwrap_or_default());
         draw_with(model, looks, size, file, stands)?;
         writeln!(out, "{}", file.display())?;
+        story.wait_for_index();
         return story.answered(out);
     }
     let mut opener = Opener::new(arguments.source.clone(), filter.clone());

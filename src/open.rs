@@ -24,6 +24,9 @@ pub struct Story {
     pub session: Arc<Session>,
     history: OnceLock<History>,
     index: Option<Index>,
+    /// Nobody hears of it any more once the index that was taken is kept.
+    #[cfg(feature = "gui")]
+    kept: Option<std::sync::mpsc::Receiver<()>>,
     /// Whether somebody waits for this one alone, and is told what is being done.
     tells: bool,
     /// Reels that could not be opened, a sentence each: whatever is said of the session is said
@@ -73,10 +76,22 @@ impl Story {
     #[cfg(feature = "gui")]
     pub fn take_index(&mut self) -> impl FnOnce(&History) + Send + 'static {
         let (session, index) = (Arc::clone(&self.session), self.index.take());
+        let (done, kept) = std::sync::mpsc::channel::<()>();
+        self.kept = Some(kept);
         move |history| {
             if let Some(mut index) = index {
                 index.keep(&session, Some(history));
             }
+            drop(done);
+        }
+    }
+
+    /// Waits until whoever [took the index](Story::take_index), and has the history, has kept it.
+    #[cfg(feature = "gui")]
+    pub fn wait_for_index(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            // Nothing is sent: the other side is dropped.
+            let _ = kept.recv();
         }
     }
 
@@ -88,6 +103,7 @@ impl Story {
             session: Arc::clone(&self.session),
             history: OnceLock::new(),
             index: None,
+            kept: None,
             tells: false,
             unread: self.unread.clone(),
             files: self.files.clone(),
@@ -261,6 +277,8 @@ fn put_together(
         session: Arc::new(session),
         history: OnceLock::new(),
         index: None,
+        #[cfg(feature = "gui")]
+        kept: None,
         tells: false,
         unread,
         files,

@@ -206,3 +206,54 @@ fn a_packet_of_a_large_session_is_shown_without_its_history() {
     let after = shown();
     assert!(!after.contains("not worked out"), "{after}");
 }
+
+#[test]
+fn a_capture_has_an_index_as_well() {
+    let recorded = recording(PACKETS, 14);
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, capture) = (folder.path(), folder.path().join("all.pcapng"));
+    let wire = folder.join("w.wire");
+    std::fs::write(&wire, WIRE).unwrap();
+    let capture_text = capture.to_str().unwrap();
+    let export = ["export", "--format", "pcapng", "--out", capture_text];
+    ask(recorded.path(), &[&export[..], &["--no-index"]].concat());
+    let wire = wire.to_str().unwrap();
+    let questions = [["info", "--wire", wire], ["check", "--wire", wire]];
+    let asked = |question: &[&str]| {
+        let mut command = command(&capture, question);
+        command.env("XDG_CACHE_HOME", folder.join("cache"));
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let without = questions.map(|question| asked(&[&question[..], &["--no-index"]].concat()));
+    assert!(without[0].contains("100000"), "{}", without[0]);
+    assert!(indexes(folder).is_empty(), "--no-index keeps none");
+    for round in 0..2 {
+        assert_eq!(
+            questions.map(|question| asked(&question)),
+            without,
+            "round {round}"
+        );
+        the_index(folder);
+    }
+    let index = the_index(folder);
+    let before = std::fs::metadata(&index).unwrap().modified().unwrap();
+    asked(&questions[1]);
+    let after = std::fs::metadata(&index).unwrap().modified().unwrap();
+    assert_eq!(before, after, "all that is asked stands in it");
+}
+
+#[cfg(feature = "gui")]
+#[test]
+fn a_picture_keeps_what_followed_from_the_packets() {
+    let folder = recording(PACKETS + 1, 14);
+    let folder = folder.path();
+    let picture = folder.join("picture.png");
+    ask(
+        folder,
+        &["inspect", "--screenshot", picture.to_str().unwrap()],
+    );
+    let kept = std::fs::read(the_index(folder)).unwrap();
+    let shown = ask(folder, &["show", "--packet", "77777"]);
+    assert!(!shown.contains("not worked out"), "{shown}");
+    assert_eq!(std::fs::read(the_index(folder)).unwrap(), kept);
+}

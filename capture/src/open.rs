@@ -191,31 +191,43 @@ fn open_all<P: AsRef<Path>>(
 }
 
 /// The files of the reel at `path`: itself, and, if it is the first of a recording in several,
-/// those of the others that are beside it. In the order of the recording.
+/// those of the others that are beside it. In the order of the recording. A packet capture is one file.
 pub fn reel_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, OpenError> {
     let path = path.as_ref();
-    let named = Named::find(path).map_err(|why| OpenError {
+    let files = match capture_file(path) {
+        Ok(Some(_)) => Ok(vec![path.to_owned()]),
+        Ok(None) => Named::find(path).map(|named| {
+            let files = named.files.into_iter();
+            files.map(|(_, path)| path).collect()
+        }),
+        Err(why) => Err(why),
+    };
+    files.map_err(|why| OpenError {
         path: path.to_owned(),
         why,
-    })?;
-    Ok(named.files.into_iter().map(|(_, path)| path).collect())
+    })
 }
 
 /// The observer's reel of a packet capture, and what is not in it; `None` where the file is none.
 fn capture(path: &Path) -> Result<Option<(Reel, Vec<String>)>, OpenWhy> {
+    let Some(mut file) = capture_file(path)? else {
+        return Ok(None);
+    };
+    let origin = Origin::of(path, &mut file).map_err(ImportError::from)?;
+    Ok(Some(observe(file, &origin)?))
+}
+
+/// A packet capture, opened; `None` where the file is none.
+fn capture_file(path: &Path) -> Result<Option<File>, OpenWhy> {
     if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
         return Ok(None);
     }
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let mut start = [0; 4];
     let read = file.read_at(&mut start, 0)?;
     let start = start.get(..read).unwrap_or_default();
     // What is compressed is refused as a capture would be, and not as something that is no reel.
-    if !is_capture(start) && !is_compressed(start) {
-        return Ok(None);
-    }
-    let origin = Origin::of(path, &mut file).map_err(ImportError::from)?;
-    Ok(Some(observe(file, &origin)?))
+    Ok((is_capture(start) || is_compressed(start)).then_some(file))
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, OpenWhy> {
