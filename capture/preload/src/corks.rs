@@ -4,8 +4,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use crate::push::pause;
-use crate::sys::IoVec;
+use crate::sys::{IoVec, pause};
 use crate::vectors::Vectors;
 
 const SOCKETS: usize = 1 << 16;

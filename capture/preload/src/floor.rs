@@ -10,8 +10,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
-use crate::push::{pause, pushing};
-use crate::sys::{self, TimeSpec, errno, nr, set_errno};
+use crate::hook::{self, Left};
+use crate::push::pushing;
+use crate::sys::{self, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
 use crate::{replay, sockets, threads};
 
@@ -95,6 +96,7 @@ fn futex(operation: usize, value: usize, nanos: Option<i64>) {
 /// One thread at a time from the first new thread on.
 pub fn on() {
     ON.store(1, Ordering::Relaxed);
+    hook::around(leaves, back);
 }
 
 #[inline(always)]
@@ -161,17 +163,8 @@ pub fn ends(own: &Own) {
     }
 }
 
-/// What is to be done behind a call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    Nothing,
-    Floor,
-    Inside,
-}
-
 /// Before a call of the C library's function.
-#[inline(always)]
-pub fn leaves() -> Left {
+fn leaves() -> Left {
     match is_on() && threads::several() {
         true => leave(),
         false => Left::Nothing,
@@ -179,8 +172,7 @@ pub fn leaves() -> Left {
 }
 
 /// Behind it.
-#[inline(always)]
-pub fn back(left: Left) {
+fn back(left: Left) {
     if left != Left::Nothing {
         return_to(left);
     }

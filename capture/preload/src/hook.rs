@@ -58,6 +58,48 @@ pub unsafe fn find(handle: *mut c_void, name: &CStr) -> *mut c_void {
     }
 }
 
+/// What is done before and behind each call that a hook makes of the function that it stands before;
+/// null: nothing.
+static BEFORE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// What is to be done behind a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    Nothing,
+    Floor,
+    Inside,
+}
+
+/// From now on `before` is called before each such call, and `behind` behind those that it says
+/// something of.
+pub fn around(before: fn() -> Left, behind: fn(Left)) {
+    BEHIND.store(behind as *mut c_void, Ordering::Relaxed);
+    BEFORE.store(before as *mut c_void, Ordering::Release);
+}
+
+/// Before a call of the C library's function.
+#[inline(always)]
+pub fn leaves() -> Left {
+    let before = BEFORE.load(Ordering::Acquire);
+    if before.is_null() {
+        return Left::Nothing;
+    }
+    // SAFETY: `around` put the function there.
+    unsafe { core::mem::transmute::<*mut c_void, fn() -> Left>(before)() }
+}
+
+/// Behind it.
+#[inline(always)]
+pub fn back(left: Left) {
+    if left != Left::Nothing {
+        // SAFETY: `around` put the function there before anything was left.
+        unsafe {
+            core::mem::transmute::<*mut c_void, fn(Left)>(BEHIND.load(Ordering::Relaxed))(left);
+        }
+    }
+}
+
 /// A function of the C library that a hook stands before.
 pub struct Hooked {
     name: &'static CStr,
@@ -113,10 +155,10 @@ macro_rules! hook {
                     unsafe { core::mem::transmute(found) };
                 #[allow(unused_variables)]
                 let $real = |$($argument: $type),*| -> $result {
-                    let left = $crate::floor::leaves();
+                    let left = $crate::hook::leaves();
                     // SAFETY: as the program vouches for its own call.
                     let result = unsafe { function($($argument),*) };
-                    $crate::floor::back(left);
+                    $crate::hook::back(left);
                     result
                 };
                 $body

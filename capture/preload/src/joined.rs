@@ -2,8 +2,7 @@
 //! program does not ask.
 
 use crate::call::PastId;
-use crate::floor;
-use crate::hook::Real;
+use crate::hook::{self, Real};
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno};
 use crate::taken::{UNJOINED, after, room_for, taken_by};
@@ -54,9 +53,9 @@ unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize>
         let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
             core::mem::transmute(found);
         let socket = sockets::udp(fd);
-        let left = floor::leaves();
+        let left = hook::leaves();
         let result = receive(fd, &raw mut ours, flags);
-        floor::back(left);
+        hook::back(left);
         if result < 0 && errno() == sys::ENOTSOCK {
             sockets::forget(fd);
             return None;

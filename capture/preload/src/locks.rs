@@ -9,11 +9,11 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::call::{CallId, PastId};
-use crate::hook::{Real, hook};
+use crate::hook::{self, Real, hook};
 use crate::objects::range_of;
 use crate::push::pushing;
 use crate::sys::{errno, set_errno};
-use crate::{floor, replay, sockets, threads};
+use crate::{replay, sockets, threads};
 
 /// Who had a lock last.
 struct Place {
@@ -223,11 +223,11 @@ unsafe fn on(real: &Real, pointer: *mut c_void) -> i32 {
     unsafe {
         let real: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
         let left = match is_free(pointer) {
-            true => floor::Left::Nothing,
-            false => floor::leaves(),
+            true => hook::Left::Nothing,
+            false => hook::leaves(),
         };
         let result = real(pointer);
-        floor::back(left);
+        hook::back(left);
         result
     }
 }

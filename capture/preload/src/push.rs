@@ -9,7 +9,7 @@ use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::printed;
 use crate::ring::RingWriter;
-use crate::sys::{self, TimeSpec, nr};
+use crate::sys::pause;
 use crate::thread::{Thread, now};
 use crate::vectors::Vectors;
 
@@ -80,16 +80,6 @@ fn lend(counts: bool) -> Option<Pushing> {
     }
     state.busy = true;
     Some(Pushing { thread })
-}
-
-/// Lets others run for a moment.
-pub fn pause() {
-    let time = TimeSpec {
-        seconds: 0,
-        nanos: 50_000,
-    };
-    // SAFETY: a time to read from, nowhere to write to.
-    unsafe { sys::syscall(nr::NANOSLEEP, [(&raw const time) as usize, 0, 0, 0, 0, 0]) };
 }
 
 impl Pushing {

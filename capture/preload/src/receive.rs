@@ -3,8 +3,7 @@
 use core::ffi::c_void;
 
 use crate::call::CallId;
-use crate::floor;
-use crate::hook::{Real, hook};
+use crate::hook::{self, Real, hook};
 use crate::joined::{self, NOWHERE};
 use crate::push::pushing;
 use crate::randomness;
@@ -106,9 +105,9 @@ impl Source {
         if source.socket.is_none_or(one_peer) || found.is_null() {
             return (plain(), source);
         }
-        let left = floor::leaves();
+        let left = hook::leaves();
         let result = ask(found, &mut source);
-        floor::back(left);
+        hook::back(left);
         if result < 0 {
             source.length = 0;
             if errno() == sys::ENOTSOCK {

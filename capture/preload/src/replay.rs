@@ -17,8 +17,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::attach;
 use crate::body::EventKind;
 use crate::call::{CallId, ClockId};
-use crate::push::pause;
-use crate::sys::{self, IoVec, TimeSpec, nr};
+use crate::sys::{self, IoVec, TimeSpec, nr, pause};
 use crate::tape::{
     CAME_AT, CAME_MAX, Came, Entry, ONE_AT_A_TIME, THREADS_AT, THREADS_MAX, TapeControl, state, why,
 };

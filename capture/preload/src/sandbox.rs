@@ -1,147 +1,13 @@
 //! The program's own seccomp filters: calls that they forbid to the program would end it when this
-//! library makes them. So it keeps a copy of each filter, asks it before every call of its own,
+//! library makes them. So it keeps a [copy](filters) of each, asks it before every call of its own,
 //! and does without what is forbidden.
-
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
+use crate::filters::{self, Filter};
 use crate::hook::hook;
 use crate::push::pushing;
 use crate::sys::{self, nr};
-
-/// One instruction of a filter (classic BPF).
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Instruction {
-    code: u16,
-    yes: u8,
-    no: u8,
-    value: u32,
-}
-
-/// As `struct sock_fprog`.
-#[repr(C)]
-pub struct Filter {
-    length: u16,
-    instructions: *const Instruction,
-}
-
-/// So many filters are remembered, of so many instructions together.
-const FILTERS_MAX: usize = 16;
-const ROOM: usize = 8192;
-
-struct Copies(core::cell::UnsafeCell<[Instruction; ROOM]>);
-
-// SAFETY: instructions are written behind those that `ENDS` shows to readers, by one thread at a
-// time.
-unsafe impl Sync for Copies {}
-
-const NOTHING: Instruction = Instruction {
-    code: 0,
-    yes: 0,
-    no: 0,
-    value: 0,
-};
-static COPIES: Copies = Copies(core::cell::UnsafeCell::new([NOTHING; ROOM]));
-/// Where each filter ends among the copies.
-static ENDS: [AtomicUsize; FILTERS_MAX] = [const { AtomicUsize::new(0) }; FILTERS_MAX];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// A filter that finds no room here forbids everything that is asked.
-static UNKNOWN: AtomicU32 = AtomicU32::new(0);
-static COPYING: AtomicU32 = AtomicU32::new(0);
-
-/// Whether the program's filters let this library make a call. A call that they would answer with
-/// an error is forbidden as well.
-#[inline]
-pub fn allows(number: usize, arguments: &[usize; 6]) -> bool {
-    let count = COUNT.load(Ordering::Acquire);
-    if count == 0 && UNKNOWN.load(Ordering::Relaxed) == 0 {
-        return true;
-    }
-    UNKNOWN.load(Ordering::Relaxed) == 0 && filters_allow(count, number, arguments)
-}
-
-#[cold]
-fn filters_allow(count: usize, number: usize, arguments: &[usize; 6]) -> bool {
-    // As `struct seccomp_data`: number, architecture, place of the instruction, arguments.
-    let mut data = [0u32; 16];
-    data[0] = number as u32;
-    data[1] = nr::AUDIT_ARCH;
-    for (index, argument) in arguments.iter().enumerate() {
-        data[4 + 2 * index] = *argument as u32;
-        data[5 + 2 * index] = (*argument as u64 >> 32) as u32;
-    }
-    // SAFETY: up to the latest end nobody writes any more.
-    let copies: &[Instruction] = unsafe { &*COPIES.0.get() };
-    let mut start = 0;
-    for end in ENDS.iter().take(count) {
-        let end = end.load(Ordering::Relaxed);
-        const ALLOW: u32 = 0x7fff_0000;
-        const LOG: u32 = 0x7ffc_0000;
-        match run(copies.get(start..end).unwrap_or(&[]), &data) {
-            Some(ALLOW | LOG) => {}
-            _ => return false,
-        }
-        start = end;
-    }
-    true
-}
-
-/// What a filter answers, without its data; `None` where it cannot be followed.
-fn run(filter: &[Instruction], data: &[u32; 16]) -> Option<u32> {
-    const ACTION: u32 = 0xffff_0000;
-    let (mut a, mut x, mut memory, mut at) = (0u32, 0u32, [0u32; 16], 0usize);
-    loop {
-        let Instruction {
-            code,
-            yes,
-            no,
-            value,
-        } = *filter.get(at)?;
-        at += 1;
-        // Of ALU and jumps, bit 3 says that the other side is X.
-        let side = if code & 8 == 0 { value } else { x };
-        match code {
-            0x20 => a = *data.get(value as usize / 4)?,
-            0x80 => a = 64,
-            0x81 => x = 64,
-            0x00 => a = value,
-            0x01 => x = value,
-            0x60 => a = *memory.get(value as usize)?,
-            0x61 => x = *memory.get(value as usize)?,
-            0x02 => *memory.get_mut(value as usize)? = a,
-            0x03 => *memory.get_mut(value as usize)? = x,
-            0x07 => x = a,
-            0x87 => a = x,
-            0x06 => return Some(value & ACTION),
-            0x16 => return Some(a & ACTION),
-            0x05 => at = at.checked_add(value as usize)?,
-            0x84 => a = a.wrapping_neg(),
-            _ => match code & !8 {
-                0x04 => a = a.wrapping_add(side),
-                0x14 => a = a.wrapping_sub(side),
-                0x24 => a = a.wrapping_mul(side),
-                0x34 => a = a.checked_div(side)?,
-                0x44 => a |= side,
-                0x54 => a &= side,
-                0x64 => a = a.checked_shl(side).unwrap_or(0),
-                0x74 => a = a.checked_shr(side).unwrap_or(0),
-                0xa4 => a ^= side,
-                jump => {
-                    let holds = match jump {
-                        0x15 => a == side,
-                        0x25 => a > side,
-                        0x35 => a >= side,
-                        0x45 => a & side != 0,
-                        _ => return None,
-                    };
-                    at += usize::from(if holds { yes } else { no });
-                }
-            },
-        }
-    }
-}
 
 /// What this library asks, for a sentence: with arguments as it makes them most often.
 const ASKED: [(usize, [usize; 6]); 7] = [
@@ -164,48 +30,15 @@ const ASKED: [(usize, [usize; 6]); 7] = [
 unsafe fn sets(filter: *const Filter, set: impl FnOnce() -> isize) -> isize {
     // Before, so that no call of another thread meets a filter that nobody knows.
     // SAFETY: the caller vouches for it.
-    let copied = unsafe { copy(filter) };
+    let copied = unsafe { filters::copy(filter) };
     if copied && attach::generation().is_some() {
         tell();
     }
     let result = set();
     if copied && result < 0 {
-        COUNT.fetch_sub(1, Ordering::Release);
+        filters::forget_last();
     }
     result
-}
-
-/// # Safety
-/// As [`sets`].
-unsafe fn copy(filter: *const Filter) -> bool {
-    if filter.is_null() || COPYING.swap(1, Ordering::Acquire) != 0 {
-        return false;
-    }
-    // SAFETY: the caller vouches for the filter; readers do not look behind the latest end, and
-    // `COPYING` keeps other writers out.
-    let copied = unsafe {
-        let count = COUNT.load(Ordering::Relaxed);
-        let start = match count.checked_sub(1) {
-            Some(last) => ENDS
-                .get(last)
-                .map_or(ROOM, |end| end.load(Ordering::Relaxed)),
-            None => 0,
-        };
-        let length = usize::from((*filter).length);
-        let fits = count < FILTERS_MAX && start + length <= ROOM;
-        let known = fits && !(*filter).instructions.is_null();
-        if known {
-            let to = COPIES.0.get().cast::<Instruction>().add(start);
-            core::ptr::copy_nonoverlapping((*filter).instructions, to, length);
-            ENDS[count].store(start + length, Ordering::Relaxed);
-            COUNT.store(count + 1, Ordering::Release);
-        } else {
-            UNKNOWN.store(1, Ordering::Relaxed);
-        }
-        known
-    };
-    COPYING.store(0, Ordering::Release);
-    copied
 }
 
 /// Tells the recorder which calls it has to do without.
@@ -213,7 +46,7 @@ fn tell() {
     let mut numbers = [0u8; 2 * ASKED.len()];
     let mut length = 0;
     for (number, arguments) in &ASKED {
-        if !allows(*number, arguments)
+        if !filters::allow(*number, arguments)
             && let Some(place) = numbers.get_mut(length..length + 2)
         {
             place.copy_from_slice(&(*number as u16).to_le_bytes());
@@ -223,7 +56,7 @@ fn tell() {
     if length == 0 {
         return;
     }
-    if !allows(nr::FUTEX, &ASKED[4].1) {
+    if !filters::allow(nr::FUTEX, &ASKED[4].1) {
         attach::cannot_ring();
     }
     if let Some(mut pushing) = pushing() {

@@ -7,10 +7,10 @@ use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
 use crate::corks;
 use crate::endpoint::Endpoint;
+use crate::filters;
 use crate::printed;
 use crate::push::{Pushing, pushing};
 use crate::replay;
-use crate::sandbox;
 use crate::sys::{self, nr};
 use crate::thread::now;
 
@@ -334,7 +334,7 @@ pub fn is_udp_by(domain: i32, kind: i32, protocol: i32) -> bool {
 /// Whether the kernel may be asked what a socket is.
 fn may_ask(fd: i32) -> bool {
     let (level, name) = (sys::SOL_SOCKET as usize, sys::SO_PROTOCOL as usize);
-    sandbox::allows(nr::GETSOCKOPT, &[fd as usize, level, name, 0, 0, 0])
+    filters::allow(nr::GETSOCKOPT, &[fd as usize, level, name, 0, 0, 0])
 }
 
 /// A socket was made by the program: `fd`, a UDP socket or not, as the kernel says, or, where it

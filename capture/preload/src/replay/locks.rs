@@ -8,8 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::call::CallId;
 use crate::locks::is_got;
-use crate::push::pause;
-use crate::sys::{self, nr, set_errno};
+use crate::sys::{self, nr, pause, set_errno};
 use crate::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
 use crate::threads;
 

@@ -3,8 +3,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::push::pause;
-use crate::sys::{self, nr};
+use crate::sys::{self, nr, pause};
 use crate::tape::{PRINTED_AT, PRINTED_MAX, Printed, TERMINALS_KNOWN, TapeControl};
 
 use super::tape;
