@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use netreel_protocol::diff::{Diff, Side};
+use netreel_protocol::diff::{ComparedSession, Diff};
 use netreel_protocol::export::{self, Both, DiffJson, FindingJson, ValuedJson};
 use netreel_protocol::session::SessionTime;
 
@@ -21,7 +21,7 @@ pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer, F
         story(arguments, &arguments.first)?,
         story(arguments, &arguments.second)?,
     ];
-    let sides = [&first, &second].map(|story| Side {
+    let sides = [&first, &second].map(|story| ComparedSession {
         session: &story.session,
         history: story.history(),
     });

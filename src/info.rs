@@ -15,7 +15,7 @@ use crate::misfits;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
-use crate::table::{self, Side::Left, Side::Right};
+use crate::table::{self, Align::Left, Align::Right};
 use crate::text;
 
 pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {

@@ -14,7 +14,7 @@ use crate::arguments;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
-use crate::table::{self, Side};
+use crate::table::{self, Align};
 use crate::text;
 
 pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -216,7 +216,7 @@ fn print_object(
             rows.push(vec![format!("  {name}"), value.words.clone(), about]);
         }
     }
-    table::print(&[Side::Left, Side::Left, Side::Left], &rows, out)?;
+    table::print(&[Align::Left, Align::Left, Align::Left], &rows, out)?;
     if !object.without.is_empty() {
         writeln!(out, "  it does not live at {}", object.without.join(", "))?;
     }
@@ -304,7 +304,7 @@ fn print_diff(
             let name = title(it.object, it.object_type.as_ref());
             vec![name, it.property.clone(), mine, theirs, apart]
         }));
-        table::print(&[Side::Left; 5], &rows, out)?;
+        table::print(&[Align::Left; 5], &rows, out)?;
     }
     let Some(first) = &diff.first else {
         writeln!(out, "they never differed before")?;
@@ -333,13 +333,13 @@ fn print_diff(
         ]
     }));
     let sides = [
-        Side::Left,
-        Side::Left,
-        Side::Right,
-        Side::Right,
-        Side::Right,
-        Side::Right,
-        Side::Left,
+        Align::Left,
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
     ];
     table::print(&sides, &rows, out)?;
     Ok(())

@@ -10,7 +10,7 @@ use crate::arguments::{self, StatsBy};
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::{json, rpc_name};
-use crate::table::{self, Side};
+use crate::table::{self, Align};
 use crate::text;
 
 /// Of a table that nobody asked for alone, so many rows.
@@ -96,8 +96,8 @@ const LINK_HEADS: [&str; 13] = [
 
 fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = vec![heads(&["link"])];
-    let mut sides = vec![Side::Left];
-    sides.extend([Side::Right; LINK_HEADS.len()]);
+    let mut sides = vec![Align::Left];
+    sides.extend([Align::Right; LINK_HEADS.len()]);
     for (&(from, to), link) in &stats.links {
         let mut row = vec![link_name(session, from, to)];
         row.extend(cells(link));
@@ -169,9 +169,9 @@ fn in_time(
         false => &["from s"],
     };
     let mut table = vec![heads(first)];
-    let mut sides = vec![Side::Right];
-    sides.extend(with_links.then_some(Side::Left));
-    sides.extend([Side::Right; LINK_HEADS.len()]);
+    let mut sides = vec![Align::Right];
+    sides.extend(with_links.then_some(Align::Left));
+    sides.extend([Align::Right; LINK_HEADS.len()]);
     for bucket in buckets {
         let time = text::time(bucket.from);
         if !with_links {
@@ -230,8 +230,8 @@ fn rows(
         resent_bits: all.iter().map(|(_, row)| row.resent_bits).sum(),
     };
     table.push(cells_of("all".to_owned(), &sum, whole));
-    let mut sides = vec![Side::Left];
-    sides.extend([Side::Right; 6]);
+    let mut sides = vec![Align::Left];
+    sides.extend([Align::Right; 6]);
     table::print(&sides, &table, out)?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 /// Where a cell stands in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum Align {
     /// Words.
     Left,
     /// Numbers.
@@ -13,7 +13,7 @@ pub enum Side {
 
 /// Prints rows, the first of them the heads, with two blanks between columns.
 pub fn print(
-    sides: &[Side],
+    sides: &[Align],
     rows: &[Vec<String>],
     out: &mut dyn Write,
 ) -> Result<(), std::io::Error> {
@@ -30,8 +30,8 @@ pub fn print(
                 line += "  ";
             }
             match side {
-                Side::Left => line += &format!("{cell:<width$}"),
-                Side::Right => line += &format!("{cell:>width$}"),
+                Align::Left => line += &format!("{cell:<width$}"),
+                Align::Right => line += &format!("{cell:>width$}"),
             }
         }
         writeln!(out, "{}", line.trim_end())?;
@@ -48,7 +48,7 @@ mod tests {
         let rows = [["name", "n"], ["a very long name", "7"], ["b", "1234"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec());
         let mut out = Vec::new();
-        print(&[Side::Left, Side::Right], &rows, &mut out).unwrap();
+        print(&[Align::Left, Align::Right], &rows, &mut out).unwrap();
         let expected = "name                 n\na very long name     7\nb                 1234\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

@@ -21,7 +21,7 @@ mod window;
 
 pub use app::Inspector;
 pub use ask::{Alone, Answer, Event, Host, Parting, Request, Standing, Wake};
-pub use layout::{Axis, Cut, Pane, Side, Tree, Workspace};
+pub use layout::{Axis, Cut, Edge, Pane, Tree, Workspace};
 pub use netreel_inspector_model::{Bookmark, Command, Model, Spot};
 pub use picture::{PictureError, SIDE_MAX, draw, draw_views, photograph, screenshot};
 pub use settings::Settings;

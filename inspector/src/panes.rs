@@ -8,7 +8,7 @@ use egui::{
 };
 use netreel_inspector_model::Model;
 
-use crate::layout::{Axis, Divider, Pane, Placed, Side, Sizes, Tree, Workspace, place};
+use crate::layout::{Axis, Divider, Edge, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
 use crate::views::{bytes, head, objects, packets};
 
@@ -23,9 +23,9 @@ pub enum Move {
     /// It goes away.
     Hide(Pane),
     /// It comes, or goes to an edge of the workspace.
-    Edge(Pane, Side),
+    Edge(Pane, Edge),
     /// It goes to a side of another one.
-    Dock(Pane, Pane, Side),
+    Dock(Pane, Pane, Edge),
 }
 
 /// The layouts that a hand has changed, and which pane is alone.
@@ -176,27 +176,27 @@ fn dragged(ctx: &Context, placed: &Placed) -> Option<Move> {
     let &(target, rect) = found.filter(|(target, _)| *target != pane)?;
     let part = (pointer - rect.min) / rect.size().max(Vec2::splat(1.0));
     let edges = [
-        (part.x, Side::Left),
-        (1.0 - part.x, Side::Right),
-        (part.y, Side::Top),
-        (1.0 - part.y, Side::Bottom),
+        (part.x, Edge::Left),
+        (1.0 - part.x, Edge::Right),
+        (part.y, Edge::Top),
+        (1.0 - part.y, Edge::Bottom),
     ];
     let nearest = edges
         .into_iter()
         .min_by(|one, other| one.0.total_cmp(&other.0));
     let side = match nearest {
         Some((near, side)) if near < 0.28 => side,
-        _ => Side::Swap,
+        _ => Edge::Swap,
     };
     if is_over {
         return Some(Move::Dock(pane, target, side));
     }
     let shown = match side {
-        Side::Left => rect.split_left_right_at_fraction(0.5).0,
-        Side::Right => rect.split_left_right_at_fraction(0.5).1,
-        Side::Top => rect.split_top_bottom_at_fraction(0.5).0,
-        Side::Bottom => rect.split_top_bottom_at_fraction(0.5).1,
-        Side::Swap => rect,
+        Edge::Left => rect.split_left_right_at_fraction(0.5).0,
+        Edge::Right => rect.split_left_right_at_fraction(0.5).1,
+        Edge::Top => rect.split_top_bottom_at_fraction(0.5).0,
+        Edge::Bottom => rect.split_top_bottom_at_fraction(0.5).1,
+        Edge::Swap => rect,
     };
     let layer = LayerId::new(Order::Foreground, Id::unique("where a pane goes"));
     let painter = ctx.layer_painter(layer);

@@ -45,7 +45,7 @@ struct Corner {
 
 /// The line function of a triangle's side: not negative inside, 0 on the line.
 #[derive(Clone, Copy)]
-struct Side {
+struct TriangleSide {
     /// At the centre of pixel (0, 0).
     origin: i64,
     /// From a pixel to its right neighbour.
@@ -180,12 +180,12 @@ fn corner(vertex: &Vertex, texture: &Texture, scale: f32) -> Corner {
     }
 }
 
-fn side(from: Corner, to: Corner) -> Side {
+fn side(from: Corner, to: Corner) -> TriangleSide {
     let (dx, dy) = (to.x - from.x, to.y - from.y);
     let centre = STEPS / 2;
     // With y down and the inside on the right, a left side goes up and a top side goes right.
     let owns = dy < 0 || (dy == 0 && dx > 0);
-    Side {
+    TriangleSide {
         origin: dx * (centre - from.y) - dy * (centre - from.x),
         right: -dy * STEPS,
         down: dx * STEPS,
@@ -194,7 +194,7 @@ fn side(from: Corner, to: Corner) -> Side {
 }
 
 /// The pixels of a row that lie inside all three sides, within the clip.
-fn row(sides: &[Side; 3], y: i64, clip: Clip) -> Option<(i64, i64)> {
+fn row(sides: &[TriangleSide; 3], y: i64, clip: Clip) -> Option<(i64, i64)> {
     let (mut left, mut right) = (clip.left, clip.right);
     for side in sides {
         // side.right * x + rest >= least

@@ -10,7 +10,7 @@ use egui_kittest::kittest::Queryable;
 use fixture::ways;
 use netreel_inspector::{Answer, Request, Workspace};
 use netreel_inspector_model::{Command, Model};
-use netreel_protocol::diff::{Diff, Side};
+use netreel_protocol::diff::{ComparedSession, Diff};
 use netreel_protocol::export;
 
 fn open() -> Window {
@@ -90,7 +90,7 @@ fn the_first_packets_that_differ_lie_above_each_other() {
 fn the_window_says_what_netreel_diff_says() {
     let (one, two) = (fixture::race_model(), other());
     let compared = one.compared(&two).expect("a comparison");
-    let sides = [&one, &two].map(|model| Side {
+    let sides = [&one, &two].map(|model| ComparedSession {
         session: model.session(),
         history: model.history(),
     });

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use netreel_capture::import::{NamedNode, Origin, Target, import};
 use netreel_protocol::history::History;
-use netreel_protocol::history::state::{Known, Part, States};
+use netreel_protocol::history::state::{Known, Scalar, States};
 use netreel_protocol::session::{NodeId, PacketId, ReelInput, Session, SessionTime};
 use netreel_reel::{Append, AppendError, Reel};
 use netreel_wire::Wire;
@@ -345,8 +345,8 @@ fn entities_at_each_snapshot_are_those_of_the_clients_demo() {
                 };
                 if let Known::Value(parts) = held.value {
                     let value = match parts[..] {
-                        [Part::Integer(number)] => number as f64,
-                        [Part::Real(number)] => number,
+                        [Scalar::Integer(number)] => number as f64,
+                        [Scalar::Real(number)] => number,
                         ref other => panic!("{name}: {other:?}"),
                     };
                     found.entry(object).or_default().insert(name, value);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use netreel_protocol::diff::{Diff, DiffError, Side};
+use netreel_protocol::diff::{ComparedSession, Diff, DiffError};
 use netreel_protocol::export;
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{Fate, Node, NodeId, PacketId, ReelInput, Session, SessionTime};
@@ -239,7 +239,7 @@ fn a_comparison_that_nobody_wants_any_more_is_given_up() {
     let both = [host(|_| {}), opened("owner", None, |_| {})];
     let sides = both
         .each_ref()
-        .map(|(session, history)| Side { session, history });
+        .map(|(session, history)| ComparedSession { session, history });
     let endless = Patience::new(u32::MAX);
     let whole = Diff::while_wanted(sides, &|| endless.is_left()).expect("a comparison");
     assert!(!whole.said.is_same());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use netreel_protocol::history::History;
-use netreel_protocol::history::state::{Known, Part, States};
+use netreel_protocol::history::state::{Known, Scalar, States};
 use netreel_protocol::session::{NodeId, ReelInput, Session, SessionTime};
 use netreel_reel::{
     ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId,
@@ -145,7 +145,7 @@ fn check_with_hole(packets: &[(u8, &[&[u8]], bool)], hole: Option<usize>, expect
             let held = states.at(object, PropertyId(property), client, time)?;
             match held.value {
                 Known::Value(parts) => match parts[..] {
-                    [Part::Integer(value)] => Some(value as u8),
+                    [Scalar::Integer(value)] => Some(value as u8),
                     _ => panic!("{parts:?}"),
                 },
                 Known::Nothing => None,

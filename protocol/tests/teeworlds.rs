@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use netreel_capture::import::{NamedNode, Origin, Target, import};
 use netreel_protocol::history::History;
-use netreel_protocol::history::state::{Known, Part, States};
+use netreel_protocol::history::state::{Known, Scalar, States};
 use netreel_protocol::session::{NodeId, PacketId, ReelInput, Session};
 use netreel_reel::{Append, AppendError, Reel};
 use netreel_wire::Wire;
@@ -81,7 +81,7 @@ fn counted(session: &Session, states: &States, name: &str) -> (u64, u64, i64) {
                 sum += parts
                     .iter()
                     .map(|part| match part {
-                        Part::Integer(number) => *number as i64,
+                        Scalar::Integer(number) => *number as i64,
                         other => panic!("{other:?}"),
                     })
                     .sum::<i64>();

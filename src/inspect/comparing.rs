@@ -112,7 +112,7 @@ pub fn played_on(source: &Source, changes: &str) -> Result<(Answer, Folder), Fai
 #[cfg(test)]
 mod tests {
     use netreel_inspector::{Command, Model};
-    use netreel_protocol::diff::{Diff, Side};
+    use netreel_protocol::diff::{ComparedSession, Diff};
     use netreel_protocol::history::Level;
 
     use super::*;
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(compared.rows[0].mark, "first");
         let only_here = compared.rows.iter().filter(|it| it.mark == "only here");
         let cured: Vec<_> = only_here.filter_map(|it| it.level).collect();
-        let sides = [&model, &other].map(|model| Side {
+        let sides = [&model, &other].map(|model| ComparedSession {
             session: model.session(),
             history: model.history(),
         });

@@ -40,7 +40,7 @@ const LINE_MAX: usize = 4096;
 const PAGES: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
 
 /// One of the C library's two streams.
-struct Stream {
+struct StdStream {
     /// The `FILE`; null where nothing is taken of it.
     file: AtomicPtr<u8>,
     /// How far in its buffer the program's words were taken; 0: not at all.
@@ -51,9 +51,9 @@ struct Stream {
     stands: AtomicU32,
 }
 
-impl Stream {
-    const fn new() -> Stream {
-        Stream {
+impl StdStream {
+    const fn new() -> StdStream {
+        StdStream {
             file: AtomicPtr::new(core::ptr::null_mut()),
             seen: AtomicUsize::new(0),
             looked: AtomicUsize::new(0),
@@ -68,7 +68,7 @@ impl Stream {
     }
 }
 
-static STREAMS: [Stream; 2] = [Stream::new(), Stream::new()];
+static STREAMS: [StdStream; 2] = [StdStream::new(), StdStream::new()];
 static ON: AtomicU32 = AtomicU32::new(0);
 
 static FILE_WRITE: Real = Real::new(c"_IO_file_write");
@@ -263,7 +263,7 @@ fn push(pushing: &mut Pushing, index: usize, bytes: &[u8]) {
 
 /// Whether words may wait in a buffer that were not looked at.
 #[inline(always)]
-fn waits(stream: &Stream) -> bool {
+fn waits(stream: &StdStream) -> bool {
     let file = stream.file.load(Ordering::Relaxed);
     if file.is_null() {
         return false;
@@ -320,7 +320,7 @@ fn look(but: Option<usize>, all: bool, each: &mut dyn FnMut(usize, &[u8])) {
 
 /// Hands on what waits in a stream's buffer, unless somebody is at work in it now: this thread, in a
 /// handler of a signal, or another one.
-fn look_at(stream: &Stream, all: bool, each: &mut dyn FnMut(&[u8])) {
+fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
     let file = stream.file.load(Ordering::Relaxed);
     let (lock, unlock) = (TRY_LOCK.get(), UNLOCK.get());
     if file.is_null() || lock.is_null() || unlock.is_null() {

@@ -9,7 +9,7 @@ use super::spec::{HEADERS, WayFaults};
 
 /// One direction of a link, and what is wrong with it.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(super) struct FaultedLink {
     faults: WayFaults,
     seed: u64,
     ends: (LinkEnd, LinkEnd),
@@ -23,7 +23,7 @@ pub(super) struct Lane {
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fate {
+pub(super) struct Treatment {
     /// What is said of it, in the order in which it happens.
     pub verdicts: [Option<FaultVerdict>; 3],
     /// When it goes on; `None` where it is dropped.
@@ -32,10 +32,10 @@ pub(super) struct Fate {
     pub copy: Option<Time>,
 }
 
-impl Lane {
+impl FaultedLink {
     /// The direction `ends.0` to `ends.1`.
-    pub fn new(faults: WayFaults, seed: u64, ends: (LinkEnd, LinkEnd)) -> Lane {
-        Lane {
+    pub fn new(faults: WayFaults, seed: u64, ends: (LinkEnd, LinkEnd)) -> FaultedLink {
+        FaultedLink {
             faults,
             seed,
             ends,
@@ -46,13 +46,13 @@ impl Lane {
     }
 
     /// Decides on the next packet, which came at `now` and has `length` bytes of payload.
-    pub fn take(&mut self, now: Time, length: usize) -> Fate {
+    pub fn take(&mut self, now: Time, length: usize) -> Treatment {
         let n = self.count;
         self.count += 1;
         if self.faults.is_clean() {
-            return Fate {
+            return Treatment {
                 due: Some(now),
-                ..Fate::default()
+                ..Treatment::default()
             };
         }
         let verdict = self
@@ -60,11 +60,11 @@ impl Lane {
             .link
             .verdict(self.seed, self.ends.0, self.ends.1, n);
         if verdict.lost {
-            return Fate::dropped(FaultVerdict::Lost);
+            return Treatment::dropped(FaultVerdict::Lost);
         }
         let (through, queued) = match self.carry(now, length) {
             Ok(carried) => carried,
-            Err(full) => return Fate::dropped(full),
+            Err(full) => return Treatment::dropped(full),
         };
         let due = through + verdict.delay;
         let due = if verdict.overtaken {
@@ -83,7 +83,7 @@ impl Lane {
         let twice = verdict.copy.map(|delay| FaultVerdict::Duplicated {
             nanos: self::nanos(delay),
         });
-        Fate {
+        Treatment {
             verdicts: [queued, held, twice],
             due: Some(due),
             copy,
@@ -113,10 +113,10 @@ impl Lane {
     }
 }
 
-impl Fate {
+impl Treatment {
     /// It goes no further.
-    pub fn dropped(verdict: FaultVerdict) -> Fate {
-        Fate {
+    pub fn dropped(verdict: FaultVerdict) -> Treatment {
+        Treatment {
             verdicts: [Some(verdict), None, None],
             due: None,
             copy: None,
@@ -133,12 +133,12 @@ mod tests {
     use super::super::spec::FaultSpec;
     use super::*;
 
-    fn lane(words: &str, seed: u64, link: u16) -> Lane {
+    fn lane(words: &str, seed: u64, link: u16) -> FaultedLink {
         let spec: FaultSpec = words.parse().unwrap();
-        Lane::new(spec.up, seed, (LinkEnd(link), LinkEnd(0)))
+        FaultedLink::new(spec.up, seed, (LinkEnd(link), LinkEnd(0)))
     }
 
-    fn fates(words: &str, seed: u64, link: u16) -> Vec<Fate> {
+    fn fates(words: &str, seed: u64, link: u16) -> Vec<Treatment> {
         let mut lane = lane(words, seed, link);
         (0..500)
             .map(|n| lane.take(Time(n * 1_000_000), 100))
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(take(0).due, Some(Time(1_024_000)));
         assert_eq!(take(0).due, Some(Time(2_048_000)));
         let wait = FaultVerdict::QueueFull { nanos: 2_048_000 };
-        assert_eq!(take(0), Fate::dropped(wait));
+        assert_eq!(take(0), Treatment::dropped(wait));
         assert_eq!(take(1_000_000).due, Some(Time(3_072_000)));
     }
 

@@ -24,7 +24,7 @@ pub struct Triggers(Arc<Hub>);
 
 #[derive(Default)]
 struct Hub {
-    lanes: Mutex<Vec<Lane>>,
+    lanes: Mutex<Vec<RecorderEnd>>,
     listeners: Mutex<Vec<Sender<TriggerNews>>>,
     /// Told of every trigger that was pulled here and not at another node.
     askers: Mutex<Vec<Sender<(Trigger, String)>>>,
@@ -102,7 +102,7 @@ pub enum TriggerNews {
 }
 
 /// One recorder's end.
-pub(crate) struct Lane {
+pub(crate) struct RecorderEnd {
     number: u64,
     /// The recorder; gone when it has finished.
     requests: Weak<Requests>,
@@ -209,7 +209,7 @@ impl Triggers {
 
     fn pull_locked(
         &self,
-        lanes: MutexGuard<'_, Vec<Lane>>,
+        lanes: MutexGuard<'_, Vec<RecorderEnd>>,
         moment: Moment,
         cause: TriggerCause,
         text: &str,
@@ -253,7 +253,7 @@ impl Triggers {
         fresh
     }
 
-    fn write(&self, mut lanes: MutexGuard<'_, Vec<Lane>>, trigger: Trigger, text: &str) {
+    fn write(&self, mut lanes: MutexGuard<'_, Vec<RecorderEnd>>, trigger: Trigger, text: &str) {
         let text = cut(text);
         let mut refused = Vec::new();
         lanes.retain_mut(|lane| {
@@ -391,7 +391,7 @@ impl Triggers {
         make: Box<dyn FnMut() -> Option<Pusher> + Send>,
     ) -> u64 {
         let number = self.0.lanes_ever.fetch_add(1, Ordering::Relaxed);
-        lock(&self.0.lanes).push(Lane {
+        lock(&self.0.lanes).push(RecorderEnd {
             number,
             requests: Arc::downgrade(requests),
             ring,

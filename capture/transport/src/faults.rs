@@ -55,8 +55,8 @@ pub struct Faults<T> {
     own: LinkEnd,
     ends: BTreeMap<Endpoint, LinkEnd>,
     gates: Gates,
-    egress: Lane,
-    ingress: Lane,
+    egress: FaultedLinks,
+    ingress: FaultedLinks,
     buffer: Vec<u8>,
 }
 
@@ -114,8 +114,8 @@ impl<T: Transport> Faults<T> {
             own,
             ends: ends.into_iter().collect(),
             gates: Gates::default(),
-            egress: Lane::new(mix(&[seed, 0])),
-            ingress: Lane::new(mix(&[seed, 1])),
+            egress: FaultedLinks::new(mix(&[seed, 0])),
+            ingress: FaultedLinks::new(mix(&[seed, 1])),
             buffer: vec![0; 65_536],
         }
     }
@@ -232,7 +232,7 @@ impl<T: Transport> Transport for Faults<T> {
 
 /// All links of a node in one direction.
 #[derive(Debug)]
-struct Lane {
+struct FaultedLinks {
     seed: u64,
     faults: BTreeMap<LinkEnd, LinkFaults>,
     /// How many packets each link has seen.
@@ -254,9 +254,9 @@ struct Held {
     packet: Vec<u8>,
 }
 
-impl Lane {
-    fn new(seed: u64) -> Lane {
-        Lane {
+impl FaultedLinks {
+    fn new(seed: u64) -> FaultedLinks {
+        FaultedLinks {
             seed,
             faults: BTreeMap::new(),
             counts: BTreeMap::new(),

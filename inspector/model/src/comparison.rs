@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_protocol::diff::{Diff, First, Side as DiffSide};
+use netreel_protocol::diff::{ComparedSession, Diff, First};
 use netreel_protocol::export::{self, DiffJson};
 use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
@@ -45,13 +45,17 @@ pub struct Difference {
 }
 
 /// A session with what followed from it.
-pub(crate) type Side = (Arc<Session>, Arc<History>);
+pub(crate) type SessionTold = (Arc<Session>, Arc<History>);
 
 impl Comparison {
     /// `None` where it is no longer wanted.
-    pub(crate) fn new(one: &Side, other: &Side, wanted: &Wanted) -> Option<Comparison> {
+    pub(crate) fn new(
+        one: &SessionTold,
+        other: &SessionTold,
+        wanted: &Wanted,
+    ) -> Option<Comparison> {
         let bytes = ByBytes::new([&one.0, &other.0], wanted);
-        let sides = [one, other].map(|(session, history)| DiffSide { session, history });
+        let sides = [one, other].map(|(session, history)| ComparedSession { session, history });
         let mut offset_ns = bytes.offset_ns;
         let (summary, rows) = match Diff::while_wanted(sides, &|| wanted.goes_on()) {
             Err(why) => (why.to_string(), Vec::new()),
@@ -77,7 +81,7 @@ impl Comparison {
 }
 
 /// How far apart the packets are with which they part first.
-fn offset(sides: [DiffSide<'_>; 2], diff: &Diff) -> Option<i64> {
+fn offset(sides: [ComparedSession<'_>; 2], diff: &Diff) -> Option<i64> {
     let packets = match diff.first()? {
         First::Changed(place) => diff.said.changed.get(place)?.packets,
         First::Differently(place) => diff.said.differently.get(place)?.packets,
@@ -122,7 +126,7 @@ fn summary(told: &DiffJson) -> String {
 
 /// What rows are made of.
 struct Rows<'a> {
-    sides: [DiffSide<'a>; 2],
+    sides: [ComparedSession<'a>; 2],
     diff: &'a Diff,
     told: &'a DiffJson,
     offset_ns: i64,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, PoisonError};
 
-use netreel_protocol::history::state::{Held, Known, Part, States};
+use netreel_protocol::history::state::{Held, Known, Scalar, States};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 use netreel_wire::{PropertyId, PropertyKind};
 
@@ -96,11 +96,11 @@ pub(crate) fn numbers(held: &Held) -> Vec<f64> {
     let Known::Value(parts) = &held.value else {
         return Vec::new();
     };
-    let number = |part: &Part| match part {
-        Part::Integer(number) => Some(*number as f64),
-        Part::Real(number) => Some(*number).filter(|it| it.is_finite()),
-        Part::Truth(truth) => Some(f64::from(u8::from(*truth))),
-        Part::Name(_) | Part::Bytes(_) | Part::Unknown => None,
+    let number = |part: &Scalar| match part {
+        Scalar::Integer(number) => Some(*number as f64),
+        Scalar::Real(number) => Some(*number).filter(|it| it.is_finite()),
+        Scalar::Truth(truth) => Some(f64::from(u8::from(*truth))),
+        Scalar::Name(_) | Scalar::Bytes(_) | Scalar::Unknown => None,
     };
     let numbers: Option<Vec<f64>> = parts.iter().map(number).collect();
     numbers.unwrap_or_default()

@@ -6,7 +6,7 @@ mod tree;
 use serde::{Deserialize, Serialize};
 
 pub use place::{Divider, Placed, Sizes, place};
-pub use tree::{Axis, Cut, Side, Tree};
+pub use tree::{Axis, Cut, Edge, Tree};
 
 /// What somebody works on: a set of panes. All workspaces share one focus, one cursor, one visible
 /// time and one filter.

@@ -38,7 +38,7 @@ pub enum Axis {
 
 /// Where something goes, seen from something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum Edge {
     /// At its left.
     Left,
     /// At its right.
@@ -51,13 +51,13 @@ pub enum Side {
     Swap,
 }
 
-impl Side {
+impl Edge {
     /// All but the swap, with their names.
-    pub const EDGES: [(&'static str, Side); 4] = [
-        ("left", Side::Left),
-        ("right", Side::Right),
-        ("top", Side::Top),
-        ("bottom", Side::Bottom),
+    pub const EDGES: [(&'static str, Edge); 4] = [
+        ("left", Edge::Left),
+        ("right", Edge::Right),
+        ("top", Edge::Top),
+        ("bottom", Edge::Bottom),
     ];
 }
 
@@ -144,25 +144,25 @@ impl Tree {
     }
 
     /// With a pane at an edge of the whole.
-    pub fn with(self, pane: Pane, side: Side) -> Tree {
+    pub fn with(self, pane: Pane, side: Edge) -> Tree {
         let rest = match self.clone().without(pane) {
             Some(rest) => rest,
             None => return self,
         };
         match side {
-            Side::Left => Tree::beside(Some(0.35), pane, rest),
-            Side::Right => Tree::beside(Some(0.65), rest, pane),
-            Side::Top => Tree::above(Some(0.35), pane, rest),
-            Side::Bottom | Side::Swap => Tree::above(Some(0.65), rest, pane),
+            Edge::Left => Tree::beside(Some(0.35), pane, rest),
+            Edge::Right => Tree::beside(Some(0.65), rest, pane),
+            Edge::Top => Tree::above(Some(0.35), pane, rest),
+            Edge::Bottom | Edge::Swap => Tree::above(Some(0.65), rest, pane),
         }
     }
 
     /// With a pane at a side of another one.
-    pub fn dock(self, pane: Pane, at: Pane, side: Side) -> Tree {
+    pub fn dock(self, pane: Pane, at: Pane, side: Edge) -> Tree {
         if pane == at || !self.has(at) {
             return self;
         }
-        if side == Side::Swap {
+        if side == Edge::Swap {
             return self.swapped(pane, at);
         }
         let Some(rest) = self.clone().without(pane) else {
@@ -171,13 +171,13 @@ impl Tree {
         rest.put(pane, at, side)
     }
 
-    fn put(self, pane: Pane, at: Pane, side: Side) -> Tree {
+    fn put(self, pane: Pane, at: Pane, side: Edge) -> Tree {
         match self {
             Tree::Pane(own) if own == at => match side {
-                Side::Left => Tree::beside(Some(0.5), pane, own),
-                Side::Right => Tree::beside(Some(0.5), own, pane),
-                Side::Top => Tree::above(Some(0.5), pane, own),
-                Side::Bottom | Side::Swap => Tree::above(Some(0.5), own, pane),
+                Edge::Left => Tree::beside(Some(0.5), pane, own),
+                Edge::Right => Tree::beside(Some(0.5), own, pane),
+                Edge::Top => Tree::above(Some(0.5), pane, own),
+                Edge::Bottom | Edge::Swap => Tree::above(Some(0.5), own, pane),
             },
             Tree::Pane(own) => Tree::Pane(own),
             Tree::Beside(cut) => Tree::Beside(cut.put(pane, at, side)),
@@ -231,7 +231,7 @@ impl Cut {
         })
     }
 
-    fn put(self, pane: Pane, at: Pane, side: Side) -> Box<Cut> {
+    fn put(self, pane: Pane, at: Pane, side: Edge) -> Box<Cut> {
         let (first, second) = (self.first, self.second);
         Cut::new(
             self.share,
@@ -273,26 +273,26 @@ mod tests {
 
     #[test]
     fn a_pane_goes_to_a_side_of_another() {
-        let moved = three().dock(Timeline, Bytes, Side::Right);
+        let moved = three().dock(Timeline, Bytes, Edge::Right);
         let expected = Tree::beside(
             Some(0.4),
             Findings,
             Tree::beside(Some(0.5), Bytes, Timeline),
         );
         assert_eq!(moved, expected);
-        let fresh = three().dock(Packets, Timeline, Side::Top);
+        let fresh = three().dock(Packets, Timeline, Edge::Top);
         assert_eq!(fresh.panes(), [Packets, Timeline, Findings, Bytes]);
     }
 
     #[test]
     fn two_panes_change_places() {
-        let swapped = three().dock(Timeline, Bytes, Side::Swap);
+        let swapped = three().dock(Timeline, Bytes, Edge::Swap);
         assert_eq!(swapped.panes(), [Bytes, Findings, Timeline]);
     }
 
     #[test]
     fn whatever_is_done_no_pane_is_lost_and_none_is_there_twice() {
-        let sides = [Side::Left, Side::Right, Side::Top, Side::Bottom, Side::Swap];
+        let sides = [Edge::Left, Edge::Right, Edge::Top, Edge::Bottom, Edge::Swap];
         for (_, workspace) in Workspace::ALL {
             let tree = workspace.usual();
             let mut before = tree.panes();

@@ -9,7 +9,7 @@ use netreel_protocol::session::{PacketId, SessionTime};
 use super::top::Asked;
 use super::{findings, replay};
 use crate::keys::{self, Ask, Done};
-use crate::layout::{Pane, Side};
+use crate::layout::{Edge, Pane};
 use crate::panes::Move;
 use crate::theme::{self, Theme};
 
@@ -303,7 +303,7 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     for (name, pane) in Pane::ALL {
         let (word, what) = match panes.contains(&pane) {
             true => ("hide", Move::Hide(pane)),
-            false => ("show", Move::Edge(pane, Side::Bottom)),
+            false => ("show", Move::Edge(pane, Edge::Bottom)),
         };
         add(
             format!("{word} pane {name}"),

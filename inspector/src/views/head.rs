@@ -5,7 +5,7 @@
 use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::findings::elided;
-use crate::layout::{Pane, Side};
+use crate::layout::{Edge, Pane};
 use crate::panes::Move;
 use crate::theme;
 
@@ -123,7 +123,7 @@ fn menu(ui: &mut Ui, rect: Rect, within: Within) {
             ask(ui.ctx(), Move::Hide(pane));
         }
         ui.separator();
-        for (name, side) in Side::EDGES {
+        for (name, side) in Edge::EDGES {
             if ui.button(format!("to the {name}")).clicked() {
                 ask(ui.ctx(), Move::Edge(pane, side));
             }

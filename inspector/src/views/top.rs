@@ -6,7 +6,7 @@ use egui::{Align, Button, Color32, Label, Layout, RichText, TextEdit, Ui, vec2};
 use netreel_inspector_model::{Command, Model, Spot, text};
 use netreel_protocol::session::SessionTime;
 
-use crate::layout::{Pane, Side, Workspace};
+use crate::layout::{Edge, Pane, Workspace};
 use crate::panes::Move;
 use crate::settings::Settings;
 use crate::theme::{self, Theme};
@@ -154,7 +154,7 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
                 let mut is_there = panes.contains(&pane);
                 if ui.checkbox(&mut is_there, title(name)).clicked() {
                     bar.asked.push(Asked::Pane(match is_there {
-                        true => Move::Edge(pane, Side::Bottom),
+                        true => Move::Edge(pane, Edge::Bottom),
                         false => Move::Hide(pane),
                     }));
                 }

@@ -17,7 +17,7 @@ use crate::fields::{Field, asked};
 use crate::follow::{Follow, Packet};
 use crate::fragments::{Fragments, data};
 use crate::pieces::Pieces;
-use crate::rewrite::{Fate, Tally, Written, node_at, rewritten, unexplained};
+use crate::rewrite::{PieceFate, Tally, Written, node_at, rewritten, unexplained};
 use crate::rules::Bytes;
 use crate::story::Story;
 
@@ -50,8 +50,8 @@ pub(crate) fn blank(
         tally,
     };
     let ways = reels.iter();
-    let ways = ways.map(|reel| Way::new(reel, story.wire(), fields));
-    let mut ways: Vec<Way<'_>> = ways.collect();
+    let ways = ways.map(|reel| BlankedReel::new(reel, story.wire(), fields));
+    let mut ways: Vec<BlankedReel<'_>> = ways.collect();
     loop {
         let mut moved = false;
         for place in 0..ways.len() {
@@ -81,7 +81,7 @@ struct Blanking<'a> {
 }
 
 /// One reel, as far as it was gone through.
-struct Way<'a> {
+struct BlankedReel<'a> {
     events: Events<'a>,
     next: Option<OwnedRecord>,
     follow: Follow,
@@ -89,10 +89,10 @@ struct Way<'a> {
     made: MadePackets,
 }
 
-impl<'a> Way<'a> {
-    fn new(reel: &'a Reel, wire: &Wire, fields: &[Field]) -> Way<'a> {
+impl<'a> BlankedReel<'a> {
+    fn new(reel: &'a Reel, wire: &Wire, fields: &[Field]) -> BlankedReel<'a> {
         let mut events = Events::all(reel);
-        Way {
+        BlankedReel {
             next: events.next(),
             events,
             follow: Follow::new(reel),
@@ -109,7 +109,7 @@ impl<'a> Way<'a> {
 
 impl Blanking<'_> {
     /// The next event of a reel; `false`: there is none, or it has to wait for another reel.
-    fn step(&mut self, ways: &mut [Way<'_>], place: usize, at_once: bool) -> bool {
+    fn step(&mut self, ways: &mut [BlankedReel<'_>], place: usize, at_once: bool) -> bool {
         let next = ways.get(place).and_then(|way| way.next.as_ref());
         let Some(number) = next.map(|next| next.as_record().number) else {
             return false;
@@ -128,7 +128,7 @@ impl Blanking<'_> {
     }
 
     /// One event; `as_sent`: what its sender made of it (`None`: nothing), where it is a receipt.
-    fn event(&mut self, way: &mut Way<'_>, as_sent: Option<Option<Made>>) {
+    fn event(&mut self, way: &mut BlankedReel<'_>, as_sent: Option<Option<Made>>) {
         let next = std::mem::replace(&mut way.next, way.events.next());
         let Some(record) = next.as_ref().map(OwnedRecord::as_record) else {
             return;
@@ -171,7 +171,7 @@ impl Blanking<'_> {
         payload: &[u8],
         decoded: &Decoded,
         (context, after): (&Context, &ConnectionState),
-        pieces: &[(Place, Fate)],
+        pieces: &[(Place, PieceFate)],
     ) -> Option<Made> {
         let pieces = match self.pieces(decoded, pieces) {
             Ok(pieces) => pieces,
@@ -206,7 +206,7 @@ impl Blanking<'_> {
     fn pieces(
         &self,
         decoded: &Decoded,
-        over_packets: &[(Place, Fate)],
+        over_packets: &[(Place, PieceFate)],
     ) -> Result<BTreeMap<TreeId, Instead>, String> {
         if let Some(why) = unexplained(decoded, |_| true) {
             return Err(why);
@@ -217,11 +217,13 @@ impl Blanking<'_> {
             let node = node_at(decoded, place);
             match (node, fate) {
                 (Some(node), _) if is_asked(node) => {}
-                (_, Fate::HeldBack(why)) => return Err(why.clone()),
-                (Some(node), Fate::Becomes(_)) => drop(known.insert(node.id(), fate.clone())),
-                (Some(node), Fate::Stays) => drop(known.entry(node.id()).or_insert(Fate::Stays)),
-                (None, Fate::Becomes(_)) => return Err(NO_FIELD.to_owned()),
-                (None, Fate::Stays) => {}
+                (_, PieceFate::HeldBack(why)) => return Err(why.clone()),
+                (Some(node), PieceFate::Becomes(_)) => drop(known.insert(node.id(), fate.clone())),
+                (Some(node), PieceFate::Stays) => {
+                    known.entry(node.id()).or_insert(PieceFate::Stays);
+                }
+                (None, PieceFate::Becomes(_)) => return Err(NO_FIELD.to_owned()),
+                (None, PieceFate::Stays) => {}
             }
         }
         for node in decoded.tree.iter() {
@@ -230,14 +232,14 @@ impl Blanking<'_> {
                 && !is_asked(node)
             {
                 match self.fragments.fate(self.wire, decoded, &data) {
-                    Fate::HeldBack(why) => return Err(why),
+                    PieceFate::HeldBack(why) => return Err(why),
                     fate => drop(known.insert(node.id(), fate)),
                 }
             }
         }
         let becomes = known.into_iter().filter_map(|(id, fate)| match fate {
-            Fate::Becomes(instead) => Some((id, instead)),
-            Fate::Stays | Fate::HeldBack(_) => None,
+            PieceFate::Becomes(instead) => Some((id, instead)),
+            PieceFate::Stays | PieceFate::HeldBack(_) => None,
         });
         Ok(becomes.collect())
     }

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use netreel_wire::{Decoded, Instead, TreeNode, Value, Wire};
 
 use crate::fields::{Field, asked};
-use crate::rewrite::{Fate, Tally, rewritten, said, unexplained};
+use crate::rewrite::{PieceFate, Tally, rewritten, said, unexplained};
 use crate::story::{Story, Whole};
 
 /// What becomes of the data of fragments, which is told by its bytes: copies of a fragment, and both
 /// ends of its packet, have the same.
 pub(crate) struct Fragments {
-    fates: BTreeMap<Vec<u8>, Fate>,
+    fates: BTreeMap<Vec<u8>, PieceFate>,
 }
 
 impl Fragments {
@@ -27,18 +27,18 @@ impl Fragments {
                 let range = at..at + old.len();
                 at = range.end;
                 let fate = match &new {
-                    Ok(None) => Fate::Stays,
+                    Ok(None) => PieceFate::Stays,
                     Ok(Some(new)) => match new.get(range) {
-                        Some(new) if new == old => Fate::Stays,
-                        Some(new) => Fate::Becomes(Instead::Bytes(new.to_vec())),
-                        None => Fate::HeldBack(NOT_WRITTEN.to_owned()),
+                        Some(new) if new == old => PieceFate::Stays,
+                        Some(new) => PieceFate::Becomes(Instead::Bytes(new.to_vec())),
+                        None => PieceFate::HeldBack(NOT_WRITTEN.to_owned()),
                     },
-                    Err(why) => Fate::HeldBack(why.clone()),
+                    Err(why) => PieceFate::HeldBack(why.clone()),
                 };
                 let known = fates.entry(old).or_insert_with(|| fate.clone());
                 if *known != fate {
                     let why = "the same bytes are parts of messages of which one has such a field";
-                    *known = Fate::HeldBack(why.to_owned());
+                    *known = PieceFate::HeldBack(why.to_owned());
                 }
             }
         }
@@ -46,7 +46,7 @@ impl Fragments {
     }
 
     /// What becomes of a fragment's data.
-    pub fn fate(&self, wire: &Wire, packet: &Decoded, data: &[u8]) -> Fate {
+    pub fn fate(&self, wire: &Wire, packet: &Decoded, data: &[u8]) -> PieceFate {
         if let Some(known) = self.fates.get(data) {
             return known.clone();
         }
@@ -58,10 +58,10 @@ impl Fragments {
             is_bytes && node.bits() == (0..8 * data.len() as u32)
         };
         if leaves.next().is_some_and(|node| is_bytes(&node)) && leaves.next().is_none() {
-            return Fate::Stays;
+            return PieceFate::Stays;
         }
         let why = "it holds a part of a message of which other parts are missing";
-        Fate::HeldBack(why.to_owned())
+        PieceFate::HeldBack(why.to_owned())
     }
 }
 

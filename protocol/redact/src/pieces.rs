@@ -10,12 +10,12 @@ use netreel_wire::{Decoded, Instead, PieceAt, Place, ProtocolId, StreamId, TreeN
 use crate::events::Events;
 use crate::fields::{Field, asked};
 use crate::follow::{Follow, Key};
-use crate::rewrite::{Fate, node_at, unexplained};
+use crate::rewrite::{PieceFate, node_at, unexplained};
 
 /// What becomes of the pieces in the packets of one reel.
 #[derive(Default)]
 pub(crate) struct Pieces {
-    of_packets: BTreeMap<EventNumber, Vec<(Place, Fate)>>,
+    of_packets: BTreeMap<EventNumber, Vec<(Place, PieceFate)>>,
 }
 
 /// Of one connection and protocol, what its state keeps in one place.
@@ -23,29 +23,29 @@ type Kept = (Key, Option<ProtocolId>, u16);
 
 /// A part of a message: which message, which part, and its bytes, for another message may have the
 /// same key.
-type Part = ((Kept, i128), i128, Arc<[u8]>);
+type MessagePart = ((Kept, i128), i128, Arc<[u8]>);
 
 /// Looks at all packets of a reel, one after the other.
 #[derive(Default)]
 struct Pass {
     found: Vec<(EventNumber, Place, At)>,
     /// Parts of messages that are not whole.
-    waiting: BTreeMap<(Kept, i128), Vec<Part>>,
+    waiting: BTreeMap<(Kept, i128), Vec<MessagePart>>,
     /// What becomes of parts of whole messages, also of those that come again.
-    parts: BTreeMap<Part, Fate>,
-    streams: BTreeMap<Kept, Stream>,
+    parts: BTreeMap<MessagePart, PieceFate>,
+    streams: BTreeMap<Kept, ByteStream>,
 }
 
 /// Where a piece belongs.
 enum At {
     Unknown,
-    Part(Part),
+    Part(MessagePart),
     Stream(Kept, Range<i128>),
 }
 
 /// A byte stream: what was read, and of it what holds a field.
 #[derive(Default)]
-struct Stream {
+struct ByteStream {
     read: Vec<Range<i128>>,
     asked: Vec<Range<i128>>,
 }
@@ -55,8 +55,8 @@ const UNREAD: &str = "it holds a part of a stream that was not read to the end o
 const UNEXPLAINED: &str = "the wire does not explain all of the message that it is a part of";
 const UNKNOWN: &str = "where a part in it belongs depends on packets that are missing";
 
-fn held_back(why: &str) -> Fate {
-    Fate::HeldBack(why.to_owned())
+fn held_back(why: &str) -> PieceFate {
+    PieceFate::HeldBack(why.to_owned())
 }
 
 impl Pieces {
@@ -79,7 +79,7 @@ impl Pieces {
     }
 
     /// What becomes of the pieces in a packet.
-    pub fn of(&self, packet: EventNumber) -> &[(Place, Fate)] {
+    pub fn of(&self, packet: EventNumber) -> &[(Place, PieceFate)] {
         self.of_packets.get(&packet).map_or(&[], Vec::as_slice)
     }
 }
@@ -123,24 +123,30 @@ impl Pass {
     }
 
     /// All parts of a message are there.
-    fn whole(&mut self, parts: Vec<Part>, decoded: &Decoded, stream: StreamId, fields: &[Field]) {
+    fn whole(
+        &mut self,
+        parts: Vec<MessagePart>,
+        decoded: &Decoded,
+        stream: StreamId,
+        fields: &[Field],
+    ) {
         let bytes = decoded.tree.stream(stream).unwrap_or_default();
         let inside = |node: &TreeNode<'_>| outermost(decoded, *node, stream).is_some();
         let mut asked = decoded.tree.iter().filter(inside);
         let fate = if unexplained(decoded, inside).is_some() {
             held_back(UNEXPLAINED)
         } else if asked.any(|node| is_asked(decoded, node, fields)) {
-            Fate::Becomes(Instead::Nothing)
+            PieceFate::Becomes(Instead::Nothing)
         } else {
-            Fate::Stays
+            PieceFate::Stays
         };
         for part in parts {
             // One under the same key may be of an earlier message that was given up.
             let (_, _, data) = &part;
             if data.is_empty() || bytes.windows(data.len()).any(|it| it == &**data) {
-                let known = self.parts.entry(part).or_insert(Fate::Stays);
+                let known = self.parts.entry(part).or_insert(PieceFate::Stays);
                 // The same part of another message under this key may hold a field.
-                if fate != Fate::Stays {
+                if fate != PieceFate::Stays {
                     *known = fate.clone();
                 }
             }
@@ -162,7 +168,7 @@ impl Pass {
                 },
                 At::Stream(kept, range) => match self.streams.get(&kept) {
                     Some(stream) => stream.fate(&range),
-                    None => Stream::default().fate(&range),
+                    None => ByteStream::default().fate(&range),
                 },
             };
             pieces
@@ -175,16 +181,16 @@ impl Pass {
     }
 }
 
-impl Stream {
+impl ByteStream {
     /// What becomes of some bytes of it, once its ranges are in order.
-    fn fate(&self, range: &Range<i128>) -> Fate {
+    fn fate(&self, range: &Range<i128>) -> PieceFate {
         let is_read = |it: &Range<i128>| it.start <= range.start && range.end <= it.end;
         if range.is_empty() {
-            Fate::Stays
+            PieceFate::Stays
         } else if overlapping(&self.asked, range).is_some() {
-            Fate::Becomes(Instead::Nothing)
+            PieceFate::Becomes(Instead::Nothing)
         } else if overlapping(&self.read, range).is_some_and(is_read) {
-            Fate::Stays
+            PieceFate::Stays
         } else {
             held_back(UNREAD)
         }

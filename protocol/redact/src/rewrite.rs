@@ -136,7 +136,7 @@ pub(crate) fn node_at<'d>(decoded: &'d Decoded, place: &Place) -> Option<TreeNod
 
 /// What becomes of the bytes of a piece of something that runs over packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum PieceFate {
     Stays,
     /// A field is in it, whole or cut.
     Becomes(Instead),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_wire::{Property, PropertyId};
 
-use super::{Cast, Side, earlier};
+use super::{Cast, ComparedSession, earlier};
 use crate::history::state::{Apart, Held, Known, States};
 use crate::history::{Belief, Span, Wanted};
 use crate::session::{NodeId, SessionTime};
@@ -41,7 +41,7 @@ pub struct Valued {
 }
 
 /// How many lanes there are, and those that differ.
-pub(super) fn believed(sides: [Side<'_>; 2], cast: &Cast) -> (u64, Vec<Believed>) {
+pub(super) fn believed(sides: [ComparedSession<'_>; 2], cast: &Cast) -> (u64, Vec<Believed>) {
     let objects: BTreeSet<u64> = sides
         .iter()
         .flat_map(|side| side.history.objects.keys().copied())
@@ -80,7 +80,7 @@ fn back(cast: &Cast, side: usize) -> Vec<NodeId> {
     places.into_values().collect()
 }
 
-fn lane<'a>(side: Side<'a>, object: u64, node: Option<&NodeId>) -> &'a [Span] {
+fn lane<'a>(side: ComparedSession<'a>, object: u64, node: Option<&NodeId>) -> &'a [Span] {
     let object = side.history.objects.get(&object);
     let lane = object.and_then(|object| object.lanes.get(node?));
     lane.map_or(&[], Vec::as_slice)
@@ -110,8 +110,12 @@ fn parting(one: &[(Counted, SessionTime)], other: &[(Counted, SessionTime)]) -> 
 }
 
 /// How many values were compared, and those that differ.
-pub(super) fn valued(sides: [Side<'_>; 2], cast: &Cast, wanted: Wanted<'_>) -> (u64, Vec<Valued>) {
-    let has_properties = |side: &Side<'_>| {
+pub(super) fn valued(
+    sides: [ComparedSession<'_>; 2],
+    cast: &Cast,
+    wanted: Wanted<'_>,
+) -> (u64, Vec<Valued>) {
+    let has_properties = |side: &ComparedSession<'_>| {
         let wire = side.session.wire.as_ref();
         wire.is_some_and(|wire| !wire.properties().is_empty())
     };

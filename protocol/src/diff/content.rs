@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::{Decoded, MessageFacts, TreeNode, Value};
 use twox_hash::XxHash3_64;
 
-use super::Side;
+use super::ComparedSession;
 use crate::history::Wanted;
 use crate::history::state::value::write;
 use crate::session::{MessageId, PacketId};
@@ -42,12 +42,12 @@ pub struct FieldChange {
 
 /// For each message that says something, a number of what its fields say.
 pub(super) fn hashes(
-    side: Side<'_>,
+    side: ComparedSession<'_>,
     asked: &BTreeMap<MessageId, ()>,
     counts: bool,
     wanted: Wanted<'_>,
 ) -> BTreeMap<MessageId, u64> {
-    let Side { session, history } = side;
+    let ComparedSession { session, history } = side;
     let is_asked = |packet: PacketId| {
         let mut messages = session.messages_of(packet);
         wanted() && messages.any(|(id, _)| asked.contains_key(&id))
@@ -83,7 +83,7 @@ pub(super) fn hashes(
 /// The fields in which two messages differ. Nothing where that cannot be told: the reels can no longer
 /// be read, or the messages travelled in fragments and do not fit the wire.
 pub(super) fn changes(
-    sides: [Side<'_>; 2],
+    sides: [ComparedSession<'_>; 2],
     messages: [MessageId; 2],
     counts: bool,
 ) -> Vec<FieldChange> {
@@ -110,8 +110,12 @@ pub(super) fn changes(
 }
 
 /// The fields of a message, by their paths in it.
-fn fields(side: Side<'_>, message: MessageId, counts: bool) -> Option<BTreeMap<String, String>> {
-    let Side { session, history } = side;
+fn fields(
+    side: ComparedSession<'_>,
+    message: MessageId,
+    counts: bool,
+) -> Option<BTreeMap<String, String>> {
+    let ComparedSession { session, history } = side;
     if let Some(&whole) = history.joined_of.get(&message) {
         let joined = history.joined.get(whole as usize)?;
         let wire = session.wire.as_ref()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Side;
+use super::ComparedSession;
 use crate::history::{Finding, Level};
 use crate::session::Session;
 
@@ -38,7 +38,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    pub(super) fn new(sides: [Side<'_>; 2]) -> Findings {
+    pub(super) fn new(sides: [ComparedSession<'_>; 2]) -> Findings {
         let [one, other] = sides.map(|side| {
             let findings = side.history.findings.iter();
             let keys = findings.map(|it| (finding_key(side.session, it), it.level));

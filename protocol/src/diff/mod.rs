@@ -28,7 +28,7 @@ use crate::session::{NodeId, Session, SessionTime};
 
 /// One of the two sessions.
 #[derive(Clone, Copy)]
-pub struct Side<'a> {
+pub struct ComparedSession<'a> {
     /// Its packets.
     pub session: &'a Session,
     /// What followed from them.
@@ -90,7 +90,7 @@ impl Diff {
     ///
     /// # Errors
     /// One has no wire, or they have nothing in common.
-    pub fn new(sides: [Side<'_>; 2]) -> Result<Diff, DiffError> {
+    pub fn new(sides: [ComparedSession<'_>; 2]) -> Result<Diff, DiffError> {
         Diff::while_wanted(sides, &|| true)
     }
 
@@ -98,7 +98,10 @@ impl Diff {
     ///
     /// # Errors
     /// As for [`Diff::new`]; and it may be no longer wanted.
-    pub fn while_wanted(sides: [Side<'_>; 2], wanted: Wanted<'_>) -> Result<Diff, DiffError> {
+    pub fn while_wanted(
+        sides: [ComparedSession<'_>; 2],
+        wanted: Wanted<'_>,
+    ) -> Result<Diff, DiffError> {
         for (side, name) in sides.iter().zip(["first", "second"]) {
             if side.session.wire.is_none() {
                 return Err(DiffError::NoWire(name));
@@ -172,7 +175,7 @@ pub enum First {
     Believed(usize),
 }
 
-fn cast(sides: [Side<'_>; 2]) -> (Cast, [Vec<String>; 2]) {
+fn cast(sides: [ComparedSession<'_>; 2]) -> (Cast, [Vec<String>; 2]) {
     let names = sides.map(|side| {
         let nodes = (0u16..).map(NodeId).zip(&side.session.nodes);
         nodes
@@ -185,7 +188,7 @@ fn cast(sides: [Side<'_>; 2]) -> (Cast, [Vec<String>; 2]) {
         all.cloned().collect::<Vec<_>>()
     };
     let other_nodes = [only(one, other), only(other, one)];
-    let has_counters = |side: &Side<'_>| {
+    let has_counters = |side: &ComparedSession<'_>| {
         let mut messages = side.session.messages();
         messages.any(|message| message.facts.migration_counter.is_some())
     };

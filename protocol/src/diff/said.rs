@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::MessageFacts;
 
 use super::content::{self, FieldChange};
-use super::{Cast, Side, earlier};
+use super::{Cast, ComparedSession, earlier};
 use crate::history::{Effect, Wanted};
 use crate::session::{MessageId, PacketId, SessionTime};
 
@@ -94,7 +94,7 @@ pub struct Said {
 type Done = (Effect, SessionTime);
 
 impl Said {
-    pub(super) fn new(sides: [Side<'_>; 2], cast: &Cast, wanted: Wanted<'_>) -> Said {
+    pub(super) fn new(sides: [ComparedSession<'_>; 2], cast: &Cast, wanted: Wanted<'_>) -> Said {
         let all = [0, 1].map(|side| gather(sides[side], (cast, side), wanted));
         let hashes = [0, 1].map(|side| {
             let asked = all[side].values().flatten().map(|&id| (id, ())).collect();
@@ -136,7 +136,7 @@ impl Said {
 
     fn note(
         &mut self,
-        sides: [Side<'_>; 2],
+        sides: [ComparedSession<'_>; 2],
         spoken: &Spoken,
         (pair, lists): ([Option<usize>; 2], [&Vec<MessageId>; 2]),
         told: &[Vec<Option<u64>>; 2],
@@ -204,11 +204,11 @@ impl Said {
 /// The messages of a session that both sides of its links have in common with the other session, by
 /// what they are, in order; without what repeats another.
 fn gather(
-    side: Side<'_>,
+    side: ComparedSession<'_>,
     (cast, which): (&Cast, usize),
     wanted: Wanted<'_>,
 ) -> BTreeMap<Spoken, Vec<MessageId>> {
-    let Side { session, history } = side;
+    let ComparedSession { session, history } = side;
     let nodes = &cast.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
     let packets = (0u32..).map(PacketId).take(session.packet_count());
@@ -255,7 +255,7 @@ fn gather(
 }
 
 /// The message that stands for all its copies, and for all its fragments.
-fn canonical(side: Side<'_>, message: MessageId) -> MessageId {
+fn canonical(side: ComparedSession<'_>, message: MessageId) -> MessageId {
     let history = side.history;
     let first = history.resend_of(message).unwrap_or(message);
     let whole = history.joined_of.get(&first);
@@ -265,7 +265,11 @@ fn canonical(side: Side<'_>, message: MessageId) -> MessageId {
 }
 
 /// What nodes did with messages first, by the messages that stand for them.
-fn done(side: Side<'_>, cast: &Cast, which: usize) -> BTreeMap<MessageId, BTreeMap<u16, Done>> {
+fn done(
+    side: ComparedSession<'_>,
+    cast: &Cast,
+    which: usize,
+) -> BTreeMap<MessageId, BTreeMap<u16, Done>> {
     let mut done: BTreeMap<MessageId, BTreeMap<u16, Done>> = BTreeMap::new();
     for delivery in side.history.deliveries.iter() {
         let Some(&node) = cast.sides[which].get(&delivery.node) else {
@@ -281,7 +285,7 @@ fn done(side: Side<'_>, cast: &Cast, which: usize) -> BTreeMap<MessageId, BTreeM
 }
 
 /// The packet that carried a message, and when that is first known of.
-fn place(side: Side<'_>, message: MessageId) -> Option<(PacketId, SessionTime)> {
+fn place(side: ComparedSession<'_>, message: MessageId) -> Option<(PacketId, SessionTime)> {
     let packet = side.session.carrier(message)?;
     let first = side.session.packet(packet)?.first()?;
     Some((packet, first.time))

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::check::{FindingJson, finding};
 use super::state::{known_json, known_words};
-use crate::diff::{Counted, Diff, First, Only, Side, Spoken, Valued};
+use crate::diff::{ComparedSession, Counted, Diff, First, Only, Spoken, Valued};
 use crate::history::Belief;
 use crate::history::state::{Apart, apart_words};
 use crate::query::effect_name;
@@ -212,7 +212,7 @@ pub struct LevelJson {
 }
 
 /// What differs between two sessions, in plain fields.
-pub fn diff(sides: [Side<'_>; 2], diff: &Diff) -> DiffJson {
+pub fn diff(sides: [ComparedSession<'_>; 2], diff: &Diff) -> DiffJson {
     let names = Names { sides, diff };
     let only = both([0, 1].map(|side| {
         let all = diff.said.only[side].iter();
@@ -446,7 +446,7 @@ fn both<T>([first, second]: [T; 2]) -> Both<T> {
 
 /// What people call things of two sessions.
 struct Names<'a> {
-    sides: [Side<'a>; 2],
+    sides: [ComparedSession<'a>; 2],
     diff: &'a Diff,
 }
 

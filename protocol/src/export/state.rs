@@ -6,7 +6,7 @@ use netreel_wire::{Property, PropertyId};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::history::state::{Apart, Held, Known, Part, Rest, States, apart_words, words};
+use crate::history::state::{Apart, Held, Known, Rest, Scalar, States, apart_words, words};
 use crate::history::{Belief, History};
 use crate::session::{NodeId, Session, SessionTime};
 
@@ -285,19 +285,19 @@ pub(super) fn known_words(property: &Property, known: &Known) -> String {
 
 /// What a node knows of a property, as JSON; `null` where nobody can say, and where there is nothing.
 pub fn known_json(known: &Known) -> Json {
-    let part = |part: &Part| match part {
-        Part::Integer(number) => match i64::try_from(*number) {
+    let part = |part: &Scalar| match part {
+        Scalar::Integer(number) => match i64::try_from(*number) {
             Ok(number) if number.unsigned_abs() <= 1 << 53 => Json::from(number),
             _ => Json::from(number.to_string()),
         },
-        Part::Real(number) => Json::from(*number),
-        Part::Truth(truth) => Json::from(*truth),
-        Part::Name(name) => Json::from(name.as_str()),
-        Part::Bytes(bytes) => {
+        Scalar::Real(number) => Json::from(*number),
+        Scalar::Truth(truth) => Json::from(*truth),
+        Scalar::Name(name) => Json::from(name.as_str()),
+        Scalar::Bytes(bytes) => {
             let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             Json::from(digits.concat())
         }
-        Part::Unknown => Json::Null,
+        Scalar::Unknown => Json::Null,
     };
     match known {
         Known::Value(parts) => match &parts[..] {

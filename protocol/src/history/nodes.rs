@@ -9,7 +9,7 @@ use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
 use super::streams::{Sent, Stream, Streams, Turn};
 use super::walked::{Inbox, NodeHistory, Walked};
-use super::wholes::{Part, Wholes};
+use super::wholes::{FragmentPart, Wholes};
 use super::{Belief, Delivery, Effect, Parting, Span, Wanted};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
@@ -523,13 +523,13 @@ impl Walk<'_> {
         }
     }
 
-    fn part(&self, message: MessageId) -> Option<Part> {
+    fn part(&self, message: MessageId) -> Option<FragmentPart> {
         let first = self.facts.streams.first_copy(message);
         self.facts.wholes.part(first)
     }
 
     /// Whether this fragment is the one after which the whole can be handed over.
-    fn completes(&mut self, part: Part) -> bool {
+    fn completes(&mut self, part: FragmentPart) -> bool {
         let Some(count) = part.any_order else {
             return part.is_last;
         };

@@ -28,7 +28,7 @@ pub(super) struct Wholes {
 
 /// A fragment's part in the whole.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct FragmentPart {
     /// In [`Wholes::joined`].
     pub whole: u32,
     pub is_first: bool,
@@ -110,11 +110,11 @@ impl Wholes {
     }
 
     /// What a fragment is a part of; of a copy, ask for the first.
-    pub fn part(&self, first_copy: MessageId) -> Option<Part> {
+    pub fn part(&self, first_copy: MessageId) -> Option<FragmentPart> {
         let &whole = self.parts.get(&first_copy)?;
         let fragments = self.joined.get(whole as usize)?.fragments.as_slice();
         let is_run = (whole as usize) < self.runs;
-        Some(Part {
+        Some(FragmentPart {
             whole,
             is_first: fragments.first() == Some(&first_copy),
             is_last: fragments.last() == Some(&first_copy),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netreel_protocol::history::state::{Apart, Held, Known, Part, States};
+use netreel_protocol::history::state::{Apart, Held, Known, Scalar, States};
 use netreel_protocol::session::SessionTime;
 use netreel_sample_engine::{
     BOXES, Call, Idle, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, TableRow, Topology,
@@ -58,14 +58,14 @@ fn value(held: &Held, object: u64) -> Option<Value> {
         Known::Nothing => return None,
         Known::Unknown => panic!("object {object} is unknown"),
     };
-    let number = |part: &Part| match part {
-        Part::Real(number) => *number,
+    let number = |part: &Scalar| match part {
+        Scalar::Real(number) => *number,
         other => panic!("{other:?}"),
     };
     Some(match &parts[..] {
-        [Part::Integer(number)] => Value::Integer(*number as i64),
-        [Part::Real(number)] => Value::Number(*number),
-        [Part::Name(name)] => Value::Text(name.clone()),
+        [Scalar::Integer(number)] => Value::Integer(*number as i64),
+        [Scalar::Real(number)] => Value::Number(*number),
+        [Scalar::Name(name)] => Value::Text(name.clone()),
         several => Value::Vector(several.iter().map(number).collect()),
     })
 }

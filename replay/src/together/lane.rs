@@ -40,7 +40,7 @@ pub(super) struct Outgoing {
     pub payload: Arc<[u8]>,
 }
 
-pub(super) struct Lane {
+pub(super) struct NodePlayed {
     /// `None`: the node has no layer.
     pub events: Option<ReelEvents>,
     pub is_cut: bool,
@@ -75,9 +75,9 @@ pub(super) struct Lane {
     pub report: PlayedNode,
 }
 
-impl Lane {
-    pub fn new(name: &str, seed: u64) -> Lane {
-        Lane {
+impl NodePlayed {
+    pub fn new(name: &str, seed: u64) -> NodePlayed {
+        NodePlayed {
             events: None,
             is_cut: false,
             turn: 0,

@@ -2,7 +2,7 @@
 
 use netreel_reel::{Event, Record, SocketId};
 
-use super::lane::{Lane, Place, Waiting};
+use super::lane::{NodePlayed, Place, Waiting};
 use super::report::Why;
 
 /// How a receive is not the recorded one.
@@ -15,7 +15,7 @@ pub(super) enum Unlike {
 
 /// Compares what comes with what the recording has at this step; `None` where they are equal.
 pub(super) fn unlike(
-    lane: &Lane,
+    lane: &NodePlayed,
     record: &Record<'_>,
     socket: Option<SocketId>,
     place: Option<Place>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use netreel_reel::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time};
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 
-use super::lane::{Item, Lane, Outgoing, Place, Waiting};
+use super::lane::{Item, NodePlayed, Outgoing, Place, Waiting};
 use super::plan::{Arrival, Plan, hash};
 use super::unlike::{Unlike, unlike};
 use crate::ReelEvents;
@@ -37,7 +37,7 @@ enum Taken {
 
 pub(super) struct World {
     pub plan: Arc<Plan>,
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<NodePlayed>,
     pub sink: Box<dyn Sink>,
     taken: Vec<Taken>,
     seed: u64,
@@ -50,7 +50,7 @@ pub(super) struct World {
 impl World {
     pub fn new(plan: Arc<Plan>, seed: u64, sink: Box<dyn Sink>) -> World {
         let lanes = plan.nodes.iter().map(|node| {
-            let mut lane = Lane::new(&node.name, seed);
+            let mut lane = NodePlayed::new(&node.name, seed);
             if let Some(reel) = &node.reel {
                 lane.events = Some(ReelEvents::new(Arc::clone(reel)));
                 lane.is_cut = node.is_cut;

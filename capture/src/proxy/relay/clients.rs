@@ -8,7 +8,7 @@ use netreel_transport::{LinkEnd, monotonic_now};
 use rustix::event::epoll;
 
 use super::super::Report;
-use super::super::faults::Lane;
+use super::super::faults::FaultedLink;
 use super::super::socket::{connect, drops, local};
 use super::{Proxy, Token};
 
@@ -31,8 +31,8 @@ pub(super) struct Client {
     pub(super) listener: usize,
     pub(super) socket: OwnedFd,
     pub(super) id: SocketId,
-    pub(super) up: Lane,
-    pub(super) down: Lane,
+    pub(super) up: FaultedLink,
+    pub(super) down: FaultedLink,
     /// When something last went to or from it.
     pub(super) latest: Time,
     /// How many packets are held back on its link.
@@ -107,8 +107,8 @@ impl Proxy {
                 listener: place,
                 socket,
                 id,
-                up: Lane::new(faults.up, seed, (here, there)),
-                down: Lane::new(faults.down, seed, (there, here)),
+                up: FaultedLink::new(faults.up, seed, (here, there)),
+                down: FaultedLink::new(faults.down, seed, (there, here)),
                 latest: now,
                 held: 0,
                 drops: 0,

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use self::clients::{Client, Listener};
-use self::onward::{Held, Way};
+use self::onward::{Held, Toward};
 use super::socket::{Batch, receive_buffer};
 use super::{Outcome, ProxyError, Report, Wanted};
 use crate::progress::Progress;
@@ -291,7 +291,7 @@ impl Proxy {
                 }
             },
         };
-        self.pass(Way::Up, slot, of, payload, now, report);
+        self.pass(Toward::Up, slot, of, payload, now, report);
     }
 
     fn take_from_server(
@@ -314,7 +314,7 @@ impl Proxy {
             payload,
         };
         let of = self.pusher.push(now, received);
-        self.pass(Way::Down, slot, of, payload, now, report);
+        self.pass(Toward::Down, slot, of, payload, now, report);
     }
 
     fn progress(&self, begun: Instant) -> Progress {

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
 use super::super::Report;
-use super::super::faults::Fate;
+use super::super::faults::Treatment;
 use super::super::socket::send;
 use super::Proxy;
 
@@ -19,14 +19,14 @@ const HELD_OVER: usize = 96;
 
 /// Where a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Toward {
     Up,
     Down,
 }
 
 /// A packet that waits for its time.
 pub(super) struct Held {
-    way: Way,
+    way: Toward,
     slot: usize,
     payload: Box<[u8]>,
 }
@@ -35,7 +35,7 @@ impl Proxy {
     /// Decides on a packet, and sends it or holds it back.
     pub(super) fn pass(
         &mut self,
-        way: Way,
+        way: Toward,
         slot: usize,
         of: Option<EventNumber>,
         payload: &[u8],
@@ -47,8 +47,8 @@ impl Proxy {
         };
         client.latest = now;
         let lane = match way {
-            Way::Up => &mut client.up,
-            Way::Down => &mut client.down,
+            Toward::Up => &mut client.up,
+            Toward::Down => &mut client.down,
         };
         let mut fate = lane.take(now, payload.len());
         let later = |due: &Option<Time>| due.filter(|&due| due > now);
@@ -56,7 +56,7 @@ impl Proxy {
         let bytes = copies.iter().flatten().count() * (payload.len() + HELD_OVER);
         if self.held_bytes.saturating_add(bytes) > HELD_MAX {
             let nanos = fate.due.map_or(0, |due| due.0.saturating_sub(now.0));
-            fate = Fate::dropped(FaultVerdict::QueueFull { nanos });
+            fate = Treatment::dropped(FaultVerdict::QueueFull { nanos });
         }
         for verdict in fate.verdicts.into_iter().flatten() {
             self.fault(now, of, verdict);
@@ -79,7 +79,7 @@ impl Proxy {
         }
     }
 
-    fn hold(&mut self, due: Time, way: Way, slot: usize, payload: &[u8]) {
+    fn hold(&mut self, due: Time, way: Toward, slot: usize, payload: &[u8]) {
         if let Some(Some(client)) = self.clients.get_mut(slot) {
             client.held += 1;
         }
@@ -134,7 +134,7 @@ impl Proxy {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &value);
     }
 
-    fn send(&mut self, way: Way, slot: usize, payload: &[u8], report: &mut dyn FnMut(Report)) {
+    fn send(&mut self, way: Toward, slot: usize, payload: &[u8], report: &mut dyn FnMut(Report)) {
         let Some(Some(client)) = self.clients.get_mut(slot) else {
             return;
         };
@@ -142,8 +142,8 @@ impl Proxy {
             return;
         };
         let (socket, id, to, at) = match way {
-            Way::Up => (&client.socket, client.id, listener.target, None),
-            Way::Down => (
+            Toward::Up => (&client.socket, client.id, listener.target, None),
+            Toward::Down => (
                 &listener.socket,
                 listener.id,
                 client.address,
@@ -178,7 +178,7 @@ impl Proxy {
         if let Some(of) = of {
             self.pusher.push(now, Event::SendResult { of, outcome });
         }
-        if refused && way == Way::Up {
+        if refused && way == Toward::Up {
             self.answered(slot, Errno::CONNREFUSED, report);
         }
         if let Err(error) = result {

@@ -1,7 +1,7 @@
 //! What nodes believed of the properties of objects.
 
 use netreel_protocol::export;
-use netreel_protocol::history::state::{Held, Known, Part, States};
+use netreel_protocol::history::state::{Held, Known, Scalar, States};
 use netreel_protocol::session::NodeId;
 
 use super::moment;
@@ -89,8 +89,8 @@ fn word(known: &Known) -> &'static str {
 fn number_of(known: &Known) -> Cell<'static> {
     match known {
         Known::Value(parts) => match parts[..] {
-            [Part::Integer(number)] => Cell::Real(number as f64),
-            [Part::Real(number)] => Cell::Real(number),
+            [Scalar::Integer(number)] => Cell::Real(number as f64),
+            [Scalar::Real(number)] => Cell::Real(number),
             _ => Cell::Null,
         },
         Known::Unknown | Known::Nothing => Cell::Null,

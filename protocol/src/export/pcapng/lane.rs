@@ -66,7 +66,7 @@ pub(super) enum Whose {
 }
 
 /// The way through one reel.
-pub(super) struct Lane<'a> {
+pub(super) struct ReelCursor<'a> {
     pub whose: Whose,
     reel: &'a Reel,
     crossings: Peekable<Box<dyn Iterator<Item = (Crossing, Stamp)> + 'a>>,
@@ -96,9 +96,9 @@ struct Batch {
     bytes: Vec<u8>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> ReelCursor<'a> {
     /// A lane for each reel of the session, a proxy's too; with `extra`, what is not a packet as well.
-    pub fn all(session: &'a Session, proxies: &Proxies<'a>, extra: bool) -> Vec<Lane<'a>> {
+    pub fn all(session: &'a Session, proxies: &Proxies<'a>, extra: bool) -> Vec<ReelCursor<'a>> {
         let nodes = (0..).map(NodeId).zip(&session.reels);
         let nodes = nodes.filter_map(|(node, reel)| Some((proxies.whose(node), reel.as_deref()?)));
         let nodes = nodes.filter(|(whose, _)| matches!(whose, Whose::Node(_)));
@@ -109,7 +109,7 @@ impl<'a> Lane<'a> {
         nodes
             .chain(passed)
             .chain(observers)
-            .map(|(whose, reel)| Lane {
+            .map(|(whose, reel)| ReelCursor {
                 whose,
                 reel,
                 crossings: crossings(session, proxies, whose).peekable(),
@@ -324,7 +324,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// See [`Lane::ports`].
+/// See [`ReelCursor::ports`].
 fn ports(reel: &Reel) -> BTreeMap<SocketId, u16> {
     let mut ports = BTreeMap::new();
     for (socket, local) in reel.endpoints() {

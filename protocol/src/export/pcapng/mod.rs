@@ -24,7 +24,7 @@ use std::io::{self, Write};
 use addresses::{Addresses, Names};
 use blocks::{Direction, FrameHead};
 use comments::Commenter;
-use lane::{Item, Lane, What, Whose};
+use lane::{Item, ReelCursor, What, Whose};
 use proxies::Proxies;
 
 use crate::history::{History, Level, length};
@@ -108,7 +108,7 @@ pub fn pcapng(
     }
     let application = concat!("netreel ", env!("CARGO_PKG_VERSION"));
     blocks::section(out, application, &about(session, history, &proxies))?;
-    let mut lanes = Lane::all(session, &proxies, options.extra);
+    let mut lanes = ReelCursor::all(session, &proxies, options.extra);
     let whose = lanes.iter().map(|lane| lane.whose);
     let (interfaces, first) = interfaces::all(session, &proxies, whose);
     for (name, description) in &interfaces {
@@ -180,7 +180,7 @@ pub fn pcapng(
 }
 
 /// The lane whose next item is the earliest; of several, one where a packet leaves.
-fn next_lane(lanes: &mut [Lane<'_>]) -> Option<usize> {
+fn next_lane(lanes: &mut [ReelCursor<'_>]) -> Option<usize> {
     let next = lanes.iter_mut().enumerate().filter_map(|(place, lane)| {
         let (time, leaves) = lane.peek()?;
         Some((time, !leaves, place))

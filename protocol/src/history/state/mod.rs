@@ -16,7 +16,7 @@ pub(crate) mod value;
 pub use differ::{Differences, Parting};
 pub(super) use rest::Resting;
 pub use rest::{Rest, RestDifference};
-pub use value::{Apart, Part, apart_words, words};
+pub use value::{Apart, Scalar, apart_words, words};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ pub struct Held {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
     /// A value, by its parts.
-    Value(Vec<Part>),
+    Value(Vec<Scalar>),
     /// Nobody can say.
     Unknown,
     /// The object lives no more, or came to life anew and nobody has told the property.

@@ -8,7 +8,7 @@ use netreel_wire::{Property, PropertyKind, Value};
 
 /// One number, truth, name or row of bytes of a value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum Scalar {
     /// A whole number.
     Integer(i128),
     /// Any other number.
@@ -63,7 +63,7 @@ impl Values {
         self.rows.shrink();
     }
 
-    pub fn get(&self, number: u32) -> Vec<Part> {
+    pub fn get(&self, number: u32) -> Vec<Scalar> {
         read(self.rows.get(number as usize))
     }
 
@@ -133,29 +133,29 @@ fn text(tag: u8, bytes: &[u8], to: &mut Vec<u8>) {
 }
 
 /// What [`write`] wrote.
-fn read(mut bytes: &[u8]) -> Vec<Part> {
+fn read(mut bytes: &[u8]) -> Vec<Scalar> {
     let mut parts = Vec::new();
     while let Some((&tag, rest)) = bytes.split_first() {
         bytes = rest;
         parts.push(match tag {
-            TAG_FALSE | TAG_TRUE => Part::Truth(tag == TAG_TRUE),
+            TAG_FALSE | TAG_TRUE => Scalar::Truth(tag == TAG_TRUE),
             TAG_NAME | TAG_BYTES => {
                 let length = u32::from_le_bytes(take(&mut bytes, 4)) as usize;
                 let (content, rest) = bytes.split_at(length.min(bytes.len()));
                 bytes = rest;
                 match tag {
-                    TAG_NAME => Part::Name(String::from_utf8_lossy(content).into_owned()),
-                    _ => Part::Bytes(content.to_vec()),
+                    TAG_NAME => Scalar::Name(String::from_utf8_lossy(content).into_owned()),
+                    _ => Scalar::Bytes(content.to_vec()),
                 }
             }
-            TAG_SINGLE => Part::Real(f32::from_le_bytes(take(&mut bytes, 4)).into()),
-            TAG_DOUBLE => Part::Real(f64::from_le_bytes(take(&mut bytes, 8))),
+            TAG_SINGLE => Scalar::Real(f32::from_le_bytes(take(&mut bytes, 4)).into()),
+            TAG_DOUBLE => Scalar::Real(f64::from_le_bytes(take(&mut bytes, 8))),
             tag if tag >= TAG_INTEGER => {
                 let length = usize::from(tag - TAG_INTEGER);
                 let zigzag = u128::from_le_bytes(take(&mut bytes, length));
-                Part::Integer((zigzag >> 1) as i128 ^ -((zigzag & 1) as i128))
+                Scalar::Integer((zigzag >> 1) as i128 ^ -((zigzag & 1) as i128))
             }
-            _ => Part::Unknown,
+            _ => Scalar::Unknown,
         });
     }
     parts
@@ -172,11 +172,11 @@ fn take<const N: usize>(bytes: &mut &[u8], count: usize) -> [u8; N] {
     taken
 }
 
-impl Part {
+impl Scalar {
     /// Whether both were written with the same bits, or are equal.
-    fn is_same(&self, other: &Part) -> bool {
+    fn is_same(&self, other: &Scalar) -> bool {
         match (self, other) {
-            (Part::Real(one), Part::Real(other)) => {
+            (Scalar::Real(one), Scalar::Real(other)) => {
                 one == other || one.to_bits() == other.to_bits()
             }
             _ => self == other,
@@ -185,26 +185,31 @@ impl Part {
 
     fn number(&self) -> Option<f64> {
         match self {
-            Part::Integer(number) => Some(*number as f64),
-            Part::Real(number) => Some(*number),
+            Scalar::Integer(number) => Some(*number as f64),
+            Scalar::Real(number) => Some(*number),
             _ => None,
         }
     }
 }
 
 /// How far two values of a property are apart. What is not known is not another value.
-pub fn apart(property: &Property, one: &[Part], other: &[Part]) -> Apart {
+pub fn apart(property: &Property, one: &[Scalar], other: &[Scalar]) -> Apart {
     let is_same = one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.is_same(b));
-    if is_same || one.contains(&Part::Unknown) || other.contains(&Part::Unknown) {
+    if is_same || one.contains(&Scalar::Unknown) || other.contains(&Scalar::Unknown) {
         return Apart::Same;
     }
     // Whole numbers are subtracted as such: as reals, large ones would be equal that are not.
     let whole = one.iter().zip(other).map(|parts| match parts {
-        (Part::Integer(one), Part::Integer(other)) => Some(one.saturating_sub(*other) as f64),
+        (Scalar::Integer(one), Scalar::Integer(other)) => Some(one.saturating_sub(*other) as f64),
         _ => None,
     });
     let whole = whole.collect::<Option<Vec<f64>>>();
-    let numbers = |parts: &[Part]| parts.iter().map(Part::number).collect::<Option<Vec<f64>>>();
+    let numbers = |parts: &[Scalar]| {
+        parts
+            .iter()
+            .map(Scalar::number)
+            .collect::<Option<Vec<f64>>>()
+    };
     let (Some(one), Some(other)) = (numbers(one), numbers(other)) else {
         return Apart::Other;
     };
@@ -256,7 +261,7 @@ fn between_rotations(property: &Property, one: &[f64], other: &[f64]) -> f64 {
 }
 
 /// A value for people: `(1.00, -2.50, 0.00) m`.
-pub fn words(property: &Property, parts: &[Part]) -> String {
+pub fn words(property: &Property, parts: &[Scalar]) -> String {
     let mut shown: Vec<String> = parts
         .iter()
         .map(|part| part_words(property, part))
@@ -293,16 +298,16 @@ pub fn apart_words(property: &Property, apart: Apart) -> String {
     }
 }
 
-fn part_words(property: &Property, part: &Part) -> String {
+fn part_words(property: &Property, part: &Scalar) -> String {
     match part {
-        Part::Integer(0) if property.kind == PropertyKind::Flag => "no".to_owned(),
-        Part::Integer(1) if property.kind == PropertyKind::Flag => "yes".to_owned(),
-        Part::Integer(number) => number.to_string(),
-        Part::Real(number) => decimal(*number, decimals(property)),
-        Part::Truth(true) => "yes".to_owned(),
-        Part::Truth(false) => "no".to_owned(),
-        Part::Name(name) => format!("\"{}\"", name.escape_debug()),
-        Part::Bytes(bytes) => {
+        Scalar::Integer(0) if property.kind == PropertyKind::Flag => "no".to_owned(),
+        Scalar::Integer(1) if property.kind == PropertyKind::Flag => "yes".to_owned(),
+        Scalar::Integer(number) => number.to_string(),
+        Scalar::Real(number) => decimal(*number, decimals(property)),
+        Scalar::Truth(true) => "yes".to_owned(),
+        Scalar::Truth(false) => "no".to_owned(),
+        Scalar::Name(name) => format!("\"{}\"", name.escape_debug()),
+        Scalar::Bytes(bytes) => {
             let digits: Vec<String> = bytes
                 .iter()
                 .take(16)
@@ -311,7 +316,7 @@ fn part_words(property: &Property, part: &Part) -> String {
             let more = if bytes.len() > 16 { " ..." } else { "" };
             format!("{}{more}", digits.join(" "))
         }
-        Part::Unknown => "unknown".to_owned(),
+        Scalar::Unknown => "unknown".to_owned(),
     }
 }
 
@@ -347,8 +352,8 @@ mod tests {
         }
     }
 
-    fn reals(numbers: &[f64]) -> Vec<Part> {
-        numbers.iter().map(|&it| Part::Real(it)).collect()
+    fn reals(numbers: &[f64]) -> Vec<Scalar> {
+        numbers.iter().map(|&it| Scalar::Real(it)).collect()
     }
 
     #[test]
@@ -383,14 +388,14 @@ mod tests {
     #[test]
     fn large_whole_numbers_differ_in_their_last_bit() {
         let property = property(PropertyKind::Count, "", 0.0);
-        let (one, other) = ([Part::Integer(1 << 60)], [Part::Integer((1 << 60) + 1)]);
+        let (one, other) = ([Scalar::Integer(1 << 60)], [Scalar::Integer((1 << 60) + 1)]);
         assert_eq!(apart(&property, &one, &other), Apart::By(1.0));
     }
 
     #[test]
     fn a_flag_is_the_same_or_not() {
         let property = property(PropertyKind::Flag, "", 0.0);
-        let (yes, no) = ([Part::Integer(1)], [Part::Integer(0)]);
+        let (yes, no) = ([Scalar::Integer(1)], [Scalar::Integer(0)]);
         assert_eq!(apart(&property, &yes, &no), Apart::Other);
         assert_eq!(words(&property, &yes), "yes");
     }
@@ -404,7 +409,7 @@ mod tests {
         );
         let name = property(PropertyKind::Name, "", 0.0);
         assert_eq!(
-            words(&name, &[Part::Name("a \"b\"".to_owned())]),
+            words(&name, &[Scalar::Name("a \"b\"".to_owned())]),
             "\"a \\\"b\\\"\""
         );
         assert_eq!(apart_words(&place, Apart::By(0.3401)), "0.34 m apart");
@@ -412,17 +417,17 @@ mod tests {
         assert_eq!(apart_words(&count, Apart::By(67.0)), "67 apart");
     }
 
-    fn part() -> impl Strategy<Value = (Value, Part)> {
+    fn part() -> impl Strategy<Value = (Value, Scalar)> {
         prop_oneof![
-            any::<u64>().prop_map(|it| (Value::Unsigned(it), Part::Integer(it.into()))),
-            any::<i64>().prop_map(|it| (Value::Signed(it), Part::Integer(it.into()))),
-            (-1e9..1e9f64).prop_map(|it| (Value::Float(it), Part::Real(it))),
+            any::<u64>().prop_map(|it| (Value::Unsigned(it), Scalar::Integer(it.into()))),
+            any::<i64>().prop_map(|it| (Value::Signed(it), Scalar::Integer(it.into()))),
+            (-1e9..1e9f64).prop_map(|it| (Value::Float(it), Scalar::Real(it))),
             any::<f32>()
                 .prop_filter("a number", |it| !it.is_nan())
-                .prop_map(|it| (Value::Float(it.into()), Part::Real(it.into()))),
-            any::<bool>().prop_map(|it| (Value::Bool(it), Part::Truth(it))),
-            ".*".prop_map(|it| (Value::Text(it.clone()), Part::Name(it))),
-            any::<Vec<u8>>().prop_map(|it| (Value::Bytes(it.clone()), Part::Bytes(it))),
+                .prop_map(|it| (Value::Float(it.into()), Scalar::Real(it.into()))),
+            any::<bool>().prop_map(|it| (Value::Bool(it), Scalar::Truth(it))),
+            ".*".prop_map(|it| (Value::Text(it.clone()), Scalar::Name(it))),
+            any::<Vec<u8>>().prop_map(|it| (Value::Bytes(it.clone()), Scalar::Bytes(it))),
             any::<i64>().prop_map(|it| {
                 let sum = Some(i128::from(it) * 3);
                 (
@@ -430,7 +435,7 @@ mod tests {
                         change: 1,
                         value: sum,
                     },
-                    Part::Integer(i128::from(it) * 3),
+                    Scalar::Integer(i128::from(it) * 3),
                 )
             }),
         ]
@@ -439,7 +444,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_comes_back(parts in proptest::collection::vec(part(), 0..6)) {
-            let (values, parts): (Vec<Value>, Vec<Part>) = parts.into_iter().unzip();
+            let (values, parts): (Vec<Value>, Vec<Scalar>) = parts.into_iter().unzip();
             let mut bytes = Vec::new();
             write(&values, &mut bytes);
             let mut all = Values::default();

@@ -9,7 +9,7 @@ use crate::session::read::payloads;
 use crate::session::{MessageId, Session, parallel};
 
 /// A fragment of one of several messages.
-struct Part {
+struct LooseFragment {
     /// Where its packet is told: the side of the track, and the place there.
     side: Side,
     place: usize,
@@ -52,11 +52,11 @@ impl Session {
     ) -> Vec<R> {
         // What is told by several reels is read part by part.
         let mut apart = Vec::new();
-        let mut tracks: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        let mut tracks: BTreeMap<usize, Vec<LooseFragment>> = BTreeMap::new();
         for (whole, fragments) in wholes.iter().enumerate() {
             let parts = fragments.iter().enumerate().filter_map(|(nth, &message)| {
                 let (track, side, place) = self.rows.told(self.carrier(message)?)?;
-                let part = Part {
+                let part = LooseFragment {
                     side,
                     place,
                     message,
@@ -65,7 +65,7 @@ impl Session {
                 };
                 Some((track, part))
             });
-            let (of, parts): (Vec<usize>, Vec<Part>) = parts.unzip();
+            let (of, parts): (Vec<usize>, Vec<LooseFragment>) = parts.unzip();
             match of.as_slice() {
                 [track, rest @ ..] if rest.iter().all(|it| it == track) => {
                     tracks.entry(*track).or_default().extend(parts);
@@ -94,14 +94,14 @@ impl Session {
     fn wholes_of<R>(
         &self,
         track: usize,
-        mut parts: Vec<Part>,
+        mut parts: Vec<LooseFragment>,
         count: &impl Fn(usize) -> usize,
         make: &impl Fn(usize, &[u8]) -> R,
     ) -> Vec<(usize, R)> {
         let Some(known) = self.rows.tracks.get(track) else {
             return Vec::new();
         };
-        let number = |part: &Part| known.side(part.side).number(part.place);
+        let number = |part: &LooseFragment| known.side(part.side).number(part.place);
         parts.sort_by_cached_key(number);
         let numbers: Vec<EventNumber> = parts.iter().map(number).collect();
         let mut made = Vec::new();

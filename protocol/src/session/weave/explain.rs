@@ -47,7 +47,7 @@ const NEARLY: i64 = 4;
 
 /// How to go on from one receipt to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
+struct Pace {
     /// How long the first packet took.
     took_ns: i64,
     /// A packet that took longer than is usual makes such a part of it usual.
@@ -74,9 +74,9 @@ impl Payload<'_> {
         let short = self.start();
         let ways = took_ns
             .into_iter()
-            .flat_map(|took_ns| [STEADY, QUICK].map(|follows| Way { took_ns, follows }));
+            .flat_map(|took_ns| [STEADY, QUICK].map(|follows| Pace { took_ns, follows }));
         let costs = ways.map(|way| (short.cost(&short.along(way, fault_ns), fault_ns), way));
-        let mut costs: Vec<(i64, Way)> = costs.collect();
+        let mut costs: Vec<(i64, Pace)> = costs.collect();
         costs.sort_by_key(|&(cost, _)| cost);
         let is_nearly = |cost: i64, least: i64| {
             let most = least.saturating_add(least / 4);
@@ -183,7 +183,7 @@ impl Payload<'_> {
     }
 
     /// Each packet took about as long as its neighbours, or else as those before it.
-    fn along(&self, way: Way, fault_ns: i64) -> Pairs {
+    fn along(&self, way: Pace, fault_ns: i64) -> Pairs {
         let mut usual_ns = way.took_ns;
         let period_ns = self.period_ns();
         let mut last: Option<usize> = None;
