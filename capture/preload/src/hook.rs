@@ -113,11 +113,9 @@ macro_rules! hook {
                     unsafe { core::mem::transmute(found) };
                 #[allow(unused_variables)]
                 let $real = |$($argument: $type),*| -> $result {
-                    let left = $crate::floor::leaves();
+                    const POINT: u32 = $crate::cancels::point(stringify!($name));
                     // SAFETY: as the program vouches for its own call.
-                    let result = unsafe { function($($argument),*) };
-                    $crate::floor::back(left);
-                    result
+                    $crate::cancels::calls(POINT, || unsafe { function($($argument),*) })
                 };
                 $body
             }

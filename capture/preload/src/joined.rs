@@ -2,7 +2,7 @@
 //! program does not ask.
 
 use crate::call::PastId;
-use crate::floor;
+use crate::cancels;
 use crate::hook::Real;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno};
@@ -54,9 +54,8 @@ unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize>
         let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
             core::mem::transmute(found);
         let socket = sockets::udp(fd);
-        let left = floor::leaves();
-        let result = receive(fd, &raw mut ours, flags);
-        floor::back(left);
+        const POINT: u32 = cancels::point("recvmsg");
+        let result = cancels::calls(POINT, || receive(fd, &raw mut ours, flags));
         if result < 0 && errno() == sys::ENOTSOCK {
             sockets::forget(fd);
             return None;

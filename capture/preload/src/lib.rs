@@ -30,6 +30,7 @@ mod tape;
 mod asking;
 mod attach;
 mod by_number;
+mod cancels;
 mod clocks;
 mod corks;
 mod descriptors;

@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use crate::call::CallId;
-use crate::floor;
+use crate::cancels;
 use crate::hook::{Real, hook};
 use crate::joined::{self, NOWHERE};
 use crate::push::pushing;
@@ -106,9 +106,8 @@ impl Source {
         if source.socket.is_none_or(one_peer) || found.is_null() {
             return (plain(), source);
         }
-        let left = floor::leaves();
-        let result = ask(found, &mut source);
-        floor::back(left);
+        const POINT: u32 = cancels::point("recvfrom");
+        let result = cancels::calls(POINT, || ask(found, &mut source));
         if result < 0 {
             source.length = 0;
             if errno() == sys::ENOTSOCK {
