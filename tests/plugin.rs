@@ -3,13 +3,17 @@
 mod support;
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use netreel_plugin::abi::CEndpoint;
 use netreel_reel::{
-    Endpoint, Event, EventNumber, Header, Record, ReelWriter, SendOutcome, SocketId, ThreadId, Time,
+    Endpoint, Event, EventNumber, Header, OwnedRecord, Record, Reel, ReelWriter, SendOutcome,
+    SocketId, ThreadId, Time,
 };
 use serde_json::Value;
+use support::programs::{records, with_event, write};
 use support::{Ran, netreel};
 use tempfile::TempDir;
 
@@ -53,6 +57,24 @@ fn peer() -> Endpoint {
 
 /// Writes what `udp.c` would have recorded that hears its peer on `socket` of so many.
 fn record(folder: &Path, sockets: u16, socket: u16) -> PathBuf {
+    record_but(folder, sockets, socket, 0..0)
+}
+
+/// The layer's state before this tick, as the plugin saves it.
+fn state(tick: u32, position: i32, socket: u16) -> Vec<u8> {
+    let of = CEndpoint::from(peer());
+    let mut state = Vec::new();
+    state.extend([of.family.to_ne_bytes(), of.port.to_ne_bytes()].concat());
+    state.extend([of.flow.to_ne_bytes(), of.scope.to_ne_bytes()].concat());
+    state.extend(of.address);
+    for number in [tick, tick, position as u32, 5, socket.into()] {
+        state.extend(number.to_ne_bytes());
+    }
+    state
+}
+
+/// The same with recording switched off for some ticks, and a snapshot where it is on again.
+fn record_but(folder: &Path, sockets: u16, socket: u16, off: Range<u32>) -> PathBuf {
     let mut start = vec![0; 28 + 12];
     start.extend_from_slice(&5_i32.to_ne_bytes());
     let header = Header {
@@ -87,9 +109,20 @@ fn record(folder: &Path, sockets: u16, socket: u16) -> PathBuf {
     let mut position = 0_i32;
     for tick in 0..50_u32 {
         let ns = u64::from(tick) * 2_000_000;
+        if tick == off.start && !off.is_empty() {
+            push(ns, Event::Switched { on: false });
+        }
+        if tick == off.end && !off.is_empty() {
+            push(ns, Event::Switched { on: true });
+            let state = state(tick, position, socket);
+            push(ns, Event::Snapshot { state: &state });
+        }
+        position += 5 * i32::from(tick % 3 == 0);
+        if off.contains(&tick) {
+            continue;
+        }
         if tick % 3 == 0 {
             push(ns, Event::Input { call: &[1] });
-            position += 5;
         }
         push(
             ns,
@@ -168,6 +201,68 @@ fn a_layer_with_two_sockets_says_which() {
     let reel = record(folder.path(), 2, 1);
     let ran = replay(&reel, &udp_layer(folder.path(), &[]), &["--json"]).expect(0);
     assert_eq!(ran.json()["result"], "exact");
+}
+
+#[test]
+fn a_layer_with_states_goes_on_at_the_snapshot_behind_what_was_not_recorded() {
+    for sockets in [1, 2] {
+        let folder = folder();
+        let reel = record_but(folder.path(), sockets, sockets - 1, 20..31);
+        let layer = udp_layer(folder.path(), &["-DSTATES"]);
+        let ran = replay(&reel, &layer, &["--json"]).expect(0);
+        let told = ran.json();
+        assert_eq!(
+            (&told["result"], &told["sends"]),
+            (&"exact".into(), &39.into())
+        );
+        assert_eq!(
+            told["stretches"].as_array().map(Vec::len),
+            Some(2),
+            "{told}"
+        );
+        // Another packet behind it is found there.
+        let of = Reel::from_bytes(std::fs::read(&reel).expect("the reel")).expect("a reel");
+        let mut all = records(&of);
+        let is_send = |it: &OwnedRecord| matches!(it.as_record().event, Event::Sent { .. });
+        let last = all.iter().rposition(is_send).expect("a send");
+        let (socket, to) = (SocketId(sockets - 1), peer());
+        let payload = &[7; 20];
+        let event = Event::Sent {
+            socket,
+            to,
+            payload,
+        };
+        let changed = with_event(&all[last].as_record(), event);
+        all[last] = changed;
+        let other = folder.path().join("other.reel");
+        write(&other, &of, &all);
+        let told = replay(&other, &layer, &["--json"]).expect(1).json();
+        assert_eq!(
+            (&told["result"], &told["sends"]),
+            (&"divergence".into(), &38.into())
+        );
+        let (answers, ran) = steps(
+            &reel,
+            &layer,
+            "until event 250\nstate\nback tick 1\ncontinue\n",
+        );
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        assert_eq!(
+            answers.last().expect("an answer")["stop"],
+            "end",
+            "{}",
+            ran.out
+        );
+    }
+}
+
+#[test]
+fn a_layer_without_states_is_not_played_past_what_was_not_recorded() {
+    let folder = folder();
+    let reel = record_but(folder.path(), 2, 1, 20..31);
+    let ran = replay(&reel, &udp_layer(folder.path(), &[]), &[]).expect(2);
+    let told = "recording was switched off and on while it ran";
+    assert!(ran.err.contains(told), "{}", ran.err);
 }
 
 #[test]

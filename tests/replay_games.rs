@@ -155,6 +155,17 @@ fn openjdks_datagram_socket_is_exact_without_its_compiler_in_another_thread() {
 }
 
 #[test]
+fn what_the_processor_gives_a_program_in_cpp_at_random_is_as_it_was() {
+    let bench = Bench::new();
+    let Some(program) = bench.compile_with("chance", "g++", &[]) else {
+        return;
+    };
+    let command = [text(&program)];
+    bench.record(&[], &command).expect(0);
+    bench.expect_exact(&command);
+}
+
+#[test]
 fn a_server_of_chocolate_doom_that_is_told_to_end_is_exact() {
     let Some(server) = program("/usr/games/chocolate-server") else {
         return;

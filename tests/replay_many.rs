@@ -106,7 +106,7 @@ fn godot(_: &Bench, _: &str) -> Option<Vec<Node>> {
 }
 
 /// ioquake3's server with two bots, somebody who asks it how it is, and where one can be had a
-/// client with a window: by itself it sends nothing.
+/// client, which draws into memory: by itself a server sends nothing.
 fn quake(bench: &Bench, port: &str) -> Option<Vec<Node>> {
     let server = found("/usr/lib/ioquake3/ioq3ded")?;
     let data = "/usr/lib/openarena-server";
@@ -150,29 +150,29 @@ fn quake(bench: &Bench, port: &str) -> Option<Vec<Node>> {
     };
     let (game, client) = ("/usr/lib/openarena", "/usr/lib/ioquake3/ioquake3");
     let has_client = Path::new(game).join("baseoa/uix86_64.so").exists();
-    let asks = bench.compile("asks");
-    let mut nodes = vec![server, Node::new("ASKS", &[text(&asks), port, "20"])];
-    if let (true, Some(display), Some(client)) = (has_client, found("xvfb-run"), found(client)) {
-        let mut command = vec![
-            "timeout".to_owned(),
-            "30".to_owned(),
-            display,
-            "-a".to_owned(),
-        ];
-        let window = [
-            ("r_fullscreen", "0"),
-            ("r_mode", "3"),
-            ("s_initsound", "0"),
-            ("com_maxfps", "20"),
-        ];
-        command.extend(sets(&client, game, &window));
+    let mut nodes = vec![server];
+    if let (true, Some(client)) = (has_client, found(client)) {
+        let mut command = sets(
+            &client,
+            game,
+            &[
+                ("r_fullscreen", "0"),
+                ("r_mode", "-1"),
+                ("r_customwidth", "160"),
+                ("r_customheight", "120"),
+                ("s_initsound", "0"),
+                ("com_maxfps", "20"),
+            ],
+        );
         command.extend(["+connect".to_owned(), format!("127.0.0.1:{port}")]);
-        let is_replayed = false;
         nodes.push(Node {
-            is_replayed,
+            ahead: Duration::from_secs(25),
+            is_asked: true,
             ..Node::new("CLIENT", &command)
         });
     }
+    let asks = bench.compile("asks");
+    nodes.push(Node::new("ASKS", &[text(&asks), port, "20"]));
     Some(nodes)
 }
 
@@ -298,6 +298,12 @@ fn start(bench: &Bench, node: &Node, command: &mut Command, out: Stdio) -> Runni
         .env("HOME", &home)
         .env("LIBGL_ALWAYS_SOFTWARE", "1")
         .env("SDL_AUDIODRIVER", "dummy")
+        // Drawn into memory, in the program's own thread, without what was drawn before and
+        // without a program that is started to ask the desktop.
+        .env("SDL_VIDEODRIVER", "offscreen")
+        .env("LP_NUM_THREADS", "0")
+        .env("MESA_SHADER_CACHE_DISABLE", "true")
+        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
         .env_remove("DISPLAY")
         .stdin(Stdio::null())
         .stdout(out)
@@ -368,7 +374,8 @@ fn recorded(bench: &Bench, nodes: &[Node]) -> Vec<f64> {
     for (place, _) in both().filter(|(_, node)| !node.is_asked) {
         all[place].end();
     }
-    for (place, _) in both().filter(|(_, node)| node.is_asked) {
+    // Clients before their server.
+    for (place, _) in both().rev().filter(|(_, node)| node.is_asked) {
         support::signal(all[place].process, libc::SIGTERM);
         all[place].end();
     }
@@ -398,11 +405,8 @@ fn number(variable: &str) -> u64 {
 fn wanted() -> impl Iterator<Item = &'static Session> {
     let asked = std::env::var("NETREEL_PROGRAMS").ok();
     SESSIONS.iter().filter(move |(name, _)| {
-        match asked.as_deref() {
-            Some(asked) => asked.split(',').any(|it| it == *name),
-            // With clients its server is not exact in each recording (docs/replay.md).
-            None => *name != "minetest",
-        }
+        let is_asked = |asked: &String| asked.split(',').any(|it| it == *name);
+        asked.as_ref().is_none_or(is_asked)
     })
 }
 

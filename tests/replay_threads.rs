@@ -62,6 +62,50 @@ fn threads_of_c11_that_fight_for_a_lock_are_exact() {
 }
 
 #[test]
+fn threads_that_are_cancelled_where_they_wait_are_exact() {
+    let bench = Bench::new();
+    let program = bench.compile("cancels");
+    let command = [text(&program)];
+    for options in [&[][..], &["--one-thread-at-a-time"]] {
+        for _ in 0..3 {
+            let _ = std::fs::remove_dir_all(bench.out());
+            bench.record(options, &command).expect(0);
+            let calls = calls(&bench.reel());
+            // Those that wait for the condition are told with its lock.
+            assert_eq!((calls["cancel"], calls["cancelled"]), (22, 19));
+            let ran = bench.again(&[], &command).expect(0);
+            assert!(ran.out.contains("exact, 69 of 69 sends"), "{}", ran.out);
+        }
+    }
+}
+
+/// A reel in which a thread is cancelled elsewhere is another one.
+#[test]
+fn a_thread_that_is_cancelled_somewhere_else_is_found() {
+    let bench = Bench::new();
+    let program = bench.compile("cancels");
+    let command = [text(&program)];
+    bench.record(&[], &command).expect(0);
+    let (reel, path) = (bench.reel(), bench.reel_file());
+    let all = records(&reel);
+    let is = |it: &OwnedRecord, wanted| matches!(it.as_record().event, Event::Called { call, .. } if call == wanted);
+    for wanted in [CallId::CANCELLED, CallId::CANCEL] {
+        let mut records = all.clone();
+        let at = records.iter().position(|it| is(it, wanted)).expect("one");
+        let sleeps = Event::Called {
+            call: CallId::RANDOM,
+            result: 0,
+            details: &[0],
+        };
+        let changed = with_event(&records[at].as_record(), sleeps);
+        records[at] = changed;
+        write(&path, &reel, &records);
+        let ran = bench.again(&["--patience", "2"], &command);
+        assert!(matches!(ran.code, Some(1 | 2)), "{}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
 fn another_outcome_of_a_wait_with_a_time_out_is_another_packet() {
     let bench = Bench::new();
     let program = bench.compile("locks");

@@ -160,8 +160,8 @@ impl Replaying {
     pub(crate) fn report(&mut self) -> CReport {
         let report = self.driver.report();
         let diverged = report.divergence();
-        if diverged.is_some() && self.text.is_empty() {
-            self.text = CString::new(self.divergence_text()).unwrap_or_default();
+        if diverged.is_some() {
+            self.divergence_text();
         }
         CReport {
             size: 0,
@@ -193,13 +193,22 @@ impl Replaying {
         Err(failure(E_DIVERGED, self.divergence_text()))
     }
 
-    fn divergence_text(&self) -> String {
+    /// The divergence in words, worked out once: what came before it in the reel is read for that.
+    fn divergence_text(&mut self) -> String {
+        if self.text.is_empty() {
+            self.text = CString::new(self.explained()).unwrap_or_default();
+        }
+        self.text.to_string_lossy().into_owned()
+    }
+
+    fn explained(&self) -> String {
         let report = self.driver.report();
         let Some(divergence) = report.divergence() else {
             return String::new();
         };
         let nobody = |_| None;
-        let explanation = explain(divergence, (self.wire.as_ref(), None), &nobody);
+        let told = (self.wire.as_ref(), Some(&*self.reel));
+        let explanation = explain(divergence, told, &nobody);
         format!("diverged at event {}: {explanation}", divergence.number).replace('\0', "?")
     }
 }

@@ -260,6 +260,42 @@ fn with_a_wire_it_names_the_field() {
 }
 
 #[test]
+fn what_packets_are_joined_to_is_told_beside_the_part() {
+    let wire = c"wire parted { byte_order = little; bit_order = lsb; root = Packet; state = Connection; }\n\
+                 state Connection { splits: parts[8]; }\n\
+                 struct Packet { id: u8; index: u8; count: u8; data: bytes(3);\n\
+                 join whole: Message from state.splits[id] (index, count, data); }\n\
+                 struct Message { kind: u8; place: u32; rest_of: u8; }\n";
+    let wires = [CText {
+        name: c"parted.wire".as_ptr(),
+        text: wire.as_ptr(),
+    }];
+    let it = replay(
+        |options| {
+            options.wires = wires.as_ptr();
+            options.wires_count = 1;
+        },
+        |open| {
+            tick(open, 1);
+            send(open, 0, &[7, 0, 2, 3, 1, 2], 6);
+            send(open, 0, &[7, 1, 2, 3, 4, 9], 6);
+        },
+    );
+    it.next();
+    assert_eq!(it.send(0, &[7, 0, 2, 3, 1, 2]).0, OK);
+    assert_eq!(it.send(0, &[7, 1, 2, 3, 5, 9]).0, E_DIVERGED);
+    let (_, said) = it.report();
+    let inside = format!(
+        "inside, whole.place (bits 8..40): expected {}, came {}",
+        0x0403_0201_u32, 0x0503_0201_u32
+    );
+    assert!(
+        said.contains("; data (") && said.ends_with(&inside),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_layer_that_does_less_is_a_divergence_at_the_next_tick() {
     let it = replay(
         |_| {},

@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard};
 
 use crate::replayable::check_whole;
 use crate::states::States;
-use crate::{NotReplayable, ReelEvents, Stretch, check_replayable};
+use crate::{NotReplayable, ReelEvents, Stretch, check_replayable, check_replayable_sockets};
 
 /// Plays one reel into one layer, event by event.
 pub struct Driver {
@@ -113,6 +113,13 @@ impl Driver {
     pub fn with_sockets(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
         let whole = check_whole(&reel)?;
         Ok(Driver::of(reel, vec![whole]))
+    }
+
+    /// The same for a layer that can also be brought into a state: behind what is missing it goes on
+    /// from the next snapshot.
+    pub fn with_sockets_and_states(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
+        let stretches = check_replayable_sockets(&reel)?;
+        Ok(Driver::of(reel, stretches))
     }
 
     fn of(reel: Arc<Reel>, stretches: Vec<Stretch>) -> Driver {

@@ -28,6 +28,8 @@ pub use cause::{Cause, Deed, cause};
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, carries, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
-pub use replayable::{NotReplayable, check_replayable, check_replayable_whole};
+pub use replayable::{
+    NotReplayable, check_replayable, check_replayable_sockets, check_replayable_whole,
+};
 pub use stepper::{Current, MakeLayer, Moved, StepError, Stepper, Stop};
 pub use stretches::Stretch;

@@ -20,8 +20,18 @@ pub struct NotReplayable {
 ///
 /// A reel that was merely cut is replayable: it is exact as far as it goes.
 pub fn check_replayable(reel: &Reel) -> Result<Vec<Stretch>, NotReplayable> {
+    stretches(reel, false)
+}
+
+/// The same of a reel that may have several sockets, for a layer that says on which it sends and
+/// receives.
+pub fn check_replayable_sockets(reel: &Reel) -> Result<Vec<Stretch>, NotReplayable> {
+    stretches(reel, true)
+}
+
+fn stretches(reel: &Reel, says_socket: bool) -> Result<Vec<Stretch>, NotReplayable> {
     let found = look(reel);
-    let mut missing = never(reel, false);
+    let mut missing = never(reel, says_socket);
     let holes = holes(reel, &found);
     let snapshots = found.stretches.iter().any(|stretch| stretch.snapshot);
     if !holes.is_empty() && !snapshots {
@@ -36,8 +46,8 @@ pub fn check_replayable(reel: &Reel) -> Result<Vec<Stretch>, NotReplayable> {
     Ok(stretches)
 }
 
-/// Refuses a reel in which something is missing between its first event and its last; it may have
-/// several sockets, for a layer that says on which it sends and receives.
+/// Refuses a reel in which something is missing between its first event and its last; for a layer
+/// that says on which socket it sends and receives, and cannot be brought into a state.
 pub fn check_replayable_whole(reel: &Reel) -> Result<(), NotReplayable> {
     check_whole(reel).map(drop)
 }

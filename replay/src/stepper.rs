@@ -11,7 +11,7 @@ use crate::replayable::check_whole;
 use crate::states::last_snapshot;
 use crate::stretches::Stretch;
 use crate::tape::Tape;
-use crate::{NotReplayable, ReelEvents, check_replayable};
+use crate::{NotReplayable, ReelEvents, check_replayable, check_replayable_sockets};
 
 /// Makes the layer that is stepped, as it is before its first tick. A layer whose library keeps a
 /// transport of its own takes it from what it is given; others leave that aside.
@@ -139,6 +139,16 @@ impl Stepper {
     pub fn with_sockets(reel: Arc<Reel>, make: MakeLayer) -> Result<Stepper, StepError> {
         let whole = check_whole(&reel)?;
         Stepper::of(reel, vec![whole], make, BYTES_MAX)
+    }
+
+    /// The same for a layer that can also be brought into a state
+    /// ([`Driver::with_sockets_and_states`]).
+    ///
+    /// # Errors
+    /// As for [`Stepper::new`].
+    pub fn with_sockets_and_states(reel: Arc<Reel>, make: MakeLayer) -> Result<Stepper, StepError> {
+        let stretches = check_replayable_sockets(&reel)?;
+        Stepper::of(reel, stretches, make, BYTES_MAX)
     }
 
     fn of(
@@ -269,10 +279,27 @@ impl Stepper {
     ) -> Result<Moved, StepError> {
         let behind = self.position.next();
         let found = self.tape.next(behind, |it| wanted(&it.as_record()));
-        match found {
-            Some(record) => self.settle(record.as_record().number),
-            None => self.settle(self.stretch.until),
+        if let Some(record) = found {
+            return self.settle(record.as_record().number);
         }
+        let moved = self.settle(self.stretch.until)?;
+        if moved.stop != Stop::End {
+            return Ok(moved);
+        }
+        // Behind what is missing.
+        let end = self.stretch.until;
+        for stretch in self.stretches.clone() {
+            if stretch.from < end {
+                continue;
+            }
+            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
+            let found = tape.next(stretch.from, |it| wanted(&it.as_record()));
+            if let Some(record) = found {
+                self.enter(stretch)?;
+                return self.settle(record.as_record().number);
+            }
+        }
+        Ok(moved)
     }
 
     /// Goes back to the last event before this one that `wanted` takes.

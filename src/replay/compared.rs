@@ -7,8 +7,8 @@ use netreel_protocol::export;
 use netreel_protocol::history::{Finding, Level};
 use netreel_protocol::session::{Session, SessionTime};
 use netreel_protocol::verdict::Judgement;
-use netreel_replay::explain;
 use netreel_replay::together::{Left, Played, PlayedNode, Why};
+use netreel_replay::{FieldDifference, explain};
 use serde_json::{Value, json};
 
 use super::together::PlayedOn;
@@ -162,7 +162,7 @@ impl<'a> Compared<'a> {
                 out,
                 "    {name} from {time} s on (event {}): {}",
                 left.number,
-                self.why(left)
+                self.why(name, left)
             )?;
         }
         if node.refused.is_empty() {
@@ -200,20 +200,21 @@ impl<'a> Compared<'a> {
         Ok(())
     }
 
-    fn why(&self, left: &Left) -> String {
+    /// Why the node of this name left its recording.
+    fn why(&self, node: &str, left: &Left) -> String {
         let reels: Vec<_> = self.on.session.reels.iter().flatten().cloned().collect();
         let names = replay::names(&reels);
         let named = |endpoint| names(endpoint).unwrap_or_else(|| endpoint.to_string());
         match &left.why {
             Why::Step(divergence) => {
                 let wire = self.on.session.wire.as_deref();
-                let explained = explain(divergence, (wire, None), &names);
+                // Up to there the node did what it did, so that its reel tells what came before.
+                let own = reels.iter().find(|reel| reel.header().node == node);
+                let reel = own.map(|reel| &**reel);
+                let explained = explain(divergence, (wire, reel), &names);
                 match explained.field {
                     None => format!("{} in place of {}", explained.came, explained.expected),
-                    Some(field) => format!(
-                        "{}, but {} is {}, was {}",
-                        explained.came, field.path, field.came, field.expected
-                    ),
+                    Some(field) => format!("{}, but {}", explained.came, differs(&field)),
                 }
             }
             Why::NothingCame { from } => {
@@ -345,7 +346,7 @@ impl<'a> Compared<'a> {
                 "left": node.left.as_ref().map(|left| json!({
                     "event": left.number.0,
                     "time_ns": left.at_ns,
-                    "why": self.why(left),
+                    "why": self.why(&node.name, left),
                 })),
             })
         });
@@ -363,4 +364,13 @@ fn one(word: &str, told: &Told, out: &mut dyn Write) -> Result<(), Failure> {
         told.key.node
     )?;
     Ok(writeln!(out, "      {}", told.sentence)?)
+}
+
+/// `length is 4, was 3`, and the same of what differs inside.
+fn differs(field: &FieldDifference) -> String {
+    let own = format!("{} is {}, was {}", field.path, field.came, field.expected);
+    match &field.inside {
+        None => own,
+        Some(inside) => format!("{own}; inside, {}", differs(inside)),
+    }
 }

@@ -8,7 +8,8 @@ use netreel_plugin::{Failed, LoadError, Plugin, PluginLayer, Sockets};
 use netreel_reel::Reel;
 use netreel_replay::together::NodeIo;
 use netreel_replay::{
-    Driver, MakeLayer, Report, Stepper, check_replayable, check_replayable_whole,
+    Driver, MakeLayer, Report, Stepper, check_replayable, check_replayable_sockets,
+    check_replayable_whole,
 };
 use netreel_transport::{InputError, Layer, RestoreError, Shared, Transport};
 
@@ -74,7 +75,10 @@ impl<'a> Engine<'a> {
                 (can, ENGINE, "this command".to_owned())
             }
             Engine::Plugin(loaded) => (
-                check_replayable_whole(reel),
+                match loaded.plugin.offers_states() {
+                    true => check_replayable_sockets(reel).map(drop),
+                    false => check_replayable_whole(reel),
+                },
                 loaded.plugin.name(),
                 loaded.path.display().to_string(),
             ),
@@ -126,7 +130,11 @@ impl<'a> Engine<'a> {
         match self {
             Engine::Boxes(changes) => super::replay(reel, *changes),
             Engine::Plugin(loaded) => {
-                let driver = Driver::with_sockets(Arc::clone(reel)).map_err(Failure::new)?;
+                let driver = match loaded.plugin.offers_states() {
+                    true => Driver::with_sockets_and_states(Arc::clone(reel)),
+                    false => Driver::with_sockets(Arc::clone(reel)),
+                };
+                let driver = driver.map_err(Failure::new)?;
                 let mut layer = loaded.layer(reel, Box::new(driver.transport()))?;
                 let report = driver.run(&mut layer);
                 drop(layer);
@@ -145,6 +153,7 @@ impl<'a> Engine<'a> {
             return Err(Failure::new("no plugin was given"));
         };
         let (of, path) = (Arc::clone(reel), path.display().to_string());
+        let has_states = plugin.offers_states();
         let make: MakeLayer = Box::new(move |current| {
             let node = of.header().node.clone();
             watched::say(&format!("at {node}, while its layer was made"));
@@ -153,7 +162,11 @@ impl<'a> Engine<'a> {
             let tells = Some(path.clone());
             Ok(Box::new(Watched { node, layer, tells }))
         });
-        Stepper::with_sockets(Arc::clone(reel), make).map_err(Failure::new)
+        let stepper = match has_states {
+            true => Stepper::with_sockets_and_states(Arc::clone(reel), make),
+            false => Stepper::with_sockets(Arc::clone(reel), make),
+        };
+        stepper.map_err(Failure::new)
     }
 
     /// Fails where a layer has failed: what came after it says nothing.

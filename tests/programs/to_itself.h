@@ -4,9 +4,9 @@
 
 /* -1 where there is none. */
 static int to_itself(void) {
-  struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t length = sizeof to;
   int here = socket(AF_INET, SOCK_DGRAM, 0), out = socket(AF_INET, SOCK_DGRAM, 0);
-  if (bind(here, (void *)&to, sizeof to) || getsockname(here, (void *)&to, &length)) return -1;
-  return connect(out, (void *)&to, sizeof to) ? -1 : out;
+  if (bind(here, (struct sockaddr *)&to, sizeof to) || getsockname(here, (struct sockaddr *)&to, &length)) return -1;
+  return connect(out, (struct sockaddr *)&to, sizeof to) ? -1 : out;
 }

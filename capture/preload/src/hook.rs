@@ -100,6 +100,48 @@ pub fn back(left: Left) {
     }
 }
 
+/// What makes a call in which the thread may be cancelled; null: nothing stands around it.
+static GUARD: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// What makes such a call: with its number ([`point`](crate::points::point)), and what is to be done
+/// behind it. It calls once, or the thread ends in it.
+pub type Guard = fn(u32, Left, &mut dyn FnMut());
+
+/// From now on `guard` makes the calls in which threads may be cancelled.
+pub fn guard(guard: Guard) {
+    GUARD.store(guard as *mut c_void, Ordering::Release);
+}
+
+/// Calls the function behind a hook, of this number: others may have the floor meanwhile, and this
+/// thread may be cancelled there.
+#[inline(always)]
+pub fn calls<R>(point: u32, call: impl FnOnce() -> R) -> R {
+    let left = leaves();
+    let guard = GUARD.load(Ordering::Acquire);
+    let result = match point != 0 && !guard.is_null() {
+        true => guarded(guard, (point, left), call),
+        false => call(),
+    };
+    back(left);
+    result
+}
+
+#[inline(never)]
+fn guarded<R>(guard: *mut c_void, (point, left): (u32, Left), call: impl FnOnce() -> R) -> R {
+    let mut result = core::mem::MaybeUninit::uninit();
+    let mut call = Some(call);
+    let mut once = || {
+        if let Some(call) = call.take() {
+            result.write(call());
+        }
+    };
+    // SAFETY: `guard` put the function there, which calls before it comes back.
+    unsafe {
+        core::mem::transmute::<*mut c_void, Guard>(guard)(point, left, &mut once);
+        result.assume_init()
+    }
+}
+
 /// A function of the C library that a hook stands before.
 pub struct Hooked {
     name: &'static CStr,
@@ -155,11 +197,9 @@ macro_rules! hook {
                     unsafe { core::mem::transmute(found) };
                 #[allow(unused_variables)]
                 let $real = |$($argument: $type),*| -> $result {
-                    let left = $crate::hook::leaves();
+                    const POINT: u32 = $crate::points::point(stringify!($name));
                     // SAFETY: as the program vouches for its own call.
-                    let result = unsafe { function($($argument),*) };
-                    $crate::hook::back(left);
-                    result
+                    $crate::hook::calls(POINT, || unsafe { function($($argument),*) })
                 };
                 $body
             }

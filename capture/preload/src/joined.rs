@@ -3,6 +3,7 @@
 
 use crate::call::PastId;
 use crate::hook::{self, Real};
+use crate::points;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno};
 use crate::taken::{UNJOINED, after, room_for, taken_by};
@@ -53,9 +54,8 @@ unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize>
         let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
             core::mem::transmute(found);
         let socket = sockets::udp(fd);
-        let left = hook::leaves();
-        let result = receive(fd, &raw mut ours, flags);
-        hook::back(left);
+        const POINT: u32 = points::point("recvmsg");
+        let result = hook::calls(POINT, || receive(fd, &raw mut ours, flags));
         if result < 0 && errno() == sys::ENOTSOCK {
             sockets::forget(fd);
             return None;

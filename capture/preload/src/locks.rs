@@ -13,7 +13,7 @@ use crate::hook::{self, Real, hook};
 use crate::objects::range_of;
 use crate::push::pushing;
 use crate::sys::{errno, set_errno};
-use crate::{replay, sockets, threads};
+use crate::{cancels, replay, sockets, threads};
 
 /// Who had a lock last.
 struct Place {
@@ -179,14 +179,27 @@ fn waits(
     give: impl FnOnce() -> i32,
     take: impl FnOnce() -> i32,
 ) -> i32 {
-    // Whatever it answers, the lock is this thread's again.
-    let tell = |result| {
-        if let Some(step) = threads::next_step() {
-            let before = had_last(lock, &step);
-            push(CallId::CONDITION, result, step.count, before);
-        }
-    };
-    does(real, || replay::waits(give, take), tell)
+    does(
+        || cancels::waiting_under(lock, real),
+        || replay::waits(give, take),
+        |result| waited(lock, result),
+    )
+}
+
+/// This thread has waited for a condition. Whatever that answers, the lock is its own again.
+fn waited(lock: *mut c_void, result: i32) {
+    if let Some(step) = threads::next_step() {
+        let before = had_last(lock, &step);
+        push(CallId::CONDITION, result, step.count, before);
+    }
+}
+
+/// The result of a wait for a condition in which the thread was cancelled.
+pub const ECANCELED: i32 = 125;
+
+/// This thread was cancelled while it waited for a condition under this lock, which it has again.
+pub fn cancelled(lock: *mut c_void) {
+    waited(lock, ECANCELED);
 }
 
 /// Waits for a semaphore.

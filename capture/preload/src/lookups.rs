@@ -12,7 +12,7 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, clocks, descriptors, exec_list, locks, names, others, printed, processes,
+    by_number, cancels, clocks, descriptors, exec_list, locks, names, others, printed, processes,
     randomness, receive, sandbox, send, signals, streams, threads, twins, uring, waits,
 };
 
@@ -27,6 +27,10 @@ static HOOKED: &[Hooked] = &[
     Hooked::new(c"dprintf", descriptors::dprintf as *const ()),
     Hooked::new(c"__dprintf_chk", descriptors::__dprintf_chk as *const ()),
     Hooked::new(c"closefrom", descriptors::closefrom as *const ()),
+    Hooked::new(
+        c"_ZNSt13random_device9_M_getvalEv",
+        randomness::_ZNSt13random_device9_M_getvalEv as *const (),
+    ),
     Hooked::new(c"arc4random_buf", randomness::arc4random_buf as *const ()),
 ];
 
@@ -36,6 +40,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         send::HOOKED,
         receive::HOOKED,
         by_number::HOOKED,
+        cancels::HOOKED,
         twins::HOOKED,
         descriptors::HOOKED,
         others::HOOKED,

@@ -30,6 +30,7 @@ mod machine {
     pub const GETTID: usize = 186;
     pub const GETPPID: usize = 110;
     pub const KILL: usize = 62;
+    pub const TGKILL: usize = 234;
     pub const EXIT_GROUP: usize = 231;
     pub const GETCWD: usize = 79;
     pub const SOCKET: usize = 41;
@@ -101,6 +102,7 @@ mod machine {
     pub const GETTID: usize = 178;
     pub const GETPPID: usize = 173;
     pub const KILL: usize = 129;
+    pub const TGKILL: usize = 131;
     pub const EXIT_GROUP: usize = 94;
     pub const GETCWD: usize = 17;
     pub const SOCKET: usize = 198;

@@ -1,20 +1,22 @@
 //! Sources of randomness.
 
 use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::Ordering;
 
 use crate::call::CallId;
 use crate::files::AT_FDCWD;
 use crate::hook::{Real, hook};
 use crate::push::pushing;
 use crate::replay::{self, Did};
-use crate::sys::{IoVec, errno, set_errno};
+use crate::sys::{self, IoVec, errno, nr, set_errno};
 use crate::vectors::Vectors;
-use crate::{files, sockets};
+use crate::{files, sockets, threads};
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;
 const DEVICE: u8 = 2;
 const ARC4RANDOM: u8 = 3;
+const RANDOM_DEVICE: u8 = 4;
 
 /// Pushes the random bytes that the program was given. Leaves `errno` as it is.
 ///
@@ -31,6 +33,9 @@ unsafe fn given(source: u8, bytes: *const u8, result: isize) -> isize {
 /// # Safety
 /// `iov` leads to `count` buffers, with `result` bytes where that is positive.
 unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize) -> isize {
+    if is_drawing() {
+        return result;
+    }
     let code = errno();
     if replay::on() {
         let did = Did::called(CallId::RANDOM, -1);
@@ -51,6 +56,11 @@ unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize
     }
     set_errno(code);
     result
+}
+
+/// Whether this thread is inside the function of C++ below, whose result is told as a whole.
+fn is_drawing() -> bool {
+    threads::draws().is_some_and(|draws| draws.load(Ordering::Relaxed) != 0)
 }
 
 /// Reads the standard input by `real`, and pushes what came, or takes it out of a replay. `None`:
@@ -249,4 +259,37 @@ pub unsafe extern "C" fn arc4random_buf(buffer: *mut u8, length: usize) {
         real(buffer, length);
         given(ARC4RANDOM, buffer, length as isize);
     }
+}
+
+/// `std::random_device`, which asks the processor where it can, and otherwise one of the sources above.
+///
+/// # Safety
+/// As libstdc++ calls it.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case)]
+pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> u32 {
+    static REAL: Real = Real::new(c"_ZNSt13random_device9_M_getvalEv");
+    let found = REAL.get();
+    let draws = threads::draws();
+    let inside = |yes: u32| {
+        if let Some(draws) = draws {
+            draws.store(yes, Ordering::Relaxed);
+        }
+    };
+    let mut result = 0u32;
+    let bytes = (&raw mut result).cast::<u8>();
+    inside(1);
+    // SAFETY: the function has this signature; so many bytes are there.
+    unsafe {
+        if found.is_null() {
+            // Of a libstdc++ that only the library behind the call can see.
+            sys::syscall(nr::GETRANDOM, [bytes as usize, 4, 0, 0, 0, 0]);
+        } else {
+            let real: unsafe extern "C-unwind" fn(*mut c_void) -> u32 = core::mem::transmute(found);
+            result = real(device);
+        }
+        inside(0);
+        given(RANDOM_DEVICE, bytes, 4);
+    }
+    result
 }

@@ -5,6 +5,7 @@ use core::ffi::c_void;
 use crate::call::CallId;
 use crate::hook::{self, Real, hook};
 use crate::joined::{self, NOWHERE};
+use crate::points;
 use crate::push::pushing;
 use crate::randomness;
 use crate::replay;
@@ -105,9 +106,8 @@ impl Source {
         if source.socket.is_none_or(one_peer) || found.is_null() {
             return (plain(), source);
         }
-        let left = hook::leaves();
-        let result = ask(found, &mut source);
-        hook::back(left);
+        const POINT: u32 = points::point("recvfrom");
+        let result = hook::calls(POINT, || ask(found, &mut source));
         if result < 0 {
             source.length = 0;
             if errno() == sys::ENOTSOCK {

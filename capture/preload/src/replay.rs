@@ -10,6 +10,7 @@ mod locks;
 mod network;
 mod places;
 mod printed;
+mod queue;
 mod waits;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -17,12 +18,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::attach;
 use crate::body::EventKind;
 use crate::call::{CallId, ClockId};
-use crate::sys::{self, IoVec, TimeSpec, nr, pause};
+use crate::sys::{self, IoVec, nr, pause};
 use crate::tape::{
     CAME_AT, CAME_MAX, Came, Entry, ONE_AT_A_TIME, THREADS_AT, THREADS_MAX, TapeControl, state, why,
 };
 use crate::vectors::Vectors;
-use crate::{signals, threads};
+use crate::{cancels, signals, threads};
 
 pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};
 pub use locks::{posts, semaphore, takes, waits};
@@ -30,8 +31,11 @@ pub use network::{
     Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
     receives_many, refuses, sends, sends_cut, sends_many, sends_part,
 };
+pub use places::{ends_in, will_be_cancelled};
 pub use printed::{is_terminal, says};
 pub use waits::{epoll, polls, selects};
+
+use queue::QUEUES;
 
 const OFF: u32 = 0;
 const TAPE_ON: u32 = 1;
@@ -228,10 +232,40 @@ fn own_turn(tape: &'static TapeControl, own: u16) -> Option<Turn> {
             return None;
         }
         let turn = Turn::of(tape, entry);
-        if entry.called() != Some(CallId::SIGNAL) {
-            return Some(turn);
+        match entry.called() {
+            Some(CallId::SIGNAL) => signals::comes(turn.done()),
+            Some(CallId::CANCELLED) => {
+                turn.done();
+                cancels::again();
+            }
+            _ => return Some(turn),
         }
-        signals::comes(turn.done());
+    }
+}
+
+/// This thread was really cancelled, inside a call that the tape does not answer: the tape's entry of
+/// that is done, where there is one.
+pub fn is_cancelled() {
+    let Some(tape) = tape() else { return };
+    let Some(own) = own_number(tape) else { return };
+    let Some(queue) = QUEUES.get(usize::from(own)) else {
+        return;
+    };
+    if tape.one_thread() {
+        floor::before_entry(tape, own);
+    }
+    while !places::is_free(tape, own) {
+        let turns = queue.turns.load(Ordering::SeqCst);
+        match next_entry(tape) {
+            Some(entry) if entry.thread == own => {
+                if entry.called() == Some(CallId::CANCELLED) {
+                    Turn::of(tape, entry).done();
+                }
+                return;
+            }
+            Some(_) => queue.wait(turns, None),
+            None => over(tape),
+        }
     }
 }
 
@@ -270,55 +304,20 @@ pub fn slept() -> Option<i32> {
     Some(0)
 }
 
-/// Where a thread waits for its turn.
-struct Queue {
-    /// Changes whenever it may be its turn.
-    turns: AtomicU32,
-    /// 1 while it sleeps.
-    sleeps: AtomicU32,
-}
-
-static QUEUES: [Queue; THREADS_MAX] = [const {
-    Queue {
-        turns: AtomicU32::new(0),
-        sleeps: AtomicU32::new(0),
-    }
-}; THREADS_MAX];
-
 /// The entry that comes next; `None` behind the last one.
 #[inline]
 fn next_entry(tape: &TapeControl) -> Option<&'static Entry> {
-    let next = tape.next.load(Ordering::SeqCst);
-    if next >= tape.end {
+    entry_at(tape, tape.next.load(Ordering::SeqCst))
+}
+
+/// The entry at this place; `None` behind the last one.
+#[inline]
+fn entry_at(tape: &TapeControl, at: u64) -> Option<&'static Entry> {
+    if at >= tape.end {
         return None;
     }
     // SAFETY: entries fill the tape up to its end, each at a multiple of 8.
-    Some(unsafe { &*(&raw const *tape).byte_add(next as usize).cast::<Entry>() })
-}
-
-impl Queue {
-    #[cold]
-    fn wait(&self, turns: u32, nanos: Option<i64>) {
-        self.sleeps.store(1, Ordering::SeqCst);
-        let time = nanos.map(|nanos| TimeSpec { seconds: 0, nanos });
-        let time = time.as_ref().map_or(0, |time| &raw const *time as usize);
-        self.futex(sys::FUTEX_WAIT_PRIVATE, turns as usize, time);
-        self.sleeps.store(0, Ordering::SeqCst);
-    }
-
-    fn wake(&self) {
-        self.turns.fetch_add(1, Ordering::SeqCst);
-        if self.sleeps.load(Ordering::SeqCst) != 0 {
-            self.futex(sys::FUTEX_WAKE_PRIVATE, i32::MAX as usize, 0);
-        }
-    }
-
-    fn futex(&self, operation: usize, value: usize, time: usize) {
-        let word = (&raw const self.turns) as usize;
-
-        // SAFETY: a word that lives as long as the library.
-        unsafe { sys::syscall(nr::FUTEX, [word, operation, value, time, 0, 0]) };
-    }
+    Some(unsafe { &*(&raw const *tape).byte_add(at as usize).cast::<Entry>() })
 }
 
 /// The recording is over, and so is this process.
@@ -339,13 +338,17 @@ pub fn leave() -> ! {
     }
 }
 
-/// Stops, so that a debugger can be attached.
+/// Stops, so that a debugger can be attached. The signal is this thread's own: one to the process may
+/// be taken by another thread, while this one goes on for a while.
 #[cold]
 fn stop() {
     const SIGSTOP: usize = 19;
     let this = sys::process() as usize;
-    // SAFETY: a signal to this process.
-    unsafe { sys::syscall(nr::KILL, [this, SIGSTOP, 0, 0, 0, 0]) };
+    // SAFETY: asks for a number, and a signal to this thread.
+    unsafe {
+        let thread = sys::syscall(nr::GETTID, [0; 6]) as usize;
+        sys::syscall(nr::TGKILL, [this, thread, SIGSTOP, 0, 0, 0]);
+    }
 }
 
 /// This process did something that is not in the recording at this place. Ends it.

@@ -2,12 +2,13 @@
 //! each again, whatever the kernel calls it.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::attach;
 use crate::call::PastId;
+use crate::cancels;
 use crate::floor::{self, Own};
-use crate::hook::hook;
+use crate::hook::{self, hook};
 use crate::locks;
 use crate::push::pushing_unless_busy;
 use crate::sys::{self, nr};
@@ -31,6 +32,11 @@ struct Slot {
     /// In a replay: its next step that waits for its turn; 0 where none does.
     ordered: AtomicU64,
     floor: Own,
+    /// What the C library knows it by.
+    handle: AtomicUsize,
+    cancelled: cancels::Own,
+    /// 1 while it draws a random number by several calls, which are told as one.
+    draws: AtomicU32,
 }
 
 impl Slot {
@@ -45,6 +51,9 @@ impl Slot {
             steps: AtomicU64::new(0),
             ordered: AtomicU64::new(0),
             floor: Own::new(),
+            handle: AtomicUsize::new(0),
+            cancelled: cancels::Own::new(),
+            draws: AtomicU32::new(0),
         }
     }
 }
@@ -88,6 +97,7 @@ fn own() -> Option<&'static Slot> {
     let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
     let main = this == sys::process();
     if main {
+        MAIN.handle.store(cancels::own_handle(), Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { sys::pthread_setspecific(key, (&raw const MAIN).cast()) };
     }
@@ -154,6 +164,33 @@ pub fn pushes_into(number: u32) {
     }
 }
 
+fn slot_of(handle: usize) -> Option<&'static Slot> {
+    let mut all = SLOTS.iter().chain(core::iter::once(&MAIN));
+    all.find(|slot| slot.handle.load(Ordering::Acquire) == handle)
+}
+
+/// The thread that the C library knows by this handle; 0 where there is none here.
+pub fn of_handle(handle: usize) -> u64 {
+    slot_of(handle).map_or(0, |slot| slot.identity.load(Ordering::Acquire))
+}
+
+/// Whether this thread draws a random number by several calls.
+#[inline]
+pub fn draws() -> Option<&'static AtomicU32> {
+    own().map(|slot| &slot.draws)
+}
+
+/// What is remembered of this thread in case that it is cancelled.
+#[inline]
+pub fn cancelled() -> Option<&'static cancels::Own> {
+    own().map(|slot| &slot.cancelled)
+}
+
+/// The same of another thread.
+pub fn cancelled_of(handle: usize) -> Option<&'static cancels::Own> {
+    slot_of(handle).map(|slot| &slot.cancelled)
+}
+
 /// What this thread remembers of the floor.
 #[inline]
 pub fn floor() -> Option<&'static Own> {
@@ -177,6 +214,7 @@ unsafe extern "C" fn thread_ends(slot: *mut c_void) {
     if !core::ptr::eq(slot, &raw const MAIN) {
         slot.tape.store(0, Ordering::Relaxed);
         slot.ring.store(0, Ordering::Relaxed);
+        slot.handle.store(0, Ordering::Relaxed);
         slot.identity.store(0, Ordering::Release);
     }
 }
@@ -196,6 +234,7 @@ unsafe fn begins(slot: *mut c_void) -> (*mut c_void, *mut c_void) {
         sys::pthread_setspecific(key, slot);
         &*slot.cast::<Slot>()
     };
+    slot.handle.store(cancels::own_handle(), Ordering::Release);
     // Its birth is in the recording, whatever else it does.
     drop(pushing_unless_busy());
     floor::joins();
@@ -241,6 +280,8 @@ fn slot_for_child() -> Option<&'static Slot> {
     slot.steps.store(0, Ordering::Relaxed);
     slot.ordered.store(0, Ordering::Relaxed);
     slot.floor.clear();
+    slot.cancelled.clear();
+    slot.draws.store(0, Ordering::Relaxed);
     Some(slot)
 }
 
@@ -258,6 +299,7 @@ fn made(
     locks::find_unwinder();
     floor::begins();
     SEVERAL.store(1, Ordering::Relaxed);
+    hook::guard(cancels::guarded);
     slot.argument.store(argument, Ordering::Relaxed);
     slot.run.store(run, Ordering::Release);
     let result = make(begin, (&raw const *slot).cast_mut().cast());

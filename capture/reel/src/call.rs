@@ -95,6 +95,8 @@ calls! {
     43 TURN "turn" "Goes on after another thread, of which one runs at a time.";
     44 PRINTED "prints" "Printed a line, or a part of one.";
     45 PART "part" "Handed over a part of a packet that leaves with another one.";
+    46 CANCEL "cancel" "Cancelled a thread.";
+    47 CANCELLED "cancelled" "Was cancelled, inside a call that it waited in.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.

@@ -153,6 +153,12 @@ impl Plugin {
         &self.name
     }
 
+    /// Whether its layers may be brought into a state. A layer that offers none says so when it is
+    /// asked.
+    pub fn offers_states(&self) -> bool {
+        self.states.is_some()
+    }
+
     /// Makes the layer of a reel's node. What it asks for, `sockets` answers.
     pub fn layer(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<PluginLayer, LoadError> {
         let header = reel.header();

@@ -8,7 +8,8 @@ use crate::tape::{NextFloor, TapeControl, why};
 use crate::threads;
 
 use super::places::place;
-use super::{Did, QUEUES, Turn, next_entry, over, own_number, part, tape};
+use super::queue::QUEUES;
+use super::{Did, Turn, next_entry, over, own_number, part, tape};
 
 /// Whether this thread gives the floor up for the call that it makes now.
 pub fn gives_up(own: &Own) -> bool {

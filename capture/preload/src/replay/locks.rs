@@ -7,7 +7,8 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::call::CallId;
-use crate::locks::is_got;
+use crate::cancels;
+use crate::locks::{ECANCELED, is_got};
 use crate::sys::{self, nr, pause, set_errno};
 use crate::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
 use crate::threads;
@@ -147,6 +148,9 @@ pub fn waits(give: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> Option<i
     let result = turn.entry.result;
     take();
     step.leaves(turn, order);
+    if result == ECANCELED {
+        cancels::again();
+    }
     Some(result)
 }
 

@@ -7,10 +7,13 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::body::EventKind;
+use crate::call::CallId;
 use crate::floor::count_anew;
+use crate::locks::ECANCELED;
 use crate::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_MAX, TapeControl};
 
-use super::{QUEUES, Queue, locks, next_entry, over};
+use super::queue::{QUEUES, Queue};
+use super::{Turn, entry_at, find, locks, next_entry, over, tape};
 
 /// What is kept of a thread.
 pub struct Place {
@@ -156,4 +159,45 @@ pub fn wake_next(tape: &TapeControl) {
             .map_or((), Queue::wake),
         None => QUEUES.iter().for_each(Queue::wake),
     }
+}
+
+/// Whether the tape says when this thread is cancelled: from here on inside a call.
+pub fn will_be_cancelled(identity: u64) -> bool {
+    let Some(tape) = tape() else { return false };
+    let Some(thread) = find(tape, identity) else {
+        return false;
+    };
+    let mut at = tape.next.load(Ordering::SeqCst);
+    while let Some(entry) = entry_at(tape, at) {
+        if is_cancellation(entry) && u32::from(entry.thread) == thread {
+            return true;
+        }
+        at += entry.size();
+    }
+    false
+}
+
+fn is_cancellation(entry: &Entry) -> bool {
+    match entry.called() {
+        Some(CallId::CANCELLED) => true,
+        Some(CallId::CONDITION) => entry.result == ECANCELED,
+        _ => false,
+    }
+}
+
+/// Whether what this thread has next on the tape is that it is cancelled in the call of this name.
+pub fn ends_in(identity: u64, name: &[u8]) -> bool {
+    let Some(tape) = tape() else { return false };
+    let Some(thread) = find(tape, identity) else {
+        return false;
+    };
+    let mut at = tape.next.load(Ordering::SeqCst);
+    while let Some(entry) = entry_at(tape, at) {
+        if u32::from(entry.thread) == thread && entry.called() != Some(CallId::TURN) {
+            let turn = Turn { tape, entry };
+            return entry.called() == Some(CallId::CANCELLED) && turn.bytes() == name;
+        }
+        at += entry.size();
+    }
+    false
 }

@@ -5,13 +5,22 @@
 //! backend has brought before replicon takes that. Each message is a packet of the reel: a byte for
 //! its channel, with the highest bit set where a server sent it, and the message. What came in one
 //! frame is written down channel by channel: replicon keeps no other order.
+//!
+//! [`OverTransport`] is the other half: a messaging backend that has a `Transport` for a network. In a
+//! replay it hands the same messages to the same systems, and gives frames their recorded time.
+//! What connects (`ServerState`, `ClientState`, a `ConnectedClient`) is not in the messages: the game
+//! does that between two frames, and journals it as a call.
 
+mod backend;
 pub mod example;
 
 use bevy::prelude::*;
+use bevy::time::TimeSystems;
 use bevy_replicon::prelude::*;
 use netreel_capture::Journal;
 use netreel_reel::{Endpoint, SendOutcome, SocketId, Time as ReelTime};
+
+pub use backend::OverTransport;
 
 /// Set in a packet's first byte where a server sent it.
 pub const FROM_SERVER: u8 = 0x80;
@@ -38,6 +47,7 @@ pub struct Recording {
     socket: SocketId,
     server: Endpoint,
     frames: u64,
+    in_frame: bool,
     packet: Vec<u8>,
 }
 
@@ -48,11 +58,13 @@ impl Plugin for RecordReplicon {
             socket: self.journal.open_socket(self.local),
             server: self.server,
             frames: 0,
+            in_frame: false,
             packet: Vec::new(),
         });
         let serves = in_state(ServerState::Running);
         let plays = in_state(ClientState::Connected);
-        app.add_systems(First, begin_frame)
+        app.add_systems(First, frame_begins.after(TimeSystems))
+            .add_systems(Last, frame_ends)
             .add_systems(
                 PreUpdate,
                 server_received
@@ -89,6 +101,15 @@ impl Plugin for RecordReplicon {
 }
 
 impl Recording {
+    /// States are entered before an app's very first frame has a time.
+    fn begin_frame(&mut self, elapsed: core::time::Duration) {
+        if !std::mem::replace(&mut self.in_frame, true) {
+            let elapsed = ReelTime(elapsed.as_nanos() as u64);
+            self.journal.tick(self.frames, elapsed);
+            self.frames += 1;
+        }
+    }
+
     fn pack(&mut self, from_server: u8, channel: usize, message: &[u8]) {
         self.packet.clear();
         self.packet.push(from_server | channel as u8);
@@ -111,18 +132,24 @@ impl Drop for Recording {
     }
 }
 
-fn begin_frame(mut recording: ResMut<Recording>, time: Res<Time>) {
-    let elapsed = time.elapsed().as_nanos() as u64;
-    recording.journal.tick(recording.frames, ReelTime(elapsed));
-    recording.frames += 1;
+fn frame_begins(mut recording: ResMut<Recording>, time: Res<Time>, real: Res<Time<Real>>) {
+    recording.begin_frame(time.elapsed());
+    let elapsed = ReelTime(real.elapsed().as_nanos() as u64);
+    recording.journal.clock(elapsed);
+}
+
+fn frame_ends(mut recording: ResMut<Recording>) {
+    recording.in_frame = false;
 }
 
 fn server_received(
     mut recording: ResMut<Recording>,
+    time: Res<Time>,
     messages: Res<ServerMessages>,
     channels: Res<RepliconChannels>,
     clients: Query<&RecordedAs>,
 ) {
+    recording.begin_frame(time.elapsed());
     for channel in 0..channels.client_channels().len() {
         for (client, message) in messages.iter_received(channel) {
             if let Ok(RecordedAs(from)) = clients.get(client) {
@@ -131,6 +158,7 @@ fn server_received(
             }
         }
     }
+    recording.journal.poll_empty(recording.socket);
 }
 
 fn server_sent(
@@ -148,15 +176,18 @@ fn server_sent(
 
 fn client_received(
     mut recording: ResMut<Recording>,
+    time: Res<Time>,
     messages: Res<ClientMessages>,
     channels: Res<RepliconChannels>,
 ) {
+    recording.begin_frame(time.elapsed());
     for channel in 0..channels.server_channels().len() {
         for message in messages.iter_received(channel) {
             recording.pack(FROM_SERVER, channel, message);
             recording.received(recording.server);
         }
     }
+    recording.journal.poll_empty(recording.socket);
 }
 
 fn client_sent(mut recording: ResMut<Recording>, messages: Res<ClientMessages>) {

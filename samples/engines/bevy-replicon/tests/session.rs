@@ -95,8 +95,10 @@ fn frames_are_ticks_and_what_the_game_did_stands_in_the_server() {
         let reel = proof.reel(node);
         let count = |kind| reel.counts().get(&kind).copied().unwrap_or(0);
         assert_eq!(count(EventKind::Tick), MOVES as u64 + 20, "{node}");
+        assert_eq!(count(EventKind::Clock), MOVES as u64 + 20, "{node}");
+        // Two joins, a spawn, the moves and a despawn.
         let inputs = if node == "server" {
-            MOVES as u64 + 2
+            MOVES as u64 + 4
         } else {
             0
         };

@@ -1,0 +1,211 @@
+//! Threads that the program cancels (`pthread_cancel`): in which call a thread was is recorded, and in
+//! a replay it ends there again.
+//!
+//! A thread that is cancelled never comes back from the call that it waits in; it runs the program's
+//! cleanup handlers and ends. So the calls in which that may happen have a cleanup handler of their
+//! own, which pushes it before the program's run. A replay cancels the thread where the tape says so,
+//! and not when the program asks for it.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::attach;
+use crate::call::CallId;
+use crate::hook::{self, Left, Real, hook};
+use crate::points::name;
+use crate::push::pushing;
+use crate::replay::{self, Did};
+use crate::{floor, locks, threads};
+
+/// What a thread remembers of the call that it is in.
+pub struct Own {
+    /// The lock that it has when it comes back from the condition that it waits for.
+    under: AtomicPtr<c_void>,
+    /// In a replay: the call that is made, as [`point`](crate::points::point) numbers it, and not answered by the tape.
+    inside: AtomicU32,
+    /// In a replay: 1 where the program has asked for its end, and the tape says when that comes.
+    asked: AtomicU32,
+}
+
+impl Own {
+    pub const fn new() -> Own {
+        Own {
+            under: AtomicPtr::new(core::ptr::null_mut()),
+            inside: AtomicU32::new(0),
+            asked: AtomicU32::new(0),
+        }
+    }
+
+    /// As a thread begins.
+    pub fn clear(&self) {
+        self.under.store(core::ptr::null_mut(), Ordering::Relaxed);
+        self.inside.store(0, Ordering::Relaxed);
+        self.asked.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Waits for a condition by `real`, under this lock.
+pub fn waiting_under(lock: *mut c_void, real: impl FnOnce() -> i32) -> i32 {
+    let own = threads::cancelled();
+    let under = |lock| {
+        if let Some(own) = own {
+            own.under.store(lock, Ordering::Relaxed);
+        }
+    };
+    under(lock);
+    let result = real();
+    under(core::ptr::null_mut());
+    result
+}
+
+/// As the C libraries have it: four words of theirs.
+type Buffer = [usize; 8];
+type Cleanup = unsafe extern "C" fn(*mut c_void);
+
+static PUSH: Real = Real::new(c"_pthread_cleanup_push");
+static POP: Real = Real::new(c"_pthread_cleanup_pop");
+static SELF: Real = Real::new(c"pthread_self");
+static CANCEL: Real = Real::new(c"pthread_cancel");
+static TEST: Real = Real::new(c"pthread_testcancel");
+
+/// What the cleanup handler is told.
+struct Inside {
+    left: Left,
+    point: u32,
+}
+
+/// A call in which this thread may be cancelled. `left`: what is to be done behind it. To be given to
+/// [`hook::guard`](crate::hook::guard).
+pub fn guarded(point: u32, left: Left, call: &mut dyn FnMut()) {
+    let (push, pop) = (PUSH.get(), POP.get());
+    if push.is_null() || pop.is_null() || attach::generation().is_none() {
+        return call();
+    }
+    if replay::on() {
+        enters(point);
+    }
+    let (mut buffer, mut inside): (Buffer, Inside) = ([0; 8], Inside { left, point });
+    // SAFETY: the C library's functions of these names, and a buffer that stays until the second.
+    unsafe {
+        let push: unsafe extern "C" fn(*mut Buffer, Cleanup, *mut c_void) =
+            core::mem::transmute(push);
+        let pop: unsafe extern "C" fn(*mut Buffer, i32) = core::mem::transmute(pop);
+        push(&raw mut buffer, is_cancelled, (&raw mut inside).cast());
+        call();
+        pop(&raw mut buffer, 0);
+    }
+    if replay::on() {
+        enters(0);
+    }
+}
+
+/// In a replay: this thread makes this call, or comes back where that is 0. Ends it where it was
+/// cancelled there and the program has asked for it already.
+fn enters(point: u32) {
+    let Some(own) = threads::cancelled() else {
+        return;
+    };
+    own.inside.store(point, Ordering::SeqCst);
+    if point != 0
+        && own.asked.load(Ordering::SeqCst) != 0
+        && replay::ends_in(threads::identity(), name(point))
+    {
+        own.inside.store(0, Ordering::SeqCst);
+        // What comes next on the tape is that, and `own_turn` ends the thread.
+        let _ = replay::turn();
+    }
+}
+
+/// This thread is cancelled, inside a call: the program's own cleanup handlers run behind this one.
+unsafe extern "C" fn is_cancelled(inside: *mut c_void) {
+    // SAFETY: `guarded` has said so.
+    let inside = unsafe { &*inside.cast::<Inside>() };
+    hook::back(inside.left);
+    if replay::on() {
+        return replay::is_cancelled();
+    }
+    let lock = threads::cancelled().map_or(core::ptr::null_mut(), |own| {
+        own.under.swap(core::ptr::null_mut(), Ordering::Relaxed)
+    });
+    if !lock.is_null() {
+        locks::cancelled(lock);
+    } else if let Some(mut pushing) = pushing() {
+        pushing.called(CallId::CANCELLED, 0, &[name(inside.point)]);
+    }
+}
+
+/// This thread's handle, as the C library knows it; 0 where it has none.
+pub fn own_handle() -> usize {
+    let found = SELF.get();
+    if found.is_null() {
+        return 0;
+    }
+    // SAFETY: the C library's function of this name.
+    unsafe {
+        let own: unsafe extern "C" fn() -> usize = core::mem::transmute(found);
+        own()
+    }
+}
+
+/// In a replay: this thread was cancelled here, and is so again.
+pub fn again() -> ! {
+    let (cancel, test) = (CANCEL.get(), TEST.get());
+    if !cancel.is_null() && !test.is_null() {
+        // SAFETY: the C library's functions of these names; the first is given this thread.
+        unsafe {
+            let cancel: unsafe extern "C" fn(usize) -> i32 = core::mem::transmute(cancel);
+            let test: unsafe extern "C" fn() = core::mem::transmute(test);
+            cancel(own_handle());
+            test();
+        }
+    }
+    // It lets nobody cancel it now.
+    replay::part(Did::called(CallId::CANCELLED, -1))
+}
+
+/// In a replay, the program asks for the end of a thread: whether that is really to be cancelled now.
+/// Where it was inside a call that the tape answers, the tape ends it.
+fn is_now(thread: usize, identity: u64) -> bool {
+    let Some(own) = threads::cancelled_of(thread).filter(|_| identity != 0) else {
+        return false;
+    };
+    if !replay::will_be_cancelled(identity) {
+        return true;
+    }
+    own.asked.store(1, Ordering::SeqCst);
+    let inside = own.inside.load(Ordering::SeqCst);
+    inside != 0 && replay::ends_in(identity, name(inside))
+}
+
+hook! {
+    fn pthread_cancel[real](thread: usize) -> i32 {
+        let identity = threads::of_handle(thread);
+        if replay::on() && let Some(result) = replay::call(Did::called(CallId::CANCEL, -1)) {
+            match result == 0 && is_now(thread, identity) {
+                // SAFETY: a thread that lives, as far as the program knows.
+                true => unsafe { real(thread) },
+                false => {
+                    floor::passes();
+                    0
+                }
+            };
+            return result;
+        }
+        let tell = |result| {
+            if let Some(mut pushing) = pushing() {
+                pushing.called(CallId::CANCEL, result, &[&identity.to_le_bytes()]);
+            }
+        };
+        // The C library refuses it for no thread that there is; and the thread may end before this
+        // comes back.
+        if identity != 0 {
+            tell(0);
+        }
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(thread) };
+        if identity == 0 {
+            tell(result);
+        }
+        result
+    }
+}

@@ -1,0 +1,47 @@
+//! Where threads wait for their turns.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::sys::{self, TimeSpec, nr};
+use crate::tape::THREADS_MAX;
+
+/// Where a thread waits for its turn.
+pub struct Queue {
+    /// Changes whenever it may be its turn.
+    pub turns: AtomicU32,
+    /// 1 while it sleeps.
+    sleeps: AtomicU32,
+}
+
+/// By the number that the tape has for a thread.
+pub static QUEUES: [Queue; THREADS_MAX] = [const {
+    Queue {
+        turns: AtomicU32::new(0),
+        sleeps: AtomicU32::new(0),
+    }
+}; THREADS_MAX];
+
+impl Queue {
+    #[cold]
+    pub fn wait(&self, turns: u32, nanos: Option<i64>) {
+        self.sleeps.store(1, Ordering::SeqCst);
+        let time = nanos.map(|nanos| TimeSpec { seconds: 0, nanos });
+        let time = time.as_ref().map_or(0, |time| &raw const *time as usize);
+        self.futex(sys::FUTEX_WAIT_PRIVATE, turns as usize, time);
+        self.sleeps.store(0, Ordering::SeqCst);
+    }
+
+    pub fn wake(&self) {
+        self.turns.fetch_add(1, Ordering::SeqCst);
+        if self.sleeps.load(Ordering::SeqCst) != 0 {
+            self.futex(sys::FUTEX_WAKE_PRIVATE, i32::MAX as usize, 0);
+        }
+    }
+
+    fn futex(&self, operation: usize, value: usize, time: usize) {
+        let word = (&raw const self.turns) as usize;
+
+        // SAFETY: a word that lives as long as the library.
+        unsafe { sys::syscall(nr::FUTEX, [word, operation, value, time, 0, 0]) };
+    }
+}
