@@ -38,7 +38,7 @@ pub(super) fn by_sockets(group: &[End], scans: &[Scan]) -> Option<Vec<Ends>> {
     let is_there = |&((_, port), end): &(Ports, End)| {
         let scan = scans.get(usize::from(end.to));
         let its = scan.into_iter().flat_map(|scan| {
-            let opened = scan.sockets.values().map(|local| local.port());
+            let opened = scan.bound().map(|local| local.port());
             opened.chain(scan.connections.iter().map(|each| each.port))
         });
         its.into_iter().any(|own| own == port)
