@@ -357,8 +357,8 @@ fn a_constant_is_a_float_where_one_is_wanted() {
         &[],
     );
     refused(
-        "q: quantized(-1.0, 1.0, 8) = 7.0;",
-        "set state.q = 1.5;",
+        "q: quantized(-1.0, 1.0, 8) = 7.0; r: quantized(-1.0, 1.0, 8);",
+        "set state.r = 1.5;",
         "",
         &[
             "`quantized(-1.0, 1.0, 8)` has no 7",
