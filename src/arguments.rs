@@ -182,7 +182,7 @@ pub struct DemoNode {
 /// What `netreel trigger` asks for.
 #[derive(Debug, Args)]
 pub struct Trigger {
-    /// The folder that is recorded into: what follows `--out` there.
+    /// The folder that the recorders write into, as their `--out` names it.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }

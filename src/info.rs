@@ -60,9 +60,13 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
         0 => String::new(),
         number => format!(", {number} unread"),
     };
+    let dropped = dropped(
+        session,
+        lost + sum(&|link| link.fate(Fate::Unread) + link.fate(Fate::Unknown)),
+    );
     writeln!(
         out,
-        "packets    {} of {}, {lost} lost{unread}{unknown}",
+        "packets    {} of {}, {lost} lost{unread}{unknown}{dropped}",
         session.packet_count(),
         text::bytes(sum(&|link| link.bytes))
     )?;
@@ -140,6 +144,25 @@ impl Folded {
     }
 }
 
+/// What kernels dropped, beside how many packets did not reach a program, as far as is known.
+fn dropped(session: &Session, missing: u64) -> String {
+    let dropped = session.kernel_drops_of_all();
+    let told = (0..).map(NodeId).take(session.nodes.len());
+    let told: Vec<NodeId> = told
+        .filter(|&node| session.kernel_drops(node) > 0)
+        .collect();
+    let whose = match told[..] {
+        [] => return String::new(),
+        [only] => format!(
+            "the kernel of {}, whose receive buffer was",
+            session.name(only)
+        ),
+        _ => "kernels whose receive buffers were".to_owned(),
+    };
+    let of_these = if missing >= dropped { "of these " } else { "" };
+    format!("; {of_these}{dropped} dropped by {whose} full")
+}
+
 fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), Failure> {
     // Where all share one clock nothing is to be said of it.
     let off = session.nodes.iter().map(|node| node.clock_error_ns);
@@ -166,10 +189,13 @@ fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), 
             (false, _) => "none".to_owned(),
             (true, _) if node.window => "window".to_owned(),
             (true, complete) => {
-                let limit = node.limit.as_ref().map(|limit| {
-                    let limit = limit.strip_prefix("it has reached ").unwrap_or(limit);
-                    format!("ended at {limit}")
-                });
+                let limit =
+                    node.limit
+                        .as_ref()
+                        .map(|limit| match limit.strip_prefix("it has reached ") {
+                            Some(reached) => format!("ended at {reached}"),
+                            None => limit.clone(),
+                        });
                 match (!node.holes.is_empty(), complete, limit) {
                     (true, _, None) => "has holes".to_owned(),
                     (true, _, Some(limit)) => format!("has holes, {limit}"),

@@ -23,13 +23,11 @@ pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer, Failure> 
         let process = recorder.process;
         match asked {
             Ok(true) => keep.push(process.to_string()),
-            Ok(false) => {
-                answer = Answer::Wrong;
-                writeln!(
-                    out,
-                    "recorder {process} was started with --trigger-signal none, and keeps nothing"
-                )?;
-            }
+            // That is what was asked of it.
+            Ok(false) => writeln!(
+                out,
+                "recorder {process} was started with --trigger-signal none, and keeps nothing"
+            )?,
             Err(error) => {
                 answer = Answer::Wrong;
                 writeln!(out, "recorder {process} cannot be asked: {error}")?;
@@ -37,7 +35,7 @@ pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer, Failure> 
         }
     }
     match &keep[..] {
-        [] => {}
+        [] => answer = Answer::Wrong,
         [one] => writeln!(out, "recorder {one} keeps its last seconds in {shown}")?,
         [others @ .., last] => writeln!(
             out,

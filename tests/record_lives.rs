@@ -205,6 +205,25 @@ fn what_the_kernel_dropped_is_told_whenever_it_became_known_and_once_for_each_so
         assert_eq!(reels.len(), 1 + usize::from(forks));
         assert_eq!(notes.matches(&noted).count(), 1, "{notes}");
         assert_eq!(notes.matches("the kernel dropped").count(), 1, "{notes}");
+        let info = support::netreel(&["info", text(&bench.out())])
+            .expect(0)
+            .out;
+        let told = match forks {
+            false => format!("of these {dropped} dropped by the kernel of {name}."),
+            true => {
+                format!("of these {dropped} dropped by kernels whose receive buffers were full")
+            }
+        };
+        assert_eq!(info.matches(&told).count(), 1, "{told}: {info}");
+        let json = support::netreel(&["info", "--json", text(&bench.out())])
+            .expect(0)
+            .json();
+        let nodes = json["nodes"].as_array().unwrap().iter();
+        let told: Vec<u64> = nodes.filter_map(|it| it["kernel_drops"].as_u64()).collect();
+        assert!(
+            told.iter().all(|&told| told == dropped) && !told.is_empty(),
+            "{told:?}"
+        );
     }
 }
 
@@ -344,14 +363,16 @@ fn a_name_is_the_reels_and_the_nodes_and_a_shared_folder_is_no_news() {
     let again = bench
         .record(&["--name", "CLIENT"], &[text(&pair), "3"])
         .expect(0);
-    assert!(
-        again.err.contains("holds a recording that has ended"),
-        "{}",
-        again.err
-    );
+    let told = "CLIENT.reel is there already; this recording's node and reel are called CLIENT-2";
+    assert!(again.err.contains(told), "{}", again.err);
+    assert!(!again.err.contains("two recordings"), "{}", again.err);
+    let other = bench
+        .record(&["--name", "OTHER"], &[text(&pair), "3"])
+        .expect(0);
+    assert!(!other.err.contains("recordings"), "{}", other.err);
     let mut names: Vec<String> = bench.reels().into_iter().map(|(name, _)| name).collect();
     names.sort();
-    assert_eq!(names, ["CLIENT", "CLIENT", "SERVER"]);
+    assert_eq!(names, ["CLIENT", "CLIENT-2", "OTHER", "SERVER"]);
     assert!(bench.out().join("SERVER.reel").exists());
     for wrong in ["", "../A", "a/b", ".x", "A.0001"] {
         let ran = bench
@@ -374,17 +395,35 @@ fn a_window_is_kept_by_the_name_of_its_folder() {
     while files(&bench, |name| name.ends_with(".recorder")).is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }
+    // Another one has no trigger, as it was asked, and is no reason to say that something went wrong.
+    let other_told = bench.at("other");
+    let other = [text(&program), text(&other_told)];
+    let none = ["--ring", "5", "--trigger-signal", "none", "--name", "NONE"];
+    let mut none = start(&bench, &none, &other);
+    await_text(&other_told, |text| text == "ready\n");
+    while files(&bench, |name| name.ends_with(".recorder")).len() < 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let asked = support::netreel(&["trigger", text(&bench.out())]).expect(0);
+    let keeps_nothing = format!(
+        "recorder {} was started with --trigger-signal none, and keeps nothing\n",
+        none.id()
+    );
+    assert!(asked.out.contains(&keeps_nothing), "{}", asked.out);
+    let asked_out = asked.out.replace(&keeps_nothing, "");
     let id = recorder.id();
     assert!(
-        asked.out.starts_with(&format!("recorder {id} keeps ")),
-        "{}",
-        asked.out
+        asked_out.starts_with(&format!("recorder {id} keeps ")),
+        "{asked_out}"
     );
     await_text(&bench.at("stderr"), |text| text.contains("kept "));
     assert_eq!(files(&bench, |name| name.starts_with("window-")).len(), 1);
     signal(recorder.id(), libc::SIGUSR2);
     assert_eq!(ended(&mut recorder).code(), Some(42));
+    let alone = support::netreel(&["trigger", text(&bench.out())]).expect(1);
+    assert_eq!(alone.out, keeps_nothing);
+    signal(none.id(), libc::SIGUSR2);
+    assert_eq!(ended(&mut none).code(), Some(42));
     assert!(files(&bench, |name| name.starts_with(".netreel-")).is_empty());
     support::netreel(&["trigger", text(&bench.out())]).expect(2);
 }
@@ -407,7 +446,51 @@ fn sigterm_ends_a_recording_whatever_its_program_leaves_behind() {
     for process in left {
         signal(process, libc::SIGKILL);
     }
-    assert_eq!(bench.reel().ending(), &netreel_reel::Ending::Clean);
+    let reel = bench.reel();
+    assert_eq!(reel.ending(), &netreel_reel::Ending::Clean);
+    assert!(
+        notes(&reel).contains("the recording ends here: the program goes on, unrecorded"),
+        "{}",
+        notes(&reel)
+    );
+    let checked = support::netreel(&["check", text(&bench.out())]).expect(2);
+    let told = "ended early: the program goes on, unrecorded";
+    assert!(checked.out.contains(told), "{}", checked.out);
+}
+
+/// The loader says so where a library that it is told to load is gone.
+#[test]
+fn programs_that_were_let_go_start_others_without_a_word_of_the_loader() {
+    let bench = Bench::new();
+    let orphan = bench.compile("orphan");
+    let (go, errors, told) = (bench.at("go"), bench.at("errors"), bench.at("told"));
+    let line = format!(
+        "({} stay 1000000 &); (trap '' TERM; until [ -e {} ]; do sleep 0.02; done; \
+         sh -c 'echo started' > {}) 2> {} & sleep 1000",
+        text(&orphan),
+        text(&go),
+        text(&told),
+        text(&errors)
+    );
+    let mut recorder = start(&bench, &[], &["sh", "-c", &line]);
+    while files(&bench, |name| name.starts_with("orphan.")).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let left = children(recorder.id());
+    assert!(signal(recorder.id(), libc::SIGTERM));
+    ended(&mut recorder);
+    std::fs::write(&go, "").unwrap();
+    await_text(&told, |text| text == "started\n");
+    assert_eq!(std::fs::read_to_string(&errors).unwrap(), "");
+    let library = |name: &str| name.ends_with(".so");
+    assert_eq!(files(&bench, library).len(), 1);
+    for process in left {
+        signal(process, libc::SIGKILL);
+    }
+    // Once nobody uses it, the next command that reads the folder removes it.
+    while !files(&bench, library).is_empty() {
+        support::netreel(&["info", text(&bench.out())]).expect(0);
+    }
 }
 
 #[test]

@@ -8,11 +8,13 @@ use support::programs::{Bench, calls, count, received, sent, text};
 
 /// How the program hands its parts over, how many there are before the last one, and how long the
 /// packets are that come of them.
-const WAYS: [(&str, u64, &[usize]); 7] = [
+const WAYS: [(&str, u64, &[usize]); 9] = [
     ("more", 2, &[250]),
     ("cork", 2, &[250]),
     ("many", 2, &[250]),
     ("to", 1, &[250]),
+    ("dissolved", 1, &[250]),
+    ("turned", 1, &[250]),
     ("cut", 1, &[100, 100, 50]),
     ("refused", 2, &[250]),
     ("closed", 1, &[250]),
@@ -38,7 +40,7 @@ fn parts_of_a_packet_are_the_one_that_a_receiver_gets() {
 
 #[test]
 fn no_part_of_a_packet_is_told_as_lost() {
-    for how in ["more", "cork"] {
+    for how in ["more", "cork", "dissolved", "turned"] {
         let bench = Bench::new();
         let program = bench.compile("parts");
         bench.record(&[], &[text(&program), how]).expect(0);

@@ -23,6 +23,8 @@ use crate::writer::Pause;
 pub(crate) struct Shared {
     pub(crate) rings: Mutex<RingFile>,
     pub(crate) finishing: AtomicBool,
+    /// The process that is recorded goes on without its recorder.
+    pub(crate) let_go: AtomicBool,
     /// The limit that has ended the recording.
     pub(crate) limit: OnceLock<Reached>,
     /// The failed write that has ended it.
@@ -51,7 +53,10 @@ pub(crate) struct Tally {
 
 impl Tally {
     fn count(&self, event: &Event<'_>) {
-        let add = |to: &AtomicU64, count| to.fetch_add(count, Ordering::Relaxed);
+        // Nobody else counts.
+        let add = |to: &AtomicU64, count| {
+            to.store(to.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+        };
         add(&self.events, 1);
         match event {
             Event::Sent { payload, .. } => {
@@ -534,7 +539,10 @@ impl Drainer {
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
         let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
         let dropped = (count > 0).then_some(Event::Dropped { count });
-        let limit = self.limit;
+        let let_go = self.shared.let_go.load(Ordering::Relaxed);
+        let let_go = let_go.then_some("the program goes on, unrecorded");
+        let limit = self.limit.map(|limit| limit.to_string());
+        let limit = limit.or(let_go.map(str::to_owned));
         let limit = limit.map(|limit| format!("{LIMIT_NOTE}{limit}"));
         let limit = limit.as_ref().map(|text| Event::Note {
             text: text.as_bytes(),

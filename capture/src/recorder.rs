@@ -228,6 +228,7 @@ impl Recorder {
         let shared = Arc::new(Shared {
             rings: Mutex::new(rings),
             finishing,
+            let_go: AtomicBool::new(false),
             limit: OnceLock::new(),
             failed: OnceLock::new(),
             no_room: AtomicI32::new(0),
@@ -379,6 +380,11 @@ impl Recorder {
     /// After a failed write the ring file stays, because it holds what could not be written.
     pub fn finish(mut self) -> Result<Summary, RecordError> {
         self.end()
+    }
+
+    /// Notes that the process goes on when the reel ends.
+    pub(crate) fn lets_go(&self) {
+        self.shared.let_go.store(true, Ordering::Relaxed);
     }
 
     /// Takes no more events, and has the writing thread end the reel, without waiting for it.

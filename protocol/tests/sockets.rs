@@ -152,3 +152,58 @@ fn a_socket_at_every_address_that_two_share_since_a_fork_is_of_the_one_that_sent
         [(child, parent, true), (parent, parent, true)]
     );
 }
+
+/// `connect`, dissolved and called again, gives a socket another port each time.
+#[test]
+fn packets_of_a_socket_whose_port_changes_are_matched_under_the_port_that_it_had() {
+    let moves = |time, port| {
+        let socket = SocketId(0);
+        let local = match port {
+            0 => ([0, 0, 0, 0], 0).into(),
+            port => at(port),
+        };
+        (time, Event::SocketOpened { socket, local })
+    };
+    let client = [
+        sent(1000, 0, 8000),
+        moves(3000, 0),
+        moves(4000, 7001),
+        sent(5000, 0, 8000),
+        received(6500, 0, 8000),
+        moves(7000, 0),
+        // What it sends binds it.
+        sent(8000, 0, 8000),
+        moves(8001, 7002),
+    ];
+    let server = [
+        received(2000, 0, 7000),
+        received(6000, 0, 7001),
+        sent(6200, 0, 7001),
+        received(9000, 0, 7002),
+    ];
+    let inputs = vec![
+        reel_of("client", &[at(7000)], 0, &client),
+        reel_of("server", &[at(8000)], 0, &server),
+    ];
+    let session = Session::build(inputs, None).unwrap();
+    let packets = (0..session.packet_count() as u32).map(|id| session.packet(PacketId(id)));
+    let found: Vec<_> = packets
+        .map(|packet| {
+            let packet = packet.unwrap();
+            let at = |stamp: Option<_>| stamp.map(|it: netreel_protocol::session::Stamp| it.time.0);
+            (at(packet.sent), at(packet.received))
+        })
+        .collect();
+    let both = |sent, received| (Some(sent), Some(received));
+    assert_eq!(
+        found,
+        [
+            both(1000, 2000),
+            both(5000, 6000),
+            both(6200, 6500),
+            both(8000, 9000)
+        ]
+    );
+    let names: Vec<&str> = session.nodes.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["client", "server"]);
+}

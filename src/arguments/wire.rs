@@ -14,8 +14,8 @@ pub enum Wire {
     Encode(WireEncode),
     /// Runs the `test` blocks of wire files. Exits 1 when one fails.
     Test(WireTest),
-    /// Writes wire files in the one way that all are written. Exits 1 with `--check` where one is
-    /// not.
+    /// Writes wire files anew, laid out as all wires are. With `--check` it only looks, and exits 1
+    /// where a file is laid out otherwise.
     Format(WireFormat),
     /// A language server for editors, on the standard input and output (docs/editor.md).
     Lsp(WireLsp),
@@ -50,14 +50,15 @@ pub struct WireFormat {
     /// standard output.
     #[arg(required = true, value_name = "FILE.wire")]
     pub files: Vec<PathBuf>,
-    /// Change nothing: name the files that would be.
+    /// Change nothing: name the files that would be changed.
     #[arg(long)]
     pub check: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct WireLsp {
-    /// A recording whose values hovers tell: a folder of reels, a reel, or a capture.
+    /// A recording: a folder of reels, a reel, or a capture. What the pointer rests on in the
+    /// editor is told with a value from it.
     #[arg(long, value_name = "PATH")]
     pub capture: Option<PathBuf>,
     /// The standard input and output, which is all there is: editors say so.

@@ -13,7 +13,8 @@ pub struct Recording {
     /// Where the disk cannot keep up, drop events (counted in the reel) instead of waiting.
     #[arg(long)]
     pub drop: bool,
-    /// The room for what is recorded and not yet written, for each thread: 256k to 1G. Default: 4M.
+    /// The room for what is recorded and not yet written, for each thread: 256k to 1G.
+    /// Default: 4M, with --proxy 32M, with --keep-size a sixteenth of that where it is less.
     #[arg(long, value_name = "BYTES", value_parser = buffer)]
     pub buffer: Option<u64>,
     /// Go on in a new file when one has this size: NAME.reel, NAME.0001.reel and so on, which read

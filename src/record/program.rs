@@ -1,7 +1,8 @@
 //! `netreel record -- CMD`: runs an unmodified program and records it.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use netreel_capture::preload::{self, Outcome, Report, Wanted};
@@ -26,7 +27,8 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
         name: arguments.program.name.clone(),
     };
     let mut line = LiveLine::beside_a_program(armed);
-    if holds_an_older_recording(folder) {
+    // Nodes of one session may well share a folder, one after the other; they have names then.
+    if arguments.program.name.is_none() && holds_one_older_recording(folder) {
         line.say(&format!(
             "{} holds a recording that has ended, and then holds two recordings; they open together where \
              they have packets in common, or else one by one",
@@ -45,7 +47,16 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
             }
             more = format!("{} left; Ctrl-C ends", outliving(processes));
         }
-        Report::Started { .. } => {}
+        Report::Started { name, .. } => {
+            let wanted = arguments.program.name.as_deref();
+            let again = wanted.and_then(|wanted| name.strip_prefix(wanted)?.strip_prefix('-'));
+            if let (Some(wanted), Some(_)) = (wanted, again.filter(|it| it.parse::<u32>().is_ok()))
+            {
+                line.say(&format!(
+                    "{wanted}.reel is there already; this recording's node and reel are called {name}"
+                ));
+            }
+        }
         Report::Gap(sentence) => line.say(&format!("not recorded: {sentence}")),
         Report::Ended {
             name,
@@ -182,13 +193,17 @@ fn outliving(processes: u64) -> String {
     }
 }
 
-/// Whether there are reels, and none of them is being recorded: nodes of one session may well
-/// share a folder.
-fn holds_an_older_recording(folder: &Path) -> bool {
+/// Whether there are reels of one recording, which has ended.
+fn holds_one_older_recording(folder: &Path) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let mut reels = paths
+    let reels: Vec<PathBuf> = paths
         .filter(|path| path.extension() == Some("reel".as_ref()))
-        .peekable();
-    reels.peek().is_some() && !reels.any(|reel| netreel_capture::is_recorded(&reel))
+        .collect();
+    let sessions = reels.iter().filter_map(|reel| {
+        let reel = netreel_capture::open(reel).ok()?;
+        Some(reel.header().session)
+    });
+    let sessions: BTreeSet<[u8; 16]> = sessions.collect();
+    sessions.len() == 1 && !reels.iter().any(|reel| netreel_capture::is_recorded(reel))
 }

@@ -22,7 +22,7 @@ pub struct RingArguments {
     /// `window-UTC-ID` of its own.
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub ring: Option<f64>,
-    /// A window goes on for so long after its trigger.
+    /// A window goes on for so long after its trigger. Default: 0.
     #[arg(long, value_name = "SECS", value_parser = seconds, requires = "ring")]
     pub ring_after: Option<f64>,
     /// After so many windows none is kept any more. Default: 100.

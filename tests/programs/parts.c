@@ -47,6 +47,21 @@ static void sends(int fd, const char *how, struct sockaddr_in *to) {
     MUST(send(fd, bytes, 0, 0) == 0);
     MUST(!connect(fd, (void *)to, sizeof *to));
   }
+  if (!strcmp(how, "dissolved")) {
+    /* The peer at the first part is that of all. */
+    struct sockaddr nowhere = {AF_UNSPEC};
+    MUST(send(fd, bytes, 50, MSG_MORE) == 50);
+    MUST(!connect(fd, &nowhere, sizeof nowhere));
+    MUST(sendto(fd, bytes + 50, 200, 0, (void *)to, sizeof *to) == 200);
+  }
+  if (!strcmp(how, "turned")) {
+    /* A connect to another IPv4 address takes the parts with it. */
+    struct sockaddr_in other = *to;
+    other.sin_port = htons(9);
+    MUST(sendto(fd, bytes, 50, MSG_MORE, (void *)&other, sizeof other) == 50);
+    MUST(!connect(fd, (void *)to, sizeof *to));
+    MUST(send(fd, bytes + 50, 200, 0) == 200);
+  }
   if (!strcmp(how, "cut")) {
     int size = 100;
     MUST(!setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof size));

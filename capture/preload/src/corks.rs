@@ -4,6 +4,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
+use crate::endpoint::Endpoint;
 use crate::sys::{IoVec, pause};
 use crate::vectors::Vectors;
 
@@ -41,50 +42,55 @@ struct Parts {
     bytes: [u8; BYTES],
 }
 
-/// What the first part says for all of them.
+/// What the first part says for all of them. Zeros before there is one, so that the places take no room
+/// in the library's file.
 #[derive(Clone, Copy)]
 pub struct First {
-    address: [u8; 28],
-    address_length: u32,
+    /// As [`Endpoint::to_words`] makes it.
+    to: [u64; 5],
+    to_peer: bool,
     /// The size into which the kernel cuts the packet.
     pub segment: u16,
 }
 
 impl First {
-    /// # Safety
-    /// `address` is null or leads to `length` bytes.
-    pub unsafe fn new(address: *const u8, length: u32, segment: u16) -> First {
+    const NONE: First = First {
+        to: [0; 5],
+        to_peer: false,
+        segment: 0,
+    };
+
+    pub fn new(to: Option<To>, segment: u16) -> First {
         let mut first = First {
-            address: [0; 28],
-            address_length: 0,
             segment,
+            ..First::NONE
         };
-        if !address.is_null() {
-            first.address_length = length.min(28);
-            let place = first.address.as_mut_ptr();
-            let length = first.address_length as usize;
-            // SAFETY: so many are there, and as much room.
-            unsafe { core::ptr::copy_nonoverlapping(address, place, length) };
+        if let Some(To { endpoint, is_peer }) = to {
+            first.to = endpoint.to_words();
+            first.to_peer = is_peer;
         }
         first
     }
 
-    /// Where the packet goes, where the call said so; null otherwise.
-    pub fn address(&self) -> (*const u8, u32) {
-        match self.address_length {
-            0 => (core::ptr::null(), 0),
-            length => (self.address.as_ptr(), length),
-        }
+    /// Where the packet goes, as far as that was known then.
+    pub fn to(&self) -> Option<To> {
+        let endpoint = Endpoint::from_words(self.to)?;
+        let is_peer = self.to_peer;
+        Some(To { endpoint, is_peer })
     }
+}
+
+/// Where a packet goes, whatever its socket's peer is by then.
+#[derive(Clone, Copy)]
+pub struct To {
+    pub endpoint: Endpoint,
+    /// It was the socket's peer, and no call named it.
+    pub is_peer: bool,
 }
 
 impl Place {
     const fn free() -> Place {
-        let first = First {
-            address: [0; 28],
-            address_length: 0,
-            segment: 0,
-        };
+        let first = First::NONE;
         Place {
             owner: AtomicU32::new(0),
             parts: UnsafeCell::new(Parts {
@@ -205,14 +211,37 @@ fn open(socket: u16, first: First) -> Option<Whole> {
     Some(Whole { place, owner })
 }
 
-/// Keeps a part of `length` bytes; `false` where there is no place for it.
-pub fn keep(socket: u16, first: First, vectors: &mut Vectors<'_>, length: usize) -> bool {
-    let Some(mut whole) = leave(socket).or_else(|| open(socket, first)) else {
+/// Keeps a part of `length` bytes, of which `first` tells if it is the first; `false` where there is
+/// no place for it.
+pub fn keep(
+    socket: u16,
+    first: impl FnOnce() -> First,
+    vectors: &mut Vectors<'_>,
+    length: usize,
+) -> bool {
+    let Some(mut whole) = leave(socket).or_else(|| open(socket, first())) else {
         return false;
     };
     whole.add(vectors, length);
     whole.leave();
     true
+}
+
+/// The socket was connected: the kernel sends what waits there, if that is an address of IPv4.
+pub fn connected(socket: u16, peer: &Endpoint) {
+    if TAKEN.load(Ordering::Relaxed) == 0 || !peer.is_v4() {
+        return;
+    }
+    if let Some(whole) = leave(socket) {
+        let to = To {
+            endpoint: *peer,
+            is_peer: true,
+        };
+        let segment = whole.first().segment;
+        // SAFETY: this thread alone has them.
+        unsafe { (*whole.place.parts.get()).first = First::new(Some(to), segment) };
+        whole.leave();
+    }
 }
 
 /// What waits is never sent: the socket is closed, or a part was refused.

@@ -212,6 +212,9 @@ hook! {
             if result == 0 && length >= 2 && unsafe { address.cast::<u16>().read_unaligned() } == 0 {
                 sockets::dissolved(socket);
             }
+            if let (0, Some(peer)) = (result, &peer) {
+                corks::connected(socket, peer);
+            }
             let peer = peer.as_ref().map_or(&[][..], Endpoint::bytes);
             tell(fd, CallId::CONNECT, result, &[peer]);
         }

@@ -70,6 +70,10 @@ impl Endpoint {
         self.place().iter().skip(3).all(|byte| *byte == 0)
     }
 
+    pub fn is_v4(&self) -> bool {
+        usize::from(self.length) == body::v4(0, [0; 4]).len()
+    }
+
     /// From where a C program keeps an address of `length` bytes.
     ///
     /// # Safety

@@ -2,7 +2,7 @@
 
 use crate::body::{self, EventKind, SendOutcome};
 use crate::call::{CallId, PastId};
-use crate::corks::{self, First, Whole};
+use crate::corks::{self, First, To, Whole};
 use crate::descriptors;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
@@ -29,6 +29,8 @@ struct Outgoing {
     address_length: u32,
     /// The size into which the kernel cuts it, where the call itself says.
     segment: Option<u16>,
+    /// Where it goes, where an earlier call has said that.
+    told: Option<To>,
 }
 
 impl Outgoing {
@@ -43,6 +45,7 @@ impl Outgoing {
             address: core::ptr::null(),
             address_length: 0,
             segment: None,
+            told: None,
         }
     }
 
@@ -58,6 +61,7 @@ impl Outgoing {
             address: message.name,
             address_length: message.name_length,
             segment: segment.map(u16::from_ne_bytes),
+            told: None,
         }
     }
 
@@ -77,6 +81,9 @@ impl Outgoing {
     /// As [`send_by`].
     #[inline]
     unsafe fn named(&self, fd: i32) -> Option<Endpoint> {
+        if let Some(told) = &self.told {
+            return Some(told.endpoint);
+        }
         let (address, length) = (self.address, self.address_length);
         if address.is_null() {
             return None;
@@ -86,6 +93,22 @@ impl Outgoing {
             Endpoint::from_pointer(address, length)
                 .or_else(|| sockets::without_family(fd, address, length))
         }
+    }
+
+    /// Where it goes, whatever the socket's peer is later; `None` where nobody knows yet.
+    ///
+    /// # Safety
+    /// As [`send_by`].
+    unsafe fn to_from_now(&self, fd: i32, socket: u16) -> Option<To> {
+        // SAFETY: the caller vouches for it.
+        let named = unsafe { self.named(fd) };
+        let peer = || match replay::on() {
+            true => sockets::known_peer(socket),
+            false => Some(sockets::peer(fd, socket)),
+        };
+        let is_peer = named.is_none();
+        let endpoint = named.or_else(peer)?;
+        Some(To { endpoint, is_peer })
     }
 
     /// For a replay.
@@ -98,6 +121,7 @@ impl Outgoing {
             socket,
             // SAFETY: the caller vouches for it.
             to: unsafe { self.named(fd) },
+            was_peer: self.told.is_some_and(|told| told.is_peer),
             list: self.iov,
             count: self.count,
         }
@@ -215,7 +239,7 @@ unsafe fn send_in_parts(
             return send_whole(fd, socket, outgoing, send);
         }
         let segment = outgoing.segment.unwrap_or(sockets::segment(socket));
-        let first = First::new(outgoing.address, outgoing.address_length, segment);
+        let first = || First::new(outgoing.to_from_now(fd, socket), segment);
         if !corks::keep(socket, first, &mut vectors, length) {
             sockets::past(PastId::PARTS);
             return send_whole(fd, socket, outgoing, send);
@@ -248,11 +272,9 @@ unsafe fn send_in_parts(
 /// The call is the program's own.
 unsafe fn send_parts(fd: i32, socket: u16, whole: &Whole, send: impl FnOnce() -> isize) -> isize {
     let (bytes, first) = (whole.bytes(), whole.first());
-    let (address, address_length) = first.address();
     let outgoing = Outgoing {
-        address,
-        address_length,
         segment: Some(first.segment),
+        told: first.to(),
         ..Outgoing::bytes(&bytes)
     };
     let all = |result: isize| {

@@ -74,6 +74,7 @@ impl EventKind {
     ];
 
     /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
+    #[inline]
     pub fn from_number(number: u8) -> Option<EventKind> {
         EventKind::ALL
             .into_iter()

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use crate::frame::FRAME_HEAD;
 use crate::plain::plain_parts;
 use crate::tag::{self, ClockState, Context, LastTick, ShortPacket, State};
 use crate::varint::{put, zigzag};
@@ -11,6 +12,7 @@ use crate::{CallId, ClockId, Endpoint, Event, EventNumber, Record, SendOutcome};
 /// Collects the events of one block.
 #[derive(Debug)]
 pub(crate) struct BlockEncoder {
+    /// Behind the room for the head of its frame.
     body: Vec<u8>,
     state: State,
     first: Option<Start>,
@@ -53,7 +55,7 @@ struct Packet {
 impl BlockEncoder {
     pub(crate) fn new() -> BlockEncoder {
         BlockEncoder {
-            body: Vec::new(),
+            body: vec![0; FRAME_HEAD],
             state: State::new(0),
             first: None,
             next: 0,
@@ -67,6 +69,14 @@ impl BlockEncoder {
 
     /// The bytes so far: first number, first time, items.
     pub(crate) fn body(&self) -> &[u8] {
+        self.body.get(FRAME_HEAD..).unwrap_or_default()
+    }
+
+    /// The same behind the head of a frame.
+    pub(crate) fn framed(&mut self, head: [u8; FRAME_HEAD]) -> &[u8] {
+        if let Some(room) = self.body.first_chunk_mut() {
+            *room = head;
+        }
         &self.body
     }
 
@@ -80,7 +90,7 @@ impl BlockEncoder {
 
     /// Forgets all events; the memory stays.
     pub(crate) fn clear(&mut self) {
-        self.body.clear();
+        self.body.truncate(FRAME_HEAD);
         self.state = State::new(0);
         self.first = None;
         self.events = 0;
@@ -117,16 +127,16 @@ impl BlockEncoder {
 
     /// Writes the event as a bit of the item before it, where that can be.
     fn folded(&mut self, record: &Record<'_>) -> bool {
-        match (self.fold, record.event) {
+        // Looked at where it stands: most events are folded into none.
+        match (&self.fold, &record.event) {
             (
-                Fold::Sent { number, packet },
-                Event::SendResult {
+                &Fold::Sent { number, packet },
+                &Event::SendResult {
                     of: EventNumber(of),
                     outcome: SendOutcome::Sent,
                 },
             ) => {
-                let context = self.state.contexts[self.state.context];
-                let same = context.thread == record.thread.0
+                let same = self.state.contexts[self.state.context].thread == record.thread.0
                     && of == number
                     && number + 1 == record.number.0
                     && record.time.0 == self.state.time;
@@ -137,8 +147,8 @@ impl BlockEncoder {
                 }
                 same
             }
-            (Fold::Received { packet }, Event::PollEmpty { socket }) => {
-                let context = self.state.contexts[self.state.context];
+            (&Fold::Received { packet }, Event::PollEmpty { socket }) => {
+                let context = &self.state.contexts[self.state.context];
                 let same = context.thread == record.thread.0
                     && context.socket == socket.0
                     && record.time.0 == self.state.time;
@@ -152,9 +162,9 @@ impl BlockEncoder {
                 }
                 same
             }
-            (Fold::Tick { tag_at, thread }, Event::Clock { value }) => {
+            (&Fold::Tick { tag_at, thread }, Event::Clock { value }) => {
                 let same = thread == record.thread.0
-                    && value == record.time
+                    && *value == record.time
                     && record.time.0 >= self.state.time;
                 if same {
                     self.body[tag_at] |= tag::TICK_CLOCK;
@@ -178,7 +188,7 @@ impl BlockEncoder {
                 payload,
             } => {
                 self.select(thread, Some(socket.0));
-                let endpoint = self.endpoint(to);
+                let endpoint = self.endpoint(&to);
                 let packet = self.packet(tag::SENT, endpoint, time, payload);
                 let number = record.number.0;
                 self.state.contexts[self.state.context].sent = Some((number, record.time));
@@ -190,7 +200,7 @@ impl BlockEncoder {
                 payload,
             } => {
                 self.select(thread, Some(socket.0));
-                let endpoint = self.endpoint(from);
+                let endpoint = self.endpoint(&from);
                 let packet = self.packet(tag::RECEIVED, endpoint, time, payload);
                 self.shorten(tag::RECEIVED, packet);
                 self.fold = Fold::Received { packet };
@@ -239,7 +249,7 @@ impl BlockEncoder {
             }
             Event::Seen { from, to, payload } => {
                 self.select(thread, None);
-                let (from, to) = (self.endpoint(from), self.endpoint(to));
+                let (from, to) = (self.endpoint(&from), self.endpoint(&to));
                 self.timed(tag::SEEN, time);
                 put(&mut self.body, from as u64);
                 put(&mut self.body, to as u64);
@@ -525,23 +535,23 @@ impl BlockEncoder {
     }
 
     /// The endpoint's index in the block, declared here if it is new.
-    fn endpoint(&mut self, endpoint: Endpoint) -> usize {
+    fn endpoint(&mut self, endpoint: &Endpoint) -> usize {
         let nearby = self
             .state
             .endpoints
             .iter()
             .take(usize::from(tag::NIBBLE_FOLLOWS));
-        if let Some(index) = nearby.into_iter().position(|known| *known == endpoint) {
+        if let Some(index) = nearby.into_iter().position(|known| known == endpoint) {
             return index;
         }
-        if let Some(index) = self.endpoints.get(&endpoint) {
+        if let Some(index) = self.endpoints.get(endpoint) {
             return *index;
         }
         let before = self.state.endpoints.last();
         let same_address = before.is_some_and(|before| {
             let mut moved = *before;
             moved.set_port(endpoint.port());
-            moved == endpoint
+            moved == *endpoint
         });
         match endpoint {
             _ if same_address => self.body.push(tag::ENDPOINT_PORT),
@@ -558,8 +568,8 @@ impl BlockEncoder {
         }
         self.body.extend_from_slice(&endpoint.port().to_le_bytes());
         let index = self.state.endpoints.len();
-        self.state.endpoints.push(endpoint);
-        self.endpoints.insert(endpoint, index);
+        self.state.endpoints.push(*endpoint);
+        self.endpoints.insert(*endpoint, index);
         index
     }
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::{EventNumber, RingError};
 
-/// A recording that a limit ended has a [`Note`](crate::Event::Note) as its last event, which begins
-/// so and goes on with the limit: `it has reached its size of 65536 bytes`.
+/// A recording that a limit ended, or that ended before its program, has a
+/// [`Note`](crate::Event::Note) as its last event, which begins so and goes on with the reason: `it has
+/// reached its size of 65536 bytes`.
 pub const LIMIT_NOTE: &str = "the recording ends here: ";
 
 /// How a reel ends.

@@ -22,11 +22,54 @@ pub struct BlockInfo {
     pub time: Time,
 }
 
+/// How many events there are of each kind, by the kind's number: one more is counted at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<u8, u64>", into = "BTreeMap<u8, u64>")]
+struct Kinds(Vec<u64>);
+
+impl Kinds {
+    #[inline]
+    fn add(&mut self, kind: u8, count: u64) {
+        let place = usize::from(kind);
+        if place >= self.0.len() {
+            self.0.resize(place + 1, 0);
+        }
+        let sum = &mut self.0[place];
+        *sum = sum.saturating_add(count);
+    }
+
+    fn get(&self, kind: u8) -> u64 {
+        self.0.get(usize::from(kind)).copied().unwrap_or(0)
+    }
+
+    /// Those that occur.
+    fn iter(&self) -> impl Iterator<Item = (u8, u64)> {
+        let counts = (0..=u8::MAX).zip(&self.0);
+        counts.filter_map(|(kind, &count)| (count > 0).then_some((kind, count)))
+    }
+}
+
+impl From<BTreeMap<u8, u64>> for Kinds {
+    fn from(counts: BTreeMap<u8, u64>) -> Kinds {
+        let mut kinds = Kinds::default();
+        for (kind, count) in counts {
+            kinds.add(kind, count);
+        }
+        kinds
+    }
+}
+
+impl From<Kinds> for BTreeMap<u8, u64> {
+    fn from(kinds: Kinds) -> BTreeMap<u8, u64> {
+        kinds.iter().collect()
+    }
+}
+
 /// What the events of a reel come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// How many events there are of each kind, by the kind's number.
-    kinds: BTreeMap<u8, u64>,
+    /// How many events there are of each kind.
+    kinds: Kinds,
     /// How many events there are of kinds that this reader does not know.
     unknown: BTreeMap<u8, u64>,
     /// The lowest and the highest time of an event.
@@ -47,7 +90,7 @@ impl Totals {
     pub fn counts(&self) -> BTreeMap<EventKind, u64> {
         self.kinds
             .iter()
-            .filter_map(|(kind, count)| Some((EventKind::from_number(*kind)?, *count)))
+            .filter_map(|(kind, count)| Some((EventKind::from_number(kind)?, count)))
             .collect()
     }
 
@@ -59,8 +102,8 @@ impl Totals {
     /// How many events there are of the kinds that are known here.
     pub fn events(&self) -> u64 {
         self.kinds
-            .values()
-            .fold(0, |sum, count| sum.saturating_add(*count))
+            .iter()
+            .fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
     /// The lowest and the highest time of an event; `None` for an empty reel.
@@ -80,7 +123,7 @@ impl Totals {
 
     /// How many packets were sent, received and seen.
     pub fn packets(&self) -> u64 {
-        let count = |kind| self.kinds.get(&(kind as u8)).copied().unwrap_or(0);
+        let count = |kind| self.kinds.get(kind as u8);
         [EventKind::Sent, EventKind::Received, EventKind::Seen]
             .into_iter()
             .fold(0, |sum, kind| sum.saturating_add(count(kind)))
@@ -91,7 +134,7 @@ impl Totals {
     }
 
     pub(crate) fn add(&mut self, record: &Record<'_>) {
-        *self.kinds.entry(record.event.kind() as u8).or_default() += 1;
+        self.kinds.add(record.event.kind() as u8, 1);
         let time = record.time;
         self.span = Some(match self.span {
             None => (time, time),
@@ -113,9 +156,8 @@ impl Totals {
 
     /// Adds what a later part of the same recording came to.
     pub(crate) fn add_part(&mut self, later: &Totals) {
-        for (kind, count) in &later.kinds {
-            let sum = self.kinds.entry(*kind).or_default();
-            *sum = sum.saturating_add(*count);
+        for (kind, count) in later.kinds.iter() {
+            self.kinds.add(kind, count);
         }
         self.add_unknown(&later.unknown);
         self.span = match (self.span, later.span) {

@@ -162,44 +162,53 @@ pub enum PlainError {
 }
 
 /// Reads an event back.
+#[inline]
 pub fn plain_read(kind: u8, body: &[u8]) -> Result<Event<'_>, PlainError> {
     let kind = EventKind::from_number(kind).ok_or(PlainError::UnknownKind)?;
     let mut from = Cursor::new(body);
-    let event = read_known(kind, &mut from).ok_or(PlainError::BrokenBody)?;
     // A later writer may have put more behind the fields that are known here.
-    Ok(event)
+    read_known(kind, &mut from).ok_or(PlainError::BrokenBody)
 }
 
+// What most events are is read in place: an event that a call returns is copied.
+#[inline]
 fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
-    Some(match kind {
-        EventKind::SocketOpened => Event::SocketOpened {
-            socket: socket(from)?,
-            local: endpoint(from)?,
-        },
-        EventKind::SocketClosed => Event::SocketClosed {
-            socket: socket(from)?,
-        },
-        EventKind::Sent => Event::Sent {
+    match kind {
+        EventKind::Sent => Some(Event::Sent {
             socket: socket(from)?,
             to: endpoint(from)?,
             payload: from.rest(),
-        },
+        }),
+        EventKind::Received => Some(Event::Received {
+            socket: socket(from)?,
+            from: endpoint(from)?,
+            payload: from.rest(),
+        }),
         EventKind::SendResult => {
             let of = EventNumber(from.u64()?);
-            let tag = from.u8()?;
-            let value = from.u32()?;
+            let (tag, value) = (from.u8()?, from.u32()?);
             let outcome = match tag {
                 0 => SendOutcome::Sent,
                 1 => SendOutcome::Short(value),
                 2 => SendOutcome::Failed(value as i32),
                 _ => return None,
             };
-            Event::SendResult { of, outcome }
+            Some(Event::SendResult { of, outcome })
         }
-        EventKind::Received => Event::Received {
+        _ => read_rarely(kind, from),
+    }
+}
+
+#[inline(never)]
+fn read_rarely<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
+    Some(match kind {
+        EventKind::Sent | EventKind::Received | EventKind::SendResult => return None,
+        EventKind::SocketOpened => Event::SocketOpened {
             socket: socket(from)?,
-            from: endpoint(from)?,
-            payload: from.rest(),
+            local: endpoint(from)?,
+        },
+        EventKind::SocketClosed => Event::SocketClosed {
+            socket: socket(from)?,
         },
         EventKind::PollEmpty => Event::PollEmpty {
             socket: socket(from)?,
@@ -273,10 +282,12 @@ fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
     })
 }
 
+#[inline]
 fn socket(from: &mut Cursor<'_>) -> Option<SocketId> {
     from.u16().map(SocketId)
 }
 
+#[inline]
 fn endpoint(from: &mut Cursor<'_>) -> Option<Endpoint> {
     let family = from.u8()?;
     let port = from.u16()?;

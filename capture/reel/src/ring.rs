@@ -539,7 +539,11 @@ fn walk<'a>(
         let left = usize::try_from(left)
             .ok()
             .filter(|&left| left <= capacity)?;
-        let place = (at % capacity as u64) as usize;
+        // Most rings have a power of two, and no division is needed.
+        let place = match capacity.is_power_of_two() {
+            true => at as usize & (capacity - 1),
+            false => (at % capacity as u64) as usize,
+        };
         let bytes = published(place, left.min(capacity - place))?;
         let number = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
         if number == SKIP {

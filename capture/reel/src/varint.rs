@@ -2,6 +2,7 @@
 //! the end of its bytes.
 
 /// Appends `value` in one to ten bytes.
+#[inline]
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -28,6 +29,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, at: 0 }
     }
@@ -41,6 +43,7 @@ impl<'a> Cursor<'a> {
         self.at >= self.bytes.len()
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let end = self.at.checked_add(length)?;
         let taken = self.bytes.get(self.at..end)?;
@@ -48,30 +51,36 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
+    #[inline]
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         let rest = self.bytes.get(self.at..).unwrap_or(&[]);
         self.at = self.bytes.len();
         rest
     }
 
+    #[inline]
     pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take(N)?.try_into().ok()
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
         Some(byte)
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
+    #[inline]
     pub(crate) fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }

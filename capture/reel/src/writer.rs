@@ -2,7 +2,7 @@
 
 use crate::compress::Deflate;
 use crate::encode::BlockEncoder;
-use crate::frame::{BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, FRAME_HEAD, INDEX_MAGIC, ZSTD_MAGIC};
+use crate::frame::{BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, INDEX_MAGIC, ZSTD_MAGIC};
 use crate::frame::{Footer, frame_head, reel_head};
 use crate::index::{BlockInfo, Index, Totals};
 use crate::plain::plain_parts;
@@ -203,17 +203,22 @@ impl<W: Append> ReelWriter<W> {
         };
         let body = self.open.body();
         let deflated = self.deflate.as_mut().and_then(|deflate| deflate.body(body));
-        let (magic, stored) = match &deflated {
-            Some(deflated) => (ZSTD_MAGIC, deflated.as_slice()),
-            None => (BLOCK_MAGIC, body),
-        };
-        let head = frame_head(magic, stored);
         // One append a block, so that a kill tears at most one.
-        self.frame.clear();
-        self.frame.extend_from_slice(&head);
-        self.frame.extend_from_slice(stored);
-        self.out.append(&self.frame)?;
-        let length = (FRAME_HEAD + stored.len()) as u64;
+        let frame = match &deflated {
+            Some(deflated) => {
+                self.frame.clear();
+                self.frame
+                    .extend_from_slice(&frame_head(ZSTD_MAGIC, deflated));
+                self.frame.extend_from_slice(deflated);
+                &self.frame
+            }
+            None => {
+                let head = frame_head(BLOCK_MAGIC, body);
+                self.open.framed(head)
+            }
+        };
+        self.out.append(frame)?;
+        let length = frame.len() as u64;
         self.blocks.push(BlockInfo {
             offset: self.offset,
             length,

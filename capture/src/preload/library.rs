@@ -21,6 +21,8 @@ pub(super) struct Unpacked {
     own: Option<PathBuf>,
     /// The library, locked: whoever finds it without the lock knows that its recorder was killed.
     locked: Option<fs::File>,
+    /// Whether the library stays, for programs that go on.
+    stays: bool,
 }
 
 /// The longest path of a Unix socket, without its zero byte.
@@ -61,6 +63,7 @@ impl Unpacked {
             socket: folder.join(format!("{stem}.socket")),
             own,
             locked: None,
+            stays: false,
         })
     }
 
@@ -84,7 +87,14 @@ impl Unpacked {
             socket: folder.join(REPLAY_SOCKET),
             own: Some(folder),
             locked: None,
+            stays: false,
         })
+    }
+
+    /// Leaves the library where it is: the loader would complain to the programs that those start
+    /// which go on. It is tidied up once nobody uses it.
+    pub(super) fn leave_library(&mut self) {
+        self.stays = true;
     }
 
     fn write(mut unpacked: Unpacked) -> io::Result<Unpacked> {
@@ -111,8 +121,11 @@ fn others_may_search(folder: &Path) -> bool {
 
 impl Drop for Unpacked {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.library);
         let _ = fs::remove_file(&self.socket);
+        if self.stays {
+            return;
+        }
+        let _ = fs::remove_file(&self.library);
         if let Some(own) = &self.own {
             let _ = fs::remove_dir(own);
         }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use netreel_reel::{CallId, Event, Header, PastId, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use super::begun::{Numbers, tell_start};
 use super::look;
@@ -162,20 +162,21 @@ const RINGS_AT_START: usize = 3;
 const RINGS_IN_RING_MODE: usize = RINGS_AT_START + 1;
 
 impl Process {
-    /// Makes the reel of process `pid`, which is called `name`, in `folder`. `session` is the same for all processes of the
-    /// recording.
+    /// Makes the reel of process `pid` in `folder`. Both are called as is wanted, or, where there is such
+    /// a reel, with a number behind that. `session` is the same for all processes of the recording.
     pub(super) fn new(
-        (pid, name, seen): (u32, String, Seen),
+        (pid, wanted, seen): (u32, String, Seen),
         ended: OwnedFd,
         folder: &Path,
         options: Options,
         (writer, doings, session): (Arc<Writer>, Telling, [u8; 16]),
     ) -> Result<Process, RecordError> {
+        let (mut name, mut again) = (wanted.clone(), 2);
         let mut path = folder.join(format!("{name}.reel"));
-        let mut again = 2;
         // A process may become the same program twice.
         while path.exists() || !named_like_parts(&path).is_empty() {
-            path = folder.join(format!("{name}-{again}.reel"));
+            name = format!("{wanted}-{again}");
+            path = folder.join(format!("{name}.reel"));
             again += 1;
         }
         let header = Header {
@@ -287,6 +288,12 @@ impl Process {
         }
         self.recorder.begin_to_end();
         self.ending = true;
+    }
+
+    /// Whether the process has not ended.
+    pub(super) fn lives(&self) -> bool {
+        let mut ended = [PollFd::new(&self.ended, PollFlags::IN)];
+        matches!(poll(&mut ended, Some(&Timespec::default())), Ok(0))
     }
 
     /// Whether its last words were said.

@@ -72,6 +72,9 @@ pub struct NodeJson {
     pub received: Option<u64>,
     /// Stretches that its reel does not hold.
     pub holes: Vec<HoleJson>,
+    /// How many packets its kernel dropped because a receive buffer was full.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kernel_drops: u64,
     /// Whether its reel is the window that a trigger kept of a recording which went on.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub window: bool,
@@ -298,6 +301,7 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         sent: counts.map(|(sent, _)| sent),
         received: counts.map(|(_, received)| received),
         holes: holes(&node.holes),
+        kernel_drops: session.kernel_drops(id),
         window: node.window,
         limit: node.limit.clone(),
         notes: node.notes.clone(),

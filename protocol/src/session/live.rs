@@ -181,6 +181,11 @@ impl Live {
         own.latest_ns = own.latest_ns.max(utc_ns);
         // The work is that of all nodes together, as in a session.
         let before = own.asking.steps();
+        if let Event::SocketOpened { socket, .. } = record.event
+            && let Some(&former) = own.pass.scan.sockets.get(&socket)
+        {
+            self.bound.closed(node, socket, former, utc_ns);
+        }
         let is_packet = payload(&record.event).is_some();
         if is_packet {
             self.steps_max = self.steps_max.saturating_add(self.packet_steps);

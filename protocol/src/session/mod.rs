@@ -217,6 +217,9 @@ pub struct Node {
     pub holes: Vec<Hole>,
     /// What triggers said in its reel, in the order of its events.
     pub triggers: Vec<Triggered>,
+    /// How many packets its kernel dropped because a receive buffer was full, as its reel says, by
+    /// the kernel's number of the socket: nodes may share one.
+    pub kernel_drops: BTreeMap<u64, u64>,
     /// Whether its reel is the window that a trigger kept of a recording which went on.
     pub window: bool,
     /// The limit that ended its recording: `it has reached its time of 5 s`.

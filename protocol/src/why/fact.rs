@@ -303,6 +303,8 @@ pub enum Unseen {
 pub enum NotKnown {
     /// Why a node's program did what it did.
     Program(NodeId),
+    /// Whether the packet is one of those that the node's kernel dropped.
+    Kernel(NodeId),
     /// What the link did to a packet.
     OnTheWay(Link),
     /// What a sender had heard of its packets.

@@ -43,13 +43,21 @@ impl Telling<'_> {
                         matches!(verdict, Lost | QueueFull { .. } | Refused)
                     });
                     match faults.is_empty() {
-                        true => vec![it.nothing(NotKnown::OnTheWay(link))],
+                        true => vec![it.nothing(match it.session.kernel_drops(link.1) {
+                            0 => NotKnown::OnTheWay(link),
+                            _ => NotKnown::Kernel(link.1),
+                        })],
                         false => faults,
                     }
                 })
             }
             Fate::SendFailed => self.end(Fact::SendFailed { packet: id }, certainty),
-            Fate::Unread => self.end(Fact::Unread { packet: id }, certainty),
+            Fate::Unread => self.step(Fact::Unread { packet: id }, certainty, |it| {
+                match it.session.kernel_drops(link.1) {
+                    0 => Vec::new(),
+                    _ => vec![it.nothing(NotKnown::Kernel(link.1))],
+                }
+            }),
             Fate::Unknown => {
                 let why = match self.session.nodes.get(usize::from(packet.to.0)) {
                     _ if packet.received.is_some() => Unseen::OnlySeen,

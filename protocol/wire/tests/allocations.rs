@@ -7,6 +7,13 @@ use netreel_wire::{Context, PacketFacts, Wire};
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that are in use, with 16 for each block.
+    static USED: Cell<isize> = const { Cell::new(0) };
+}
+
+fn uses(bytes: isize) {
+    let block = 16 * bytes.signum();
+    USED.with(|used| used.set(used.get() + bytes + block));
 }
 
 /// Counts what this thread asks for.
@@ -17,11 +24,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
+        uses(layout.size() as isize);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        uses(-(layout.size() as isize));
         // SAFETY: the caller keeps the contract of `dealloc`, and the memory is the system's.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -88,4 +97,43 @@ fn a_connection_keeps_what_it_has_room_for_without_memory() {
     (8..100).for_each(&mut run);
     assert_eq!(COUNT.with(Cell::get), before);
     assert_eq!(facts.sequence.map(|sequence| sequence.value), Some(300));
+}
+
+/// What is kept under many keys takes no more memory than it counts, by which a hostile wire is bounded.
+#[test]
+fn tables_in_tables_take_no_more_memory_than_they_count() {
+    for (kept, set) in [
+        ("u8[4096][1][1]", "set state.t[a][b][c] = a;"),
+        ("u8[16][16][16]", "set state.t[a % 16][b % 16][c % 16] = a;"),
+        ("string[4096][1][1]", "set state.t[a][b][c] = \"x\";"),
+        ("Two[4096][2][1]", "set state.t[a][b][c].x = a;"),
+    ] {
+        let text = format!(
+            "wire w {{ byte_order = little; bit_order = lsb; root = P; state = S; }}
+             state S {{ t: {kept}; }}
+             struct P {{ a: u16; b: u8; c: u8; {set} }}
+             struct Two {{ x: u16; y: f32; }}"
+        );
+        let wire = Wire::compile("w.wire", &text).unwrap_or_else(|error| panic!("{error}"));
+        let mut facts = PacketFacts::default();
+        let before = USED.with(Cell::get);
+        let mut state = wire.new_state();
+        for number in 0u16..4096 {
+            let [low, high] = number.to_le_bytes();
+            let packet = [low, high, low / 16, high];
+            let context = Context::default();
+            wire.facts_in(&context, &mut state, &packet, &mut facts);
+        }
+        let used = USED.with(Cell::get) - before;
+        let counted = state.memory() as isize;
+        // What the facts took is little.
+        assert!(
+            used <= counted + 4096,
+            "{kept}: {used} bytes, {counted} counted"
+        );
+        assert!(
+            counted < 4 * used,
+            "{kept}: {used} bytes, {counted} counted"
+        );
+    }
 }

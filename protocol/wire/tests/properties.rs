@@ -318,6 +318,9 @@ impl Writer {
             Part::Plain(spelled) => format!("{field}: {spelled};\n"),
             Part::Constant(value) => format!("{field}: u8 = {value};\n"),
             Part::Repeat(spelled, count) => format!("{field}: {spelled}[{count}];\n"),
+            Part::UntilEnd(spelled) if !at_end => {
+                format!("{field}: {spelled}[until end] size(left() / 8);\n")
+            }
             Part::UntilEnd(spelled) => format!("{field}: {spelled}[until end];\n"),
             Part::Bytes => format!("{field}n: u4; {field}: bytes({field}n - 1);\n"),
             Part::Text(encoding) => format!("{field}: string(u3, {encoding});\n"),
@@ -406,7 +409,11 @@ impl Writer {
             }
             Part::Layer(layer, size, parts) => {
                 let inner = self.structure(parts, "", true);
-                let size = size.map(|size| format!("size({size})")).unwrap_or_default();
+                let size = match size {
+                    Some(size) => format!("size({size})"),
+                    None if !at_end => "size(left() / 8)".to_owned(),
+                    None => String::new(),
+                };
                 format!("{field}: {inner} {size} through {layer};\n")
             }
             Part::At(parts) => {

@@ -255,3 +255,32 @@ fn what_can_hold_itself_takes_all_that_is_left_where_one_of_its_ends_does() {
     let told = "nothing is left for `tail` where `inner` ends with `data`";
     assert!(error.to_string().contains(told), "{error}");
 }
+
+#[test]
+fn what_takes_no_bit_may_stand_after_what_takes_all_that_is_left() {
+    let empty = "struct Empty { let a = 3; } struct Inner { data: bytes(rest); }";
+    let accepted = wire(
+        "inner: Inner; empty: Empty; none: bytes(0); no: u8[0];",
+        empty,
+    );
+    check(
+        &accepted,
+        &[7],
+        "inner.data @0 = [07]\nempty.a @8 = 3\nnone @8 = []",
+    );
+    let flags = "struct Flags { a: bool; b: u3; } struct Inner { n: u4; data: bytes(rest); }";
+    check(
+        &wire("inner: Inner; flags: Flags;", flags),
+        &[0x21, 0x43],
+        "inner.n @0 = 1\ninner.data @4 = [32]\nflags.a @12 = false\nflags.b @13 = 2",
+    );
+}
+
+#[test]
+fn the_other_branch_of_the_same_condition_is_left_what_it_takes() {
+    let wire = wire(
+        "n: u8; if (n == 1) { data: bytes(rest); } else { m: u8; } if (n == 1) { let a = 1; } else { tail: u8; }",
+        "",
+    );
+    check(&wire, &[2, 3, 4], "n @0 = 2\nm @8 = 3\ntail @16 = 4");
+}

@@ -2,6 +2,7 @@
 
 use crate::body::EventKind;
 use crate::call::CallId;
+use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::sockets;
@@ -17,6 +18,8 @@ pub struct Outgoing {
     pub socket: u16,
     /// Where it goes, where the call says.
     pub to: Option<Endpoint>,
+    /// It was the socket's peer when the call was made that said so.
+    pub was_peer: bool,
     pub list: *const IoVec,
     pub count: usize,
 }
@@ -77,7 +80,10 @@ unsafe fn compared(out: &Outgoing, vectors: &mut Vectors<'_>, length: usize) -> 
         part(out.did(why::OTHER, None));
     }
     let (to, payload) = turn.split();
-    let elsewhere = out.to.as_ref().is_some_and(|named| named.bytes() != to);
+    let elsewhere = out.to.as_ref().is_some_and(|named| match out.was_peer {
+        true => Endpoint::from_bytes(to).is_none_or(|then| then.place() != named.place()),
+        false => named.bytes() != to,
+    });
     // SAFETY: the caller vouches for it.
     let same = payload.len() == length && unsafe { equals(payload, vectors) };
     if elsewhere || !same {
@@ -470,6 +476,7 @@ pub fn connects(fd: i32, socket: u16, peer: Option<&Endpoint>) -> i32 {
         sockets::forget_peer(socket);
         if let Some(peer) = peer.filter(|peer| !peer.is_unspecified()) {
             sockets::keep_peer(socket, *peer);
+            corks::connected(socket, peer);
         }
     }
     done

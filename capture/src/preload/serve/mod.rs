@@ -73,7 +73,7 @@ pub(super) fn record(
     let at_out = |what: &str| format!("{what} {}", out.display());
     fs::create_dir_all(out).map_err(failed(at_out("make the folder")))?;
     tidy(out);
-    let unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
+    let mut unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
     let writer = Writer::start_for_others();
     let writer = writer.map_err(failed("start the writing thread".to_owned()))?;
@@ -110,6 +110,9 @@ pub(super) fn record(
     };
     let status = server.run(&listener, &signals, &mut child);
     let everybody: Vec<u32> = server.processes.keys().copied().collect();
+    for process in server.processes.values().filter(|it| it.lives()) {
+        process.recorder().lets_go();
+    }
     for pid in &everybody {
         server.say_last(*pid, Why::Ended);
     }
@@ -119,6 +122,9 @@ pub(super) fn record(
     server.hear();
     server.look_at_descendants(true);
     server.release();
+    if server.left > 0 {
+        unpacked.leave_library();
+    }
     let live = server.live();
     let outcome = Outcome {
         status: status.map_err(failed("wait for the program".to_owned()))?,

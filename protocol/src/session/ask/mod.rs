@@ -1,6 +1,7 @@
 //! How a session is read.
 
 mod crossings;
+mod drops;
 pub(crate) mod firm;
 mod fragments;
 pub(super) mod lookup;

@@ -83,6 +83,7 @@ impl Builder<'_> {
         };
         node.clock_error_ns = self.clocks[reel].error_ns;
         node.window = window(&self.sources[reel].reel, scan).is_some();
+        node.kernel_drops.clone_from(&scan.kernel_drops);
         node.limit.clone_from(&scan.limit);
         node.notes.clone_from(&scan.notes);
         node.triggers = scan

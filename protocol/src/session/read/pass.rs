@@ -99,11 +99,21 @@ impl Pass {
             CallId::RECEIVE_QUEUE => Some(details),
             _ => None,
         };
-        let Some([a, b, _, _, _, _, left @ ..]) = told else {
+        let Some([a, b, dropped @ .., _, _, _, _]) = told.and_then(<[u8]>::first_chunk::<10>)
+        else {
             return;
         };
+        let left = told.and_then(|told| told.get(6..)).unwrap_or_default();
         let is_left = left.iter().take(4).any(|&byte| byte != 0);
         let socket = SocketId(u16::from_le_bytes([*a, *b]));
+        if let Some(inode) = left.get(4..).and_then(<[u8]>::first_chunk::<8>) {
+            let dropped = u64::from(u32::from_le_bytes(*dropped));
+            if dropped > 0 {
+                let most = self.scan.kernel_drops.entry(u64::from_le_bytes(*inode));
+                let most = most.or_default();
+                *most = dropped.max(*most);
+            }
+        }
         if let Some(local) = self.scan.sockets.get(&socket).filter(|_| is_left) {
             self.scan.unread.insert(local.port(), time);
         }
@@ -144,7 +154,7 @@ impl Pass {
                 if first && self.scan.holes.is_empty() && !self.scan.begins_later {
                     self.scan.from_start = true;
                 }
-                self.scan.sockets.insert(socket, local);
+                self.opened(socket, local);
             }
             Event::Sent {
                 socket,
@@ -268,6 +278,33 @@ impl Pass {
         }
     }
 
+    /// A socket is bound. What it had before under another port was of other connections.
+    fn opened(&mut self, socket: SocketId, local: Endpoint) {
+        let Some(before) = self.scan.sockets.insert(socket, local) else {
+            return;
+        };
+        if before.port() != 0 && before != local {
+            self.scan.former.insert(before);
+        }
+        if before.port() == local.port() {
+            return;
+        }
+        let lowest = Endpoint::from(([0; 4], 0));
+        let known = self.known.range((socket, lowest)..);
+        let known = known.take_while(|((of, _), _)| *of == socket);
+        let known: Vec<_> = known.map(|(key, place)| (*key, *place)).collect();
+        for (key, place) in known {
+            match self.scan.connections.get_mut(place as usize) {
+                // What a socket sends first may be what binds it.
+                Some(connection) if connection.port == 0 => connection.port = local.port(),
+                _ => {
+                    self.known.remove(&key);
+                    self.latest = None;
+                }
+            }
+        }
+    }
+
     /// The connection of a packet; `out`: the node sends it.
     fn connection(&mut self, socket: SocketId, peer: Endpoint, out: bool) -> u32 {
         if let Some((.., known)) = self
@@ -346,14 +383,7 @@ impl Pass {
                 self.scan.notes.push(note);
             }
         }
-        // What a socket sends first may be what binds it.
-        for connection in &mut self.scan.connections {
-            if connection.port == 0
-                && let Some(local) = self.scan.sockets.get(&connection.socket)
-            {
-                connection.port = local.port();
-            }
-        }
+        self.scan.fill_ports();
         self.scan.complete(reel, walk);
         self.scan
     }

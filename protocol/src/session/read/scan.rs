@@ -18,6 +18,8 @@ use crate::session::who::proxied::RawRelay;
 pub(crate) struct Scan {
     /// Where each socket was bound, in the order of opening.
     pub sockets: BTreeMap<SocketId, Endpoint>,
+    /// Where sockets were bound before they were bound elsewhere: `connect` may change an address.
+    pub former: BTreeSet<Endpoint>,
     /// Under which addresses others know the node, besides its own.
     pub aliases: BTreeSet<Endpoint>,
     /// The sockets that a proxy opened for clients.
@@ -30,6 +32,9 @@ pub(crate) struct Scan {
     pub receives_failed: BTreeMap<(SocketId, i32), u64>,
     /// The ports of sockets that were closed with packets in their buffers, and when.
     pub unread: BTreeMap<u16, Time>,
+    /// How many packets the kernel dropped because a receive buffer was full, by its number of the
+    /// socket, which processes that share it have in common.
+    pub kernel_drops: BTreeMap<u64, u64>,
     /// In the reel's order.
     pub sends: Ends,
     /// In the reel's order.
@@ -96,6 +101,11 @@ impl Scan {
         self.damages(reel, walk);
     }
 
+    /// Where the node's sockets are bound, and were.
+    pub fn bound(&self) -> impl Iterator<Item = &Endpoint> {
+        self.sockets.values().chain(&self.former)
+    }
+
     /// How many packets it has.
     pub fn packets(&self) -> usize {
         self.sends.len() + self.receives.len() + self.seen.len()
@@ -130,6 +140,18 @@ impl Scan {
         }
     }
 
+    /// Gives connections the ports that were told of behind their first packets: what a socket sends
+    /// first may be what binds it.
+    pub fn fill_ports(&mut self) {
+        for connection in &mut self.connections {
+            if connection.port == 0
+                && let Some(local) = self.sockets.get(&connection.socket)
+            {
+                connection.port = local.port();
+            }
+        }
+    }
+
     /// Ties what is damaged to the holes that it left, and takes from the index what the damaged
     /// blocks would have said.
     fn damages(&mut self, reel: &Reel, walk: &Walk) {
@@ -161,11 +183,7 @@ impl Scan {
         for &(socket, local) in reel.endpoints() {
             self.sockets.entry(socket).or_insert(local);
         }
-        for connection in &mut self.connections {
-            if let Some(local) = self.sockets.get(&connection.socket) {
-                connection.port = local.port();
-            }
-        }
+        self.fill_ports();
         let missing_at_end: u64 = walk
             .gaps
             .iter()

@@ -18,7 +18,7 @@ pub(crate) struct OwnPorts(Vec<Vec<u16>>);
 impl OwnPorts {
     pub fn new(scans: &[Scan]) -> OwnPorts {
         let of = |scan: &Scan| {
-            let opened = scan.sockets.values().map(|local| local.port());
+            let opened = scan.bound().map(|local| local.port());
             let met = scan.connections.iter().map(|each| each.port);
             let mut ports: Vec<u16> = opened.chain(met).collect();
             ports.sort_unstable();

@@ -57,21 +57,23 @@ impl Cast {
             unrecorded: BTreeMap::new(),
         };
         let mut open_ports: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-        let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
-        for (reel, (name, scan)) in names.iter().zip(scans).enumerate() {
-            let times = taken.entry(name).or_insert(0);
-            *times += u32::from(!scan.observer);
-            let shown = if *times <= 1 {
-                name.clone()
-            } else {
-                format!("{name} ({times})")
+        let utc = |reel: usize| {
+            let (header, scan): (&&Header, &Scan) = headers.get(reel).zip(scans.get(reel))?;
+            let (first, last) = scan.span?;
+            Some((utc_ns(header, first), utc_ns(header, last)))
+        };
+        let times = times(names, scans, utc);
+        for (reel, ((name, scan), times)) in names.iter().zip(scans).zip(times).enumerate() {
+            let shown = match times {
+                0 | 1 => name.clone(),
+                times => format!("{name} ({times})"),
             };
-            if *times > 1 && !scan.observer {
+            if times > 1 && !scan.observer {
                 warnings.push(format!(
                     "several reels call their node {name}: one of them is shown as {shown}"
                 ));
             }
-            let endpoints: BTreeSet<Endpoint> = scan.sockets.values().copied().collect();
+            let endpoints: BTreeSet<Endpoint> = scan.bound().copied().collect();
             for &endpoint in endpoints.union(&scan.aliases) {
                 if endpoint.ip().is_unspecified() {
                     open_ports.entry(endpoint.port()).or_default().push(reel);
@@ -82,17 +84,13 @@ impl Cast {
                     }
                 }
             }
-            let utc = headers
-                .get(reel)
-                .zip(scan.span)
-                .map(|(header, (first, last))| (utc_ns(header, first), utc_ns(header, last)));
             let endpoints = endpoints.into_iter().collect();
             cast.members.push(Member {
                 name: shown,
                 reel: Some(reel),
                 observer: scan.observer,
                 endpoints,
-                utc,
+                utc: utc(reel),
             });
         }
         cast.at_other_times(headers, scans, &open_ports);
@@ -385,6 +383,25 @@ impl Cast {
             member.endpoints.push(endpoint);
         }
     }
+}
+
+/// Of reels whose nodes have one name, which this is: 1 for the one that begins first. An observer is
+/// none of them.
+fn times(
+    names: &[String],
+    scans: &[Scan],
+    utc: impl Fn(usize) -> Option<(i128, i128)>,
+) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..names.len().min(scans.len())).collect();
+    order.sort_by_key(|&reel| (utc(reel), reel));
+    let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut times = vec![0; names.len()];
+    for reel in order {
+        let taken = taken.entry(&names[reel]).or_insert(0);
+        *taken += u32::from(!scans[reel].observer);
+        times[reel] = *taken;
+    }
+    times
 }
 
 /// Of the reels with a port open to every address those that are at a loopback address of it: one of

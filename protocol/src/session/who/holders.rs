@@ -189,10 +189,7 @@ fn shared(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Shared {
     for (endpoint, owners) in cast.owners().filter(|(_, owners)| owners.len() > 1) {
         let port = endpoint.port();
         let holds = |reel: usize| {
-            let mut sockets = scans
-                .get(reel)
-                .into_iter()
-                .flat_map(|it| it.sockets.values());
+            let mut sockets = scans.get(reel).into_iter().flat_map(Scan::bound);
             sockets.any(|local| local.port() == port)
         };
         let holding = owners.iter().copied().filter(|&owner| holds(owner));

@@ -367,8 +367,7 @@ impl Scan {
 /// The reel that is this end's own: it has its address, or else most of its packets, or else as the
 /// only one its port.
 fn same_end(own: Endpoint, part: &Source, ends: &[Source]) -> Option<usize> {
-    let bound =
-        |end: &Source, here: &dyn Fn(&Endpoint) -> bool| end.scan.sockets.values().any(here);
+    let bound = |end: &Source, here: &dyn Fn(&Endpoint) -> bool| end.scan.bound().any(here);
     let addressed = ends
         .iter()
         .position(|end| bound(end, &|local| *local == own));

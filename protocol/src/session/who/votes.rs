@@ -103,7 +103,7 @@ pub(super) fn senders(
     }
     let mut votes: BTreeMap<Endpoint, Votes> = BTreeMap::new();
     for ((endpoint, reel), sample) in looked_at {
-        let sockets = scans.get(reel).map(|scan| scan.sockets.values());
+        let sockets = scans.get(reel).map(Scan::bound);
         let own: HashSet<Endpoint> = sockets
             .into_iter()
             .flatten()

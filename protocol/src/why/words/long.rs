@@ -275,6 +275,14 @@ impl Words<'_> {
                 "why {} did so its reel does not tell: nothing further is known",
                 self.name(node)
             ),
+            NotKnown::Kernel(node) => {
+                let (name, dropped) = (self.name(node), self.session.kernel_drops(node));
+                let packets = if dropped == 1 { "packet" } else { "packets" };
+                format!(
+                    "the kernel of {name} dropped {dropped} {packets}, because a receive buffer was full: \
+                     whether this is one of them nothing tells"
+                )
+            }
             NotKnown::OnTheWay((from, to)) => format!(
                 "what {} -> {} did to it no reel shows: nothing further is known",
                 self.name(from),

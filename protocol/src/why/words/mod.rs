@@ -89,11 +89,14 @@ impl Words<'_> {
             }
             Fact::Unread { packet } => {
                 let (_, to) = self.link(packet);
-                format!(
-                    "{} lay in the receive buffer of {to} when that closed its socket: its program \
-                     had not read it",
-                    number(packet)
-                )
+                let node = self.session.packet(packet).map(|packet| packet.to);
+                let came = match node.map_or(0, |node| self.session.kernel_drops(node)) {
+                    0 => format!("lay in the receive buffer of {to} when that closed its socket"),
+                    _ => format!(
+                        "lay in the receive buffer of {to} when that closed its socket, or found it full"
+                    ),
+                };
+                format!("{} {came}: its program had not read it", number(packet))
             }
             Fact::FateUnknown { packet, why } => {
                 let (_, to) = self.link(packet);

@@ -29,6 +29,9 @@ impl<'a> Checker<'a, '_> {
             .label("expected a comparison or a `bool`");
             return None;
         }
+        let (first, first_type) = self.as_wanted((first, first_type), second_type, then.span)?;
+        let (second, second_type) =
+            self.as_wanted((second, second_type), first_type, otherwise.span)?;
         if first_type != second_type {
             let (a, b) = (self.shown(first_type), self.shown(second_type));
             self.report(span, format!("this is {a} or {b}"))

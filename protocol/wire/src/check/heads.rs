@@ -154,10 +154,10 @@ impl<'a> Checker<'a, '_> {
             None => spelled.name.text,
         };
         let mut shapes = self.shapes.borrow_mut();
-        let known = shapes.iter().position(|known| *known == text);
+        let known = shapes.iter().position(|(known, _)| *known == text);
         let place = known.unwrap_or(shapes.len());
         if known.is_none() {
-            shapes.push(text);
+            shapes.push((text, spelled.clone()));
         }
         ShapeId(place as u32)
     }
@@ -170,11 +170,19 @@ impl<'a> Checker<'a, '_> {
     /// How a type of numbers is spelled.
     pub(super) fn shape_text(&self, shape: ShapeId) -> String {
         let shapes = self.shapes.borrow();
-        let text = shapes.get(shape.0 as usize).copied().unwrap_or_default();
+        let text = shapes.get(shape.0 as usize).map_or("", |(text, _)| text);
         match text.contains('(') {
             true => format!("{text})"),
             false => text.to_owned(),
         }
+    }
+
+    /// The type of numbers, as a field was declared with it.
+    pub(super) fn shape_type(&self, shape: ShapeId) -> Option<TypeRef<'a>> {
+        let shapes = self.shapes.borrow();
+        shapes
+            .get(shape.0 as usize)
+            .map(|(_, spelled)| spelled.clone())
     }
 
     /// Says of each field that every arm of a branch declares that it stands for those of the others.

@@ -261,7 +261,8 @@ impl<'a> Checker<'a, '_> {
         kept: &Kept<'a>,
         scope: &Scope<'a>,
     ) -> Option<SetMember> {
-        let (value, found) = self.typed(given, Some(scope))?;
+        let typed = self.typed(given, Some(scope))?;
+        let (value, found) = self.as_wanted(typed, wanted, given.span)?;
         if found != wanted && !(is_content(found) && is_content(wanted)) {
             let (found, wanted) = (self.shown(found), self.shown(wanted));
             self.report(

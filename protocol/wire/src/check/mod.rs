@@ -10,6 +10,7 @@ mod choices;
 mod derived;
 mod enums;
 mod expressions;
+mod floats;
 mod heads;
 mod huffman;
 mod keeping;
@@ -51,7 +52,7 @@ use crate::limits::MISTAKES_MAX;
 use crate::property::Property;
 use crate::report::{Report, Span};
 use crate::suggest::did_you_mean;
-use crate::syntax::ast::{Constant, File, Ident};
+use crate::syntax::ast::{Constant, File, Ident, TypeRef};
 
 /// Checks a file whose form is right. What `type` items stand for takes the place of their names. Pushes reports where it makes no sense; the model is `Some`
 /// only where there are none.
@@ -93,7 +94,7 @@ struct Checker<'a, 'c> {
     scripts: Vec<(usize, Arc<Script>)>,
     heads: Vec<Vec<Head<'a>>>,
     /// The types of numbers that expressions do not calculate with, as they are spelled.
-    shapes: RefCell<Vec<&'a str>>,
+    shapes: RefCell<Vec<(&'a str, TypeRef<'a>)>>,
     recursive: Vec<bool>,
     /// By struct.
     takings: Vec<Taking<'a>>,

@@ -99,7 +99,7 @@ impl<'a> Checker<'a, '_> {
         }
         let mut arguments = Vec::new();
         for (expr, parameter) in given.iter().zip(&wanted.parameters) {
-            let Some((value, found)) = self.typed(expr, Some(scope)) else {
+            let Some(typed) = self.typed(expr, Some(scope)) else {
                 continue;
             };
             let wanted = match self.parameter_kind(parameter) {
@@ -107,6 +107,9 @@ impl<'a> Checker<'a, '_> {
                 HeadKind::Enum(id) => ValueType::Enum(id),
                 HeadKind::Number(shape) => ValueType::Number(shape),
                 _ => ValueType::Integer,
+            };
+            let Some((value, found)) = self.as_wanted(typed, wanted, expr.span) else {
+                continue;
             };
             if found != wanted {
                 let (found, wanted) = (self.shown(found), self.shown(wanted));
@@ -147,14 +150,20 @@ impl<'a> Checker<'a, '_> {
         }
         let field_type = self.field_type(&declared.field_type, &body.scope);
         let shape = self.number_shape(&declared.field_type);
+        let (value, found) = match shape {
+            Some(shape) => {
+                let wanted = ValueType::Number(shape);
+                let Some(typed) = self.as_wanted((value, found), wanted, expr.span) else {
+                    return (Type::Broken, None);
+                };
+                typed
+            }
+            None => (value, found),
+        };
         let fits = match (&field_type, found) {
             (Type::Broken, _) => true,
             (_, ValueType::Number(found)) => shape == Some(found),
-            (Type::Rotation { .. }, _) if shape.is_some() => false,
-            (_, found) if shape.is_some() => {
-                let is_constant = matches!(value, Expression::Integer(_) | Expression::Float(_));
-                is_constant && matches!(found, ValueType::Integer | ValueType::Float)
-            }
+            (_, _) if shape.is_some() => false,
             (Type::Bool, found) => found == ValueType::Bool,
             (Type::Enum(id), ValueType::Enum(found)) => *id == found,
             (Type::Enum(_) | Type::Flags(_), found) => found == ValueType::Integer,

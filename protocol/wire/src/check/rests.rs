@@ -1,30 +1,86 @@
 //! Fields that nothing is left for: those after one that takes all that is left.
 
+use std::collections::BTreeMap;
+
 use super::Checker;
 use super::types::{is_number, is_type, is_word, width_of};
 use crate::report::Span;
-use crate::syntax::ast::{Expr, ExprKind, Field, Ident, Statement, Until};
+use crate::syntax::ast::{Expr, ExprKind, Field, Ident, If, Statement, TypeRef, Until};
 
-/// What statements do to what is left in the window around them.
+/// What statements take of the window around them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taking<'a> {
     rest: Option<Rest<'a>>,
-    /// A byte or more is read, whatever a packet says.
-    needs_byte: bool,
+    bits: Bits,
 }
 
-/// A field that takes all whole bytes that are left.
+/// How many bits are read at least and at most; 8 stands for all that is more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bits {
+    least: u8,
+    most: u8,
+}
+
+impl Bits {
+    const ANY: Bits = Bits::between(0, 8);
+    const BYTE: Bits = Bits::between(8, 8);
+
+    const fn between(least: u8, most: u8) -> Bits {
+        Bits { least, most }
+    }
+
+    fn exactly(bits: i128) -> Bits {
+        let bits = bits.clamp(0, 8) as u8;
+        Bits::between(bits, bits)
+    }
+
+    fn times(self, count: i128) -> Bits {
+        let of = |bits: u8| (i128::from(bits).saturating_mul(count)).clamp(0, 8) as u8;
+        Bits::between(of(self.least), of(self.most))
+    }
+
+    /// Of both, one after the other.
+    fn and(self, next: Bits) -> Bits {
+        let of = |a: u8, b: u8| (a + b).min(8);
+        Bits::between(of(self.least, next.least), of(self.most, next.most))
+    }
+
+    /// Of one or the other.
+    fn or(self, other: Bits) -> Bits {
+        let least = self.least.min(other.least);
+        Bits::between(least, self.most.max(other.most))
+    }
+}
+
+/// A field that takes what is left.
 #[derive(Clone, Copy, Debug)]
 struct Rest<'a> {
     name: Ident<'a>,
-    field_type: Span,
+    /// What says so.
+    declared: Span,
     /// The field of the struct that it stands in, seen from where something comes after it.
     inside: Option<&'a str>,
     /// Every packet has it.
     always: bool,
+    /// So many bits may be left after it: 7 after whole bytes.
+    leaves: u8,
 }
 
+/// What takes the rest where a condition, by its text without blanks, holds, and where it does not.
+type TakenWhere<'a> = BTreeMap<String, [Option<Rest<'a>>; 2]>;
+
 impl<'a> Rest<'a> {
+    fn new(name: Ident<'a>, declared: Span, leaves: u8) -> Rest<'a> {
+        let (inside, always) = (None, true);
+        Rest {
+            name,
+            declared,
+            inside,
+            always,
+            leaves,
+        }
+    }
+
     fn sometimes(self) -> Rest<'a> {
         Rest {
             always: false,
@@ -38,15 +94,15 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn collect_rests(&mut self) {
         let file = self.file;
         self.takings = vec![Taking::default(); file.structs.len()];
-        let weight = |taking: &Taking<'_>| {
-            let rest = taking.rest.map(|rest| rest.always);
-            (rest, taking.needs_byte)
-        };
-        // A round finds more about one struct at least, or is the last: each knows more twice at most.
+        let weight = |taking: &Taking<'_>| (taking.rest.map(|rest| rest.always), taking.bits);
+        // A round finds more about one struct at least, or is the last: what is known only grows.
         loop {
             let mut changed = false;
             for (index, structure) in file.structs.iter().enumerate() {
-                let found = self.taking(&structure.body);
+                let found = Taking {
+                    rest: self.rest_among(&structure.body),
+                    bits: self.bits_among(&structure.body),
+                };
                 changed |= weight(&found) != weight(&self.takings[index]);
                 self.takings[index] = found;
             }
@@ -56,27 +112,68 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// Reports a field that comes after `bytes(rest)` or a text of all that is left, be it at the end
-    /// of a struct or of a branch. Less than a byte can be left after those.
+    /// Reports a field that comes after one that takes all that is left, be that at the end of a struct
+    /// or of a branch.
     pub(super) fn check_after_rest(&mut self, statements: &[Statement<'a>]) {
-        let mut rest: Option<Rest<'a>> = None;
+        self.check_after(statements, None);
+    }
+
+    /// Where every packet has what takes the rest, a field that may need a bit more than is left has
+    /// none. Where only some have it, a field that every packet has and that needs more has none in
+    /// those. Whether one was reported.
+    fn check_after(&mut self, statements: &[Statement<'a>], before: Option<Rest<'a>>) -> bool {
+        let mut rest = before;
+        let mut taken = TakenWhere::new();
         for statement in statements {
-            let next = match rest {
-                Some(rest) if rest.always => first_field(statement),
+            let next = match (rest, statement) {
+                (Some(rest), _) if rest.always => self.field_beyond(statement, rest.leaves),
                 // Two branches may exclude each other: what is read in any case may not come.
-                Some(_) => match statement {
-                    Statement::Field(field) if self.needs_byte(field) => Some(&**field),
-                    _ => None,
-                },
-                None => None,
+                (Some(rest), Statement::Field(field)) => {
+                    (self.bits_of(field).least > rest.leaves).then_some(&**field)
+                }
+                _ => None,
             };
             if let (Some(rest), Some(next)) = (rest, next) {
                 self.report_after_rest(rest, next.name);
-                return;
+                return true;
+            }
+            if let Statement::Field(field) = statement
+                && let Some(rest) = self.rest_of_one_of_several(field)
+            {
+                self.report_second(rest, field.name);
+                return true;
+            }
+            if let Statement::If(inner) = statement
+                && is_steady(&inner.condition)
+                && self.check_same_branch(&mut taken, inner)
+            {
+                return true;
             }
             let found = self.rest_of(statement);
             rest = found.filter(|found| found.always).or(rest).or(found);
         }
+        false
+    }
+
+    /// Under the same condition a packet has the same branch again.
+    fn check_same_branch(&mut self, taken: &mut TakenWhere<'a>, inner: &If<'a>) -> bool {
+        let condition = inner.condition.span.text(self.text);
+        let condition: String = condition.split_whitespace().collect();
+        let before = taken.get(&condition).copied().unwrap_or_default();
+        let mut after = before;
+        for ((body, before), after) in [&inner.then, &inner.otherwise]
+            .into_iter()
+            .zip(before)
+            .zip(&mut after)
+        {
+            if before.is_some() && self.check_after(body, before) {
+                return true;
+            }
+            let found = self.rest_among(body).filter(|rest| rest.always);
+            *after = after.or(found);
+        }
+        taken.insert(condition, after);
+        false
     }
 
     fn report_after_rest(&mut self, rest: Rest<'a>, next: Ident<'a>) {
@@ -87,36 +184,46 @@ impl<'a> Checker<'a, '_> {
             (Some(inside), true) => format!("after `{inside}`, which ends with `{taker}`"),
             (Some(inside), false) => format!("where `{inside}` ends with `{taker}`"),
         };
-        self.report(
-            next.span,
-            format!("nothing is left for `{next_name}` {after}"),
-        )
-        .label("expected no field after one that takes all that is left")
-        .related(rest.field_type, "takes all whole bytes that are left")
-        .help("say how many bytes that one has, or confine it: `size(length)`");
+        let message = format!("nothing is left for `{next_name}` {after}");
+        self.report_nothing_left(next.span, message, rest);
     }
 
-    fn taking(&self, statements: &[Statement<'a>]) -> Taking<'a> {
-        let rests = statements.iter().filter_map(|it| self.rest_of(it));
-        let needs =
-            |it: &Statement<'a>| matches!(it, Statement::Field(field) if self.needs_byte(field));
-        Taking {
-            rest: strongest(rests),
-            needs_byte: statements.iter().any(needs),
-        }
+    fn report_second(&mut self, rest: Rest<'a>, name: Ident<'a>) {
+        let (taker, name_text) = (rest.name.text, name.text);
+        let message = format!(
+            "nothing is left for the second of `{name_text}`: the first ends with `{taker}`"
+        );
+        self.report_nothing_left(name.span, message, rest);
+    }
+
+    fn report_nothing_left(&mut self, span: Span, message: String, rest: Rest<'a>) {
+        let takes = match rest.leaves {
+            0 => "takes all that is left",
+            _ => "takes all whole bytes that are left",
+        };
+        self.report(span, message)
+            .label("expected no field after one that takes all that is left")
+            .related(rest.declared, takes)
+            .help("say how many bytes that one has, or confine it: `size(length)`");
+    }
+
+    /// What the statements take of the window around them, all together.
+    fn rest_among(&self, statements: &[Statement<'a>]) -> Option<Rest<'a>> {
+        strongest(statements.iter().filter_map(|it| self.rest_of(it)))
     }
 
     /// What a statement takes of the window around it.
     fn rest_of(&self, statement: &Statement<'a>) -> Option<Rest<'a>> {
-        let branch =
-            |body: &[Statement<'a>]| strongest(body.iter().filter_map(|it| self.rest_of(it)));
         match statement {
             Statement::Field(field) => self.rest_in(field),
             Statement::If(inner) => {
-                either([branch(&inner.then), branch(&inner.otherwise)].into_iter())
+                let branches = [&inner.then, &inner.otherwise];
+                either(branches.into_iter().map(|body| self.rest_among(body)))
             }
             // A value without an arm ends the look at the packet.
-            Statement::Switch(inner) => either(inner.arms.iter().map(|arm| branch(&arm.body))),
+            Statement::Switch(inner) => {
+                either(inner.arms.iter().map(|arm| self.rest_among(&arm.body)))
+            }
             // Rest ends where the window does, or stands elsewhere.
             Statement::Size(_)
             | Statement::Align(_)
@@ -128,70 +235,149 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn rest_in(&self, field: &Field<'a>) -> Option<Rest<'a>> {
-        let is_confined = field.size.is_some() || field.through.is_some();
-        let until = field.repeat.as_ref().map(|repeat| &repeat.until);
-        if field.computed.is_some() || is_confined || matches!(until, Some(Until::Bytes(_))) {
+        if field.computed.is_some() || field.size.is_some() {
             return None;
         }
-        let declared = &field.field_type;
-        let rest = match declared.name.text {
-            "bytes" | "string" => {
-                let is_rest = length_of(field).is_some_and(|length| is_word(length, "rest"));
-                is_rest.then_some(Rest {
-                    name: field.name,
-                    field_type: declared.span,
-                    inside: None,
-                    always: true,
-                })
-            }
-            _ => {
-                let rest = self.taking_of(field)?.rest?;
-                // What a struct is given may say that it has no such branch.
-                let is_known = rest.always || declared.arguments.is_none();
-                is_known.then_some(Rest {
-                    inside: Some(field.name.text),
-                    ..rest
-                })
-            }
+        let repeat = field.repeat.as_ref();
+        let element = match &field.through {
+            Some(through) => Some(Rest::new(field.name, through.span, 7)),
+            None => self.rest_of_element(field),
         };
-        match until {
-            Some(_) => rest.map(Rest::sometimes),
-            None => rest,
+        match repeat.map(|repeat| &repeat.until) {
+            None | Some(Until::Holds(_)) => element,
+            Some(Until::End) => {
+                let span = repeat.map_or(field.field_type.span, |repeat| repeat.span);
+                Some(Rest::new(field.name, span, 0))
+            }
+            Some(Until::Count(count)) if literal(count).is_some_and(|count| count > 0) => element,
+            Some(Until::Count(_)) => element.map(Rest::sometimes),
+            Some(Until::Bytes(_)) => None,
         }
     }
 
-    /// What the struct does that is a field's type.
-    fn taking_of(&self, field: &Field<'a>) -> Option<Taking<'a>> {
-        let name = &field.field_type.name;
+    /// What one element of a field takes, or the field without a repeat.
+    fn rest_of_element(&self, field: &Field<'a>) -> Option<Rest<'a>> {
+        let declared = &field.field_type;
+        if matches!(declared.name.text, "bytes" | "string") {
+            let is_rest = length_of(declared).is_some_and(|length| is_word(length, "rest"));
+            return is_rest.then_some(Rest::new(field.name, declared.span, 7));
+        }
+        let rest = self.taking_of(declared)?.rest?;
+        // What a struct is given may say that it has no such branch.
+        let is_known = rest.always || declared.arguments.is_none();
+        is_known.then_some(Rest {
+            inside: Some(field.name.text),
+            ..rest
+        })
+    }
+
+    /// What the first of several elements takes, where the second needs something.
+    fn rest_of_one_of_several(&self, field: &Field<'a>) -> Option<Rest<'a>> {
+        let repeat = field.repeat.as_ref().filter(|_| field.through.is_none())?;
+        let Until::Count(count) = &repeat.until else {
+            return None;
+        };
+        let several = field.size.is_none() && literal(count).is_some_and(|count| count > 1);
+        let rest = self.rest_of_element(field).filter(|rest| rest.always)?;
+        (several && self.bits_of_type(&field.field_type).most > rest.leaves).then_some(rest)
+    }
+
+    /// What the struct takes that a type names.
+    fn taking_of(&self, declared: &TypeRef<'a>) -> Option<Taking<'a>> {
+        let name = &declared.name;
         let id = self
             .struct_names
             .get(name.text, self.seen_from(name.span))?;
         self.takings.get(id.0 as usize).copied()
     }
 
-    /// Whether a field reads a byte or more, whatever a packet says.
-    fn needs_byte(&self, field: &Field<'a>) -> bool {
-        if field.computed.is_some()
-            || field.repeat.is_some()
-            || field.size.is_some()
-            || field.through.is_some()
-        {
-            return false;
+    /// The first field of a statement that may take more bits than are left.
+    fn field_beyond<'s>(&self, statement: &'s Statement<'a>, left: u8) -> Option<&'s Field<'a>> {
+        let among = |statements: &'s [Statement<'a>]| {
+            statements.iter().find_map(|it| self.field_beyond(it, left))
+        };
+        match statement {
+            Statement::Field(field) => (self.bits_of(field).most > left).then_some(&**field),
+            Statement::If(inner) => among(&inner.then).or_else(|| among(&inner.otherwise)),
+            Statement::Switch(inner) => inner.arms.iter().find_map(|arm| among(&arm.body)),
+            Statement::Size(inner) if !inner.is_at => among(&inner.body),
+            Statement::Size(_)
+            | Statement::Align(_)
+            | Statement::ByteOrder(_)
+            | Statement::Set(_)
+            | Statement::Join(_)
+            | Statement::Follow(_) => None,
         }
-        let name = &field.field_type.name;
+    }
+
+    fn bits_among(&self, statements: &[Statement<'a>]) -> Bits {
+        let each = statements.iter().map(|statement| match statement {
+            Statement::Field(field) => self.bits_of(field),
+            Statement::If(inner) => self
+                .bits_among(&inner.then)
+                .or(self.bits_among(&inner.otherwise)),
+            Statement::Switch(inner) => {
+                let arms = inner.arms.iter().map(|arm| self.bits_among(&arm.body));
+                arms.reduce(Bits::or).unwrap_or_default()
+            }
+            Statement::Size(inner) if !inner.is_at => {
+                Bits::between(0, self.bits_among(&inner.body).most)
+            }
+            Statement::Size(_)
+            | Statement::Align(_)
+            | Statement::ByteOrder(_)
+            | Statement::Set(_)
+            | Statement::Join(_)
+            | Statement::Follow(_) => Bits::default(),
+        });
+        each.fold(Bits::default(), Bits::and)
+    }
+
+    fn bits_of(&self, field: &Field<'a>) -> Bits {
+        if field.computed.is_some() {
+            return Bits::default();
+        }
+        if field.size.is_some() || field.through.is_some() {
+            return Bits::ANY;
+        }
+        let element = self.bits_of_type(&field.field_type);
+        let many = if element.most > 0 { 8 } else { 0 };
+        match field.repeat.as_ref().map(|repeat| &repeat.until) {
+            None => element,
+            Some(Until::Holds(_)) => Bits::between(element.least, many),
+            Some(Until::Count(count)) => match literal(count) {
+                Some(count) => element.times(count),
+                None => Bits::between(0, many),
+            },
+            Some(Until::End | Until::Bytes(_)) => Bits::between(0, many),
+        }
+    }
+
+    fn bits_of_type(&self, declared: &TypeRef<'a>) -> Bits {
+        let name = &declared.name;
         match name.text {
-            "bytes" | "string" => length_of(field).is_some_and(|length| {
-                let is_known = matches!(length.kind, ExprKind::Integer(1..));
-                is_known || is_word(length, "zero") || is_type(length)
-            }),
-            "quantized" | "smallest_three" => false,
-            "leb128" | "sleb128" | "zigzag" | "vlq" | "prefix_varint" | "quic_varint" | "uuid"
-            | "hash" => true,
-            text if is_number(text) || is_whole(text) => true,
+            "bytes" | "string" => match length_of(declared) {
+                Some(length) if is_word(length, "zero") || is_type(length) => Bits::BYTE,
+                Some(length) => match literal(length) {
+                    Some(bytes) => Bits::exactly(bytes.saturating_mul(8)),
+                    None => Bits::ANY,
+                },
+                None => Bits::ANY,
+            },
+            "bool" => Bits::exactly(1),
+            "ubitvar" => Bits::between(6, 8),
+            "quantized" | "compressed" | "smallest_three" => Bits::between(1, 8),
+            "leb128" | "sleb128" | "zigzag" | "vlq" | "prefix_varint" | "quic_varint"
+            | "packed_int" | "uuid" | "hash" => Bits::BYTE,
+            text if is_number(text) => Bits::BYTE,
             text => {
+                let digits = width_of(text).and_then(|width| width.digits.parse::<u16>().ok());
                 let of_enum = self.enum_names.get(text, self.seen_from(name.span));
-                let base = of_enum.map(|id| self.file.enums[id.0 as usize].base.name.text);
-                base.is_some_and(is_whole) || self.taking_of(field).is_some_and(|it| it.needs_byte)
+                match (digits, of_enum) {
+                    (Some(bits), _) => Bits::exactly(bits.into()),
+                    (None, Some(id)) => self.bits_of_type(&self.file.enums[id.0 as usize].base),
+                    (None, None) => self.taking_of(declared).map_or(Bits::ANY, |it| it.bits),
+                }
             }
         }
     }
@@ -208,46 +394,39 @@ fn strongest<'a>(mut rests: impl Iterator<Item = Rest<'a>>) -> Option<Rest<'a>> 
 
 /// What branches take of which a packet has one.
 fn either<'a>(branches: impl Iterator<Item = Option<Rest<'a>>>) -> Option<Rest<'a>> {
-    let (mut found, mut always) = (None, true);
+    let (mut found, mut always, mut leaves) = (None, true, 0);
     for branch in branches {
         always &= branch.is_some_and(|rest| rest.always);
+        leaves = branch.map_or(leaves, |rest| rest.leaves.max(leaves));
         found = found.or(branch);
     }
-    found.map(|rest: Rest<'a>| Rest { always, ..rest })
+    found.map(|rest: Rest<'a>| Rest {
+        always,
+        leaves,
+        ..rest
+    })
 }
 
 /// What stands in the first place between the parentheses of a type.
-fn length_of<'s, 'a>(field: &'s Field<'a>) -> Option<&'s Expr<'a>> {
-    field.field_type.arguments.as_deref()?.first()
+fn length_of<'s, 'a>(declared: &'s TypeRef<'a>) -> Option<&'s Expr<'a>> {
+    declared.arguments.as_deref()?.first()
 }
 
-/// Whether it is an integer of a byte or more.
-fn is_whole(name: &str) -> bool {
-    let bits = width_of(name).and_then(|width| width.digits.parse::<u32>().ok());
-    bits.is_some_and(|bits| bits >= 8)
+fn literal(expr: &Expr<'_>) -> Option<i128> {
+    match expr.kind {
+        ExprKind::Integer(value) => Some(value),
+        _ => None,
+    }
 }
 
-/// The first field of a statement that takes a byte or more, or may do so.
-fn first_field<'s, 'a>(statement: &'s Statement<'a>) -> Option<&'s Field<'a>> {
-    let among = |statements: &'s [Statement<'a>]| statements.iter().find_map(first_field);
-    match statement {
-        Statement::Field(field) => {
-            let spelled = field.field_type.name.text;
-            let is_small = field.repeat.is_none()
-                && matches!(
-                    spelled,
-                    "bool" | "u1" | "u2" | "u3" | "u4" | "u5" | "u6" | "u7"
-                );
-            (field.computed.is_none() && !is_small).then_some(field)
-        }
-        Statement::If(inner) => among(&inner.then).or_else(|| among(&inner.otherwise)),
-        Statement::Switch(inner) => inner.arms.iter().find_map(|arm| among(&arm.body)),
-        Statement::Size(inner) if !inner.is_at => among(&inner.body),
-        Statement::Size(_)
-        | Statement::Align(_)
-        | Statement::ByteOrder(_)
-        | Statement::Set(_)
-        | Statement::Join(_)
-        | Statement::Follow(_) => None,
+/// Whether a condition has the same value wherever it stands in a struct: it reads no state, and asks
+/// nothing of what comes.
+fn is_steady(expr: &Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::Integer(_) | ExprKind::Bool(_) => true,
+        ExprKind::Path(path) => path.first().is_some_and(|name| name.text != "state"),
+        ExprKind::Unary(_, inner) => is_steady(inner),
+        ExprKind::Binary(_, left, right) => is_steady(left) && is_steady(right),
+        _ => false,
     }
 }

@@ -234,14 +234,15 @@ impl<'a> Checker<'a, '_> {
     fn state_initial(&mut self, initial: &Expr<'a>, kept: &Kept<'a>) -> Option<i128> {
         if !matches!(kept.kind, StateKind::Integer { .. }) {
             self.report(initial.span, "this cannot have an initial value")
-                .label("only integers, `bool`s and enums can, and not in tables");
+                .label("only numbers, `bool`s and enums can, and not in tables");
             return None;
         }
-        let (value, found) = self.typed(initial, None)?;
+        let typed = self.typed(initial, None)?;
+        let (value, found) = self.as_wanted(typed, kept.value, initial.span)?;
         let Expression::Integer(value) = value else {
             self.report(
                 initial.span,
-                "an initial value is an integer, a `bool` or an enum",
+                "an initial value is a number, a `bool` or an enum",
             );
             return None;
         };

@@ -3,8 +3,7 @@
 use super::{Binding, Bindings, Lowering, NotLowered, Sinks};
 use crate::check::model::{Expression, Field, Model, Number, Type};
 use crate::facts::{KindId, Meaning};
-use crate::json::float_raw;
-use crate::operation::{NO_REGISTER, Operand, Operation, Register};
+use crate::operation::{NO_REGISTER, Operation, Register};
 use crate::values::codec::Codec;
 use crate::values::quantized::Quantized;
 
@@ -28,12 +27,7 @@ impl Lowering<'_> {
             Type::Flags(id) => (None, &self.model.enumeration(id).base),
             _ => (None, &field.field_type),
         };
-        let value = match (base.limits(), value) {
-            // A float is what it is on the wire.
-            (None, Expression::Integer(number)) => self.raw_number(*number as f64, base)?,
-            (None, Expression::Float(number)) => self.raw_number(*number, base)?,
-            (_, value) => self.value(value, bindings)?,
-        };
+        let value = self.value(value, bindings)?;
         let (low, high) = base.limits().unwrap_or((0, i128::from(u64::MAX)));
         let limits = self.assembler.constant_pair(low, high)?;
         let bits = match *base {
@@ -57,16 +51,6 @@ impl Lowering<'_> {
         })?;
         self.after_scalar(field, table, to, info)?;
         Ok(field.read.then_some(Binding::Register(to)))
-    }
-
-    /// A float, as it is on the wire.
-    fn raw_number(&mut self, value: f64, of: &Type) -> Result<Operand, NotLowered> {
-        let raw = match of {
-            Type::Quantized(quantized) => quantized.raw(value),
-            other => float_raw(value, super::shown(other, self.model)),
-        };
-        let raw = raw.ok_or(NotLowered::Unchecked("a constant that is no float"))?;
-        self.assembler.operand(raw.into())
     }
 
     pub(super) fn scalar(

@@ -82,7 +82,10 @@ impl RowValue {
     }
 
     fn bytes(&self) -> usize {
-        self.content().map_or(0, |content| content.len())
+        let content = |content: &Arc<Vec<u8>>| {
+            SHARED_BYTES + size_of::<Vec<u8>>() + BLOCK_BYTES + content.capacity()
+        };
+        self.content().map_or(0, content)
     }
 }
 
@@ -99,9 +102,10 @@ impl Kept {
     fn bytes(&self) -> usize {
         match self {
             Kept::Row(row) => {
-                size_of::<Row>() + row.bytes + row.values.len() * size_of::<RowValue>()
+                let values = row.values.len() * size_of::<RowValue>();
+                SHARED_BYTES + size_of::<Row>() + BLOCK_BYTES + values + row.bytes
             }
-            Kept::Table(level) => level.bytes,
+            Kept::Table(level) => LEVEL_BYTES + level.bytes,
         }
     }
 
@@ -192,8 +196,17 @@ impl Level {
     }
 }
 
-/// What an entry takes beside what is in it.
-const ENTRY_BYTES: usize = size_of::<(i128, u64, Kept)>();
+/// What an allocator keeps beside a block.
+const BLOCK_BYTES: usize = 16;
+
+/// The same, and how many share it.
+const SHARED_BYTES: usize = BLOCK_BYTES + 2 * size_of::<usize>();
+
+/// What a table takes beside its entries.
+const LEVEL_BYTES: usize = SHARED_BYTES + size_of::<Level>() + BLOCK_BYTES;
+
+/// What an entry takes beside what is in it: a table that grows has room for twice as many.
+const ENTRY_BYTES: usize = 2 * size_of::<(i128, u64, Kept)>();
 
 /// What is kept, changed under these keys. What copies share is copied on the way there.
 fn edited(
@@ -277,10 +290,12 @@ mod tests {
                 rows.set(&[key, inner], 1, RowValue::of(1));
             }
         }
-        let row = size_of::<Row>() + 10 + 2 * size_of::<RowValue>() + ENTRY_BYTES;
-        assert_eq!(rows.bytes(), 2 * (2 * row + ENTRY_BYTES));
+        let values = text(10).bytes() + 2 * size_of::<RowValue>();
+        let row = SHARED_BYTES + size_of::<Row>() + BLOCK_BYTES + values + ENTRY_BYTES;
+        let all = LEVEL_BYTES + 2 * (LEVEL_BYTES + 2 * row + ENTRY_BYTES);
+        assert_eq!(rows.bytes(), all);
         rows.put(&[4, 4], None);
-        assert_eq!(rows.bytes(), 2 * (2 * row + ENTRY_BYTES) - row);
+        assert_eq!(rows.bytes(), all - row);
         rows.put(&[], None);
         assert_eq!(rows.bytes(), 0);
     }

@@ -73,6 +73,11 @@ impl<V> Table<V> {
             value: make(old),
         };
         let place = self.place(key).unwrap_or_else(|place| place);
+        // Twice the room each time, and no more than that for a table of one entry.
+        let room = self.entries.len().max(1);
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.reserve_exact(room);
+        }
         self.entries.insert(place, entry);
     }
 

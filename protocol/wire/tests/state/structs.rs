@@ -329,3 +329,40 @@ fn mistakes_say_what_is_kept() {
         ],
     );
 }
+
+/// A constant is a float where one is wanted: in `set`, at the beginning, as a parameter, in a choice.
+#[test]
+fn a_constant_is_a_float_where_one_is_wanted() {
+    let wire = wire(
+        "x: f32; q: quantized(-1.0, 1.0, 8); d: f64 = -2.5; h: f16 = 1; p: Point[4];",
+        "n: u8; set state.x = 0.0; set state.q = -1.0; set state.p[n].x = -1.5; \
+         let x: f32 = state.x; let q: quantized(-1.0, 1.0, 8) = state.q; let d: f64 = state.d; \
+         let h: f16 = state.h; let px: f32 = state.p[n].x; \
+         let c: f32 = if (n == 1) 3.0 else state.x; inner: Inner(0.25);",
+        "struct Point { x: f32; } struct Inner(given: f32) { let g: f32 = given; }",
+    );
+    check(
+        &wire,
+        &[(FIRST, &[1])],
+        &[
+            "n = 1",
+            "x = 0",
+            "q = -1.0000 (raw 0)",
+            "d = -2.5",
+            "h = 1",
+            "px = -1.5",
+            "c = 3",
+            "inner.g = 0.25",
+        ],
+        &[],
+    );
+    refused(
+        "q: quantized(-1.0, 1.0, 8) = 7.0; r: quantized(-1.0, 1.0, 8);",
+        "set state.r = 1.5;",
+        "",
+        &[
+            "`quantized(-1.0, 1.0, 8)` has no 7",
+            "`quantized(-1.0, 1.0, 8)` has no 1.5",
+        ],
+    );
+}
