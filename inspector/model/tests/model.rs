@@ -534,7 +534,7 @@ fn no_order_of_commands_brings_the_model_out_of_step() {
         let command = match draws.below(14) {
             0 => Command::SelectPacket(PacketId(number)),
             1 => Command::SelectMessage(MessageId(number)),
-            2 if number % 8 == 0 => Command::ShowStream(StreamId(number as u16)),
+            2 if number.is_multiple_of(8) => Command::ShowStream(StreamId(number as u16)),
             2 => Command::PinField(Some(TreeId(number))),
             3 => Command::SelectFinding(draws.below(4) as usize),
             4 => Command::SelectEvidence(draws.below(4) as usize, draws.below(4) as usize),
