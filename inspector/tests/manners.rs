@@ -498,7 +498,7 @@ fn another_session_takes_the_place_of_the_first() {
 /// Of a session of so many packets, before anybody knows what followed from them.
 fn begun(packets: usize) -> Answer {
     Answer::Begun {
-        model: Box::new(Model::of_session(Arc::new(fixture::fresh(packets)), &[])),
+        model: Box::new(Model::beginning(Arc::new(fixture::fresh(packets)))),
         title: "match".to_owned(),
         paths: vec![PathBuf::from("match")],
     }

@@ -117,7 +117,7 @@ pub(super) fn opened(
         let Some(session) = beginning(reels, (wire, keys), &SIZES) else {
             return;
         };
-        let mut model = Model::of_session(Arc::new(session), &[]);
+        let mut model = Model::beginning(Arc::new(session));
         filtered(&mut model, filter);
         let answer = Answer::Begun {
             model: Box::new(model),
@@ -161,12 +161,7 @@ fn beginning(
         })
     });
     let begun = begun.collect::<Option<_>>()?;
-    let mut session = Session::build_with_keys(begun, wire.cloned(), keys.clone()).ok()?;
-    for node in &mut session.nodes {
-        // Nobody cut its recording.
-        node.complete = true;
-    }
-    Some(session)
+    Session::build_with_keys(begun, wire.cloned(), keys.clone()).ok()
 }
 
 /// Looks at what `source` names again and again while it is recorded.
@@ -278,7 +273,6 @@ mod tests {
         };
         assert!(begun(u64::MAX).is_none());
         let session = begun(0).expect("a beginning");
-        assert!(session.nodes.iter().all(|node| node.complete));
         let sent = |name: &str| {
             let node = session.nodes.iter().position(|node| node.name == name);
             let node = NodeId(node.expect("a node") as u16);

@@ -150,6 +150,8 @@ pub struct Model {
     bookmarks: bookmarks::Bookmarks,
     /// Whether somebody has selected something or moved through time.
     is_looked_at: bool,
+    /// Whether it is the beginning of what is being read.
+    is_beginning: bool,
 }
 
 impl Model {
@@ -197,11 +199,29 @@ impl Model {
             trail: trail::Trail::default(),
             bookmarks: bookmarks::Bookmarks::default(),
             is_looked_at: false,
+            is_beginning: false,
             session,
         };
         model.trigger_lanes = model.trigger_lanes();
         model.visible = model.whole();
         model
+    }
+
+    /// The beginning of a session of which the rest is being read: that its recordings end there is
+    /// nothing to be told of. Nobody works out what follows from it.
+    pub fn beginning(session: Arc<Session>) -> Model {
+        Model {
+            is_beginning: true,
+            ..Model::of_session(session, &[])
+        }
+    }
+
+    /// What there is to say of the recording, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        match self.is_beginning {
+            true => Vec::new(),
+            false => self.session.warnings(),
+        }
     }
 
     /// The session.
