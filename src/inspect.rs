@@ -3,6 +3,7 @@
 mod bookmarks;
 mod comparing;
 mod host;
+mod opening;
 mod settings;
 mod sitting;
 
@@ -56,11 +57,11 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         };
         let mut stands = stands;
         if let Some(path) = &arguments.compare {
-            stands.push(comparing::opened(&arguments.source, path)?);
+            stands.push(comparing::opened(&arguments.source, path, &|| true)?);
         }
         let mut _played = None;
         if let Some(changes) = &arguments.played_on {
-            let (answer, folder) = comparing::played_on(&arguments.source, changes)?;
+            let (answer, folder) = comparing::played_on(&arguments.source, changes, &|| true)?;
             stands.push(answer);
             _played = Some(folder);
         }
@@ -161,12 +162,9 @@ pub fn size(text: &str) -> Result<(u32, u32), Failure> {
 }
 
 /// A model of the story, filtered. The history of many packets is worked out while they are shown.
-/// Their index is kept before that, so that whoever opens them again finds it whenever the window
-/// closes, and once more with the history.
+/// Their index is kept meanwhile, so that whoever opens them again finds it whenever the window closes,
+/// and once more with the history.
 pub fn model(story: &mut Story, filter: &str) -> Model {
-    if !story.session.is_small() {
-        story.keep_index();
-    }
     let keep = story.take_index();
     let mut model = Model::open_and(story.session.clone(), &story.unread, keep);
     filtered(&mut model, filter);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use netreel_capture::OpenedSession;
-use netreel_protocol::history::History;
 use netreel_protocol::history::bounds::Bounds;
+use netreel_protocol::history::{History, Wanted};
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{ReelInput, Session, SessionError, SessionTime};
 use netreel_reel::{CutWhy, Ending};
@@ -72,17 +72,18 @@ impl Story {
     }
 
     /// Has the index kept by whoever works out the history of this session himself; it is called with
-    /// that.
+    /// that, and before it is there.
     #[cfg(feature = "gui")]
-    pub fn take_index(&mut self) -> impl FnOnce(&History) + Send + 'static {
-        let (session, index) = (Arc::clone(&self.session), self.index.take());
+    pub fn take_index(&mut self) -> impl FnMut(Option<&History>) + Send + 'static {
+        let (session, mut index) = (Arc::clone(&self.session), self.index.take());
         let (done, kept) = std::sync::mpsc::channel::<()>();
         self.kept = Some(kept);
+        let mut done = Some(done);
         move |history| {
-            if let Some(mut index) = index {
-                index.keep(&session, Some(history));
+            if let Some(index) = &mut index {
+                index.keep(&session, history);
             }
-            drop(done);
+            done = done.take().filter(|_| history.is_none());
         }
     }
 
@@ -139,6 +140,26 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
+    story_by(source, Session::build_with_keys)
+}
+
+/// The same as long as somebody wants it. Where no index has the session, `begun` gets its reels
+/// before they are read, with the wire and the keys to read them by.
+pub fn story_while(
+    source: &Source,
+    wanted: Wanted<'_>,
+    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
+) -> Result<Story, Failure> {
+    story_by(source, |inputs, wire, keys| {
+        begun(&inputs, wire.as_ref(), &keys);
+        Session::build_while(inputs, wire, keys, wanted)
+    })
+}
+
+fn story_by(
+    source: &Source,
+    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
     let paths: Vec<String> = source
         .paths
@@ -146,7 +167,7 @@ pub fn story(source: &Source) -> Result<Story, Failure> {
         .map(|path| path.display().to_string())
         .collect();
     let progress = Progress::new(format!("reading {}", paths.join(" ")));
-    let mut story = in_silence(source, &source.paths, wire, Session::build_with_keys)?;
+    let mut story = in_silence(source, &source.paths, wire, build)?;
     drop(progress);
     story.tells = true;
     story.warn();

@@ -1,11 +1,10 @@
 //! The real window, driven by mouse and keys as somebody would: in an X server without a screen (Xvfb),
 //! by `xdotool`. What comes of it is seen in the window's title, in its pixels, and in the bookmarks
-//! that it keeps beside the session.
-//!
-//! `xdotool` cannot let go of files over a window: here sessions are opened by their paths. That files
-//! which are dropped ask for the same is tested in `inspector/tests/manners.rs`.
+//! that it keeps beside the session. Files are let go of over it as a file manager does that, which
+//! `xdotool` cannot (`dropping`).
 #![cfg(feature = "gui")]
 
+mod dropping;
 mod support;
 
 use std::fs;
@@ -189,6 +188,20 @@ impl Screen {
         self.settle();
     }
 
+    /// Lets go of a file over the window.
+    fn let_go_of(&self, path: &Path) {
+        let window = self.window.parse().expect("a window's number");
+        dropping::let_go(&self.display, window, path).expect("a window that takes files");
+    }
+
+    /// Waits until the window is called after a session, and shows it.
+    fn await_title(&self, session: &str) {
+        wait("the session", || {
+            self.title().contains(session).then_some(())
+        });
+        self.settle();
+    }
+
     fn title(&self) -> String {
         self.tool(&["getwindowname", &self.window])
     }
@@ -310,10 +323,7 @@ fn somebody_opens_filters_reads_the_story_goes_back_steps_and_resizes() {
         return;
     }
     let screen = Screen::open("owner");
-    wait("the title", || {
-        screen.title().contains("owner").then_some(())
-    });
-    screen.settle();
+    screen.await_title("owner");
 
     // Another session, by its path.
     let host = screen.path("host");
@@ -321,10 +331,13 @@ fn somebody_opens_filters_reads_the_story_goes_back_steps_and_resizes() {
     // Nothing with shift: under load the window may hear of it after the letter.
     screen.write("host");
     screen.press("Return");
-    wait("the session", || {
-        screen.title().contains("host").then_some(())
-    });
-    screen.settle();
+    screen.await_title("host");
+
+    // And others that are dropped on it.
+    for session in ["owner", "host"] {
+        screen.let_go_of(&screen.path(session));
+        screen.await_title(session);
+    }
 
     // It opens with its story: the first packet of the worst finding's proof.
     let report = netreel(&["check", text(&host), "--json"]).expect(1).json();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netreel_reel::ring::RING_PAGE;
-use netreel_reel::{Opening, ReadAt, ReadError, Reel, Start};
+use netreel_reel::{Opening, ReadAt, ReadError, Reel, Start, Until};
 
 use crate::file::{FileSource, is_being_written};
 use crate::import::{ImportError, Origin, observe};
@@ -402,7 +402,7 @@ impl Named {
     /// As the next part is made before one gets its end, this one had no end then, unless the whole
     /// recording has ended. So the ring file goes on from it. Were it read after its end, what the
     /// ring file held behind that would be lost: it is in a part that is not among these.
-    fn add_up_to_last(&mut self) -> Option<Until> {
+    fn add_up_to_last(&mut self) -> Option<Until<FileSource>> {
         self.fill();
         for _ in 0..AHEAD_MAX {
             let (last, path) = self.files.last()?.clone();
@@ -410,7 +410,7 @@ impl Named {
             let length = file.length().ok()?;
             let later = self.behind(last, &path);
             if later.is_empty() {
-                return Some(Until { file, length });
+                return Some(Until::new(file, length));
             }
             self.files.extend(later);
         }
@@ -455,25 +455,6 @@ impl Named {
 /// How often a part that was the last one may have got a successor. Each time costs a few system
 /// calls; a recorder takes about a millisecond for a part of the smallest size.
 const AHEAD_MAX: usize = 10_000;
-
-/// A file as long as it was at a moment.
-struct Until {
-    file: FileSource,
-    length: u64,
-}
-
-impl ReadAt for Until {
-    fn length(&self) -> Result<u64, ReadError> {
-        Ok(self.length.min(self.file.length()?))
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
-        let left = self.length.saturating_sub(offset);
-        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let part = buffer.get_mut(..length).unwrap_or_default();
-        self.file.read_at(offset, part)
-    }
-}
 
 fn start(path: &Path) -> Result<Start, OpenWhy> {
     // A pipe would keep the opening waiting for its other end.

@@ -68,6 +68,8 @@ pub struct Inspector {
     pointed: Option<Pane>,
     requests: Vec<Request>,
     title: Option<String>,
+    /// Of what only the beginning is shown so far.
+    begun: Option<Vec<PathBuf>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,6 +105,7 @@ impl Inspector {
             pointed: None,
             requests: Vec::new(),
             title: None,
+            begun: None,
         }
     }
 
@@ -163,23 +166,26 @@ impl Inspector {
     pub fn hear(&mut self, answer: Answer) {
         match answer {
             Answer::Working(what) => self.bar.working = Some(what),
-            Answer::Opened {
+            Answer::Begun {
                 model,
                 title,
                 paths,
             } => {
-                self.bar.filter = model.filter().text.clone();
-                self.model = *model;
-                self.kept_bookmarks = Arc::clone(self.model.bookmarks());
-                self.seat = Seat::default();
-                self.other = Other::default();
-                self.bar.news = None;
-                self.bar.working = None;
-                self.bar.live = false;
-                self.settings.opened(&paths);
-                self.title = Some(title);
+                self.opens(*model, title, &paths);
+                self.begun = Some(paths);
+            }
+            Answer::Opened {
+                mut model,
+                title,
+                paths,
+            } => {
+                if self.begun.as_ref() == Some(&paths) {
+                    model.go_on_from(&self.model);
+                }
+                self.opens(*model, title, &paths);
             }
             Answer::Grown { model, live } => {
+                self.begun = None;
                 self.bar.working = None;
                 self.bar.live = live;
                 let is_kept = self.kept_bookmarks == *self.model.bookmarks();
@@ -208,9 +214,34 @@ impl Inspector {
             Answer::NotCompared(why) => (self.other.waits, self.other.why) = (false, Some(why)),
             Answer::Failed(sentence) => {
                 self.bar.working = None;
+                self.only_begun();
                 self.bar.news = Some(sentence);
             }
         }
+    }
+
+    /// Nobody reads on any more; whether it is the beginning alone that is shown.
+    fn only_begun(&mut self) -> bool {
+        let is_begun = self.begun.take().is_some();
+        if is_begun {
+            self.model.apply(Command::GiveUp);
+        }
+        is_begun
+    }
+
+    /// Shows another session.
+    fn opens(&mut self, model: Model, title: String, paths: &[PathBuf]) {
+        self.bar.filter = model.filter().text.clone();
+        self.model = model;
+        self.begun = None;
+        self.kept_bookmarks = Arc::clone(self.model.bookmarks());
+        self.seat = Seat::default();
+        self.other = Other::default();
+        self.bar.news = None;
+        self.bar.working = None;
+        self.bar.live = false;
+        self.settings.opened(paths);
+        self.title = Some(title);
     }
 
     /// One frame: draws, then does what was asked for.
@@ -450,6 +481,10 @@ impl Inspector {
             }
             top::Asked::Cancel => {
                 self.bar.working = None;
+                if self.only_begun() {
+                    let said = "Only its beginning was read: open it again to see the rest.";
+                    self.bar.news = Some(said.to_owned());
+                }
                 self.requests.push(Request::Cancel);
             }
             top::Asked::Sit(node) => {

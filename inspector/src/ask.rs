@@ -108,7 +108,16 @@ pub struct Parting {
 pub enum Answer {
     /// It is being worked on: what is done now.
     Working(String),
-    /// Another session.
+    /// The beginning of another session, the rest of which is being read.
+    Begun {
+        /// What to show.
+        model: Box<Model>,
+        /// What stands in the title.
+        title: String,
+        /// Where it lies.
+        paths: Vec<PathBuf>,
+    },
+    /// Another session, or all of the one whose beginning is shown.
     Opened {
         /// What to show.
         model: Box<Model>,

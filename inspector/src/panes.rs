@@ -228,7 +228,7 @@ impl Sizes for Natural<'_> {
                     .max(packets::width_min(model).min(room * 0.5))
                     .min(room * 0.6),
             ),
-            (Pane::Bytes, Axis::Above) => Some(bytes::height(model.detail()).min(room * 0.5)),
+            (Pane::Bytes, Axis::Above) => Some(bytes::height(model).min(room * 0.5)),
             _ => None,
         }
     }

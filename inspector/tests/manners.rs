@@ -495,6 +495,84 @@ fn another_session_takes_the_place_of_the_first() {
     assert_eq!(harness.state_mut().take_title().as_deref(), Some("other"));
 }
 
+/// Of a session of so many packets, before anybody knows what followed from them.
+fn begun(packets: usize) -> Answer {
+    Answer::Begun {
+        model: Box::new(Model::beginning(Arc::new(fixture::fresh(packets)))),
+        title: "match".to_owned(),
+        paths: vec![PathBuf::from("match")],
+    }
+}
+
+/// All of such a session.
+fn opened(packets: usize) -> Answer {
+    let session = Arc::new(fixture::fresh(packets));
+    Answer::Opened {
+        model: Box::new(Model::open(session, &[])),
+        title: "match".to_owned(),
+        paths: vec![PathBuf::from("match")],
+    }
+}
+
+fn hear(harness: &mut Window, answer: Answer) {
+    harness.state_mut().hear(answer);
+    harness.run();
+}
+
+#[test]
+fn a_beginning_is_shown_until_all_of_it_is_read_and_nobody_is_moved() {
+    let mut harness = open(Workspace::Packets);
+    hear(&mut harness, begun(1_000));
+    assert_eq!(model(&harness).row_count(), 1_000);
+    assert!(model(&harness).lacks_history());
+    let visible = fixture::ms(20..30);
+    apply(&mut harness, Command::Show(visible.clone()));
+    apply(&mut harness, Command::SelectPacket(PacketId(200)));
+    apply(&mut harness, Command::SetFilter("from == A".to_owned()));
+    let looked_at = model(&harness).selection().packet;
+    hear(&mut harness, opened(2_000));
+    assert_eq!(model(&harness).session().packet_count(), 2_000);
+    assert!(!model(&harness).lacks_history());
+    assert_eq!(model(&harness).selection().packet, looked_at);
+    assert_eq!(model(&harness).visible(), visible);
+    assert_eq!(model(&harness).filter().text, "from == A");
+    // Who has not looked around is shown what is told of the whole; so is who opens something else.
+    hear(&mut harness, begun(1_000));
+    hear(&mut harness, opened(2_000));
+    let told = model(&harness).selection();
+    let shown = model(&harness).visible();
+    hear(&mut harness, opened(2_000));
+    assert_eq!(
+        (model(&harness).selection(), model(&harness).visible()),
+        (told, shown)
+    );
+}
+
+#[test]
+fn whoever_gives_up_the_rest_is_told_that_the_beginning_is_shown() {
+    let mut harness = open(Workspace::Packets);
+    hear(&mut harness, begun(1_000));
+    // It asks for further frames as long as it works.
+    harness
+        .state_mut()
+        .hear(Answer::Working("reading match".to_owned()));
+    harness.step();
+    harness.get_by_label("no longer work on it").click();
+    harness.run();
+    assert!(
+        harness
+            .state_mut()
+            .take_requests()
+            .contains(&Request::Cancel)
+    );
+    assert!(model(&harness).given_up().is_some());
+    let said = harness.query_by_label_contains("Only its beginning was read");
+    assert!(said.is_some());
+    // Another session is opened as ever.
+    hear(&mut harness, opened(2_000));
+    assert_eq!(model(&harness).session().packet_count(), 2_000);
+}
+
 #[test]
 fn a_session_that_grows_keeps_what_is_looked_at() {
     let mut harness = open(Workspace::Why);

@@ -6,7 +6,7 @@ mod fixture;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-use netreel_inspector::{Command, Inspector, Model, Stage, Workspace};
+use netreel_inspector::{Answer, Command, Inspector, Model, Stage, Workspace};
 
 /// Bytes that are taken now.
 static TAKEN: AtomicIsize = AtomicIsize::new(0);
@@ -47,15 +47,27 @@ fn pan(inspector: &mut Inspector, stage: &mut Stage, frames: usize) {
 #[test]
 fn panning_leaves_nothing_behind() {
     let (session, history) = fixture::long(20_000);
-    for visible in [500..600, 200..1_500] {
-        let mut model = Model::new(session.clone(), history.clone());
-        model.apply(Command::Show(fixture::ms(visible.clone())));
-        let mut inspector = Inspector::new(model, Workspace::Why);
+    let near = (Workspace::Why, 500..600);
+    let all = Workspace::ALL.map(|(_, workspace)| (workspace, 200..1_500));
+    for (workspace, visible) in all.into_iter().chain([near]) {
+        let model = || Model::new(session.clone(), history.clone());
+        let mut inspector = Inspector::new(model(), workspace);
+        if workspace == Workspace::Compare {
+            inspector.hear(Answer::Compared {
+                model: Box::new(model()),
+                title: "the same".to_owned(),
+            });
+        }
+        let shown = Command::Show(fixture::ms(visible.clone()));
+        inspector.model_mut().apply(shown);
         let mut stage = Stage::new(1_000, 640);
         pan(&mut inspector, &mut stage, 300);
         let before = TAKEN.load(Ordering::Relaxed);
         pan(&mut inspector, &mut stage, 600);
         let grown = TAKEN.load(Ordering::Relaxed) - before;
-        assert!(grown < 200_000, "{visible:?}: {grown} bytes more");
+        assert!(
+            grown < 200_000,
+            "{workspace:?} {visible:?}: {grown} bytes more"
+        );
     }
 }

@@ -183,6 +183,30 @@ fn the_pointer_over_a_byte_lights_its_field() {
 }
 
 #[test]
+fn a_stream_has_a_tab_and_its_fields_light_its_bytes() {
+    let mut model = ways::model(ways::layered());
+    model.apply(Command::SelectPacket(PacketId(0)));
+    let mut harness = drive::open(model, Workspace::Packets);
+    let tabs = |harness: &Window| harness.query_all_by_role(Role::Tab).count();
+    let all = tabs(&harness);
+    assert_eq!(names(&harness, "byte ").len(), 6);
+    click(&mut harness, "field body.messages[1].kind");
+    harness.remove_cursor();
+    harness.run();
+    assert_eq!(names(&harness, "byte ").len(), 5);
+    assert_eq!(names(&harness, " lit"), ["byte 3 lit"]);
+    click(&mut harness, "stream packet");
+    harness.remove_cursor();
+    harness.run();
+    assert_eq!(names(&harness, " lit").len(), 5);
+    assert_eq!(tabs(&harness), all);
+    // A packet that is all there is has none.
+    let mut harness = open(Workspace::Packets);
+    apply(&mut harness, Command::SelectPacket(PacketId(20)));
+    assert!(harness.query_by_label("stream packet").is_none());
+}
+
+#[test]
 fn a_click_pins_a_field() {
     let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SelectPacket(PacketId(20)));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use netreel_inspector::Answer;
+use netreel_protocol::history::Wanted;
 
 use super::model;
 use super::sitting::Changed;
@@ -12,13 +13,13 @@ use crate::outcome::Failure;
 use crate::replay::together;
 
 /// Opens what is recorded at a path.
-pub fn opened(source: &Source, path: &Path) -> Result<Answer, Failure> {
+pub fn opened(source: &Source, path: &Path, wanted: Wanted<'_>) -> Result<Answer, Failure> {
     let source = Source {
         paths: vec![path.to_owned()],
         keys: None,
         ..source.clone()
     };
-    let mut story = open::story(&source)?;
+    let mut story = open::story_while(&source, wanted, |_, _, _| {})?;
     let model = Box::new(model(&mut story, ""));
     let title = path.display().to_string();
     Ok(Answer::Compared { model, title })
@@ -58,7 +59,11 @@ impl Drop for Folder {
 }
 
 /// Plays all nodes on, into a folder that is there as long as it is held.
-pub fn played_on(source: &Source, changes: &str) -> Result<(Answer, Folder), Failure> {
+pub fn played_on(
+    source: &Source,
+    changes: &str,
+    wanted: Wanted<'_>,
+) -> Result<(Answer, Folder), Failure> {
     let changed = Changed::parse(changes).map_err(Failure::new)?;
     let folder = Folder::fresh()?;
     let arguments = Replay {
@@ -97,8 +102,8 @@ pub fn played_on(source: &Source, changes: &str) -> Result<(Answer, Folder), Fai
             vscode: None,
         },
     };
-    together::run(&arguments, &mut Vec::new())?;
-    let mut answer = opened(source, folder.path())?;
+    together::run_while(&arguments, &mut Vec::new(), wanted)?;
+    let mut answer = opened(source, folder.path(), wanted)?;
     // The folder has another name each time.
     if let Answer::Compared { title, .. } = &mut answer {
         *title = match changes.trim() {
@@ -111,6 +116,8 @@ pub fn played_on(source: &Source, changes: &str) -> Result<(Answer, Folder), Fai
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use netreel_inspector::{Command, Model};
     use netreel_protocol::diff::{ComparedSession, Diff};
     use netreel_protocol::history::Level;
@@ -134,7 +141,7 @@ mod tests {
             panic!("no other session");
         };
         let source = source();
-        let Ok(Answer::Compared { model, .. }) = opened(&source, &source.paths[0]) else {
+        let Ok(Answer::Compared { model, .. }) = opened(&source, &source.paths[0], &|| true) else {
             panic!("no session");
         };
         (model, other)
@@ -142,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_session_that_is_played_on_unchanged_has_the_same_packets() {
-        let (model, other) = both(played_on(&source(), "").map(|(answer, _)| answer));
+        let (model, other) = both(played_on(&source(), "", &|| true).map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
         assert_eq!(compared.bytes.first, None);
         assert!(compared.bytes.links.iter().all(|link| link.is_same()));
@@ -151,9 +158,21 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_wants_any_more_is_not_played_to_its_end() {
+        let asked = AtomicU32::new(0);
+        // It is wanted until a few turns were played.
+        let wanted = || asked.fetch_add(1, Ordering::Relaxed) < 40;
+        let failure = played_on(&source(), "--set mode=owner", &wanted).err();
+        let why = failure.expect("it was given up").to_string();
+        assert!(why.contains("given up"), "{why}");
+        // Nobody asks again and again whether to go on with what is over.
+        assert!(asked.load(Ordering::Relaxed) < 45);
+    }
+
+    #[test]
     fn a_cure_shows_as_findings_of_the_one_session_alone() {
         let (model, other) =
-            both(played_on(&source(), "--set mode=owner").map(|(answer, _)| answer));
+            both(played_on(&source(), "--set mode=owner", &|| true).map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
         assert!(compared.bytes.first.is_some());
         assert_eq!(compared.rows[0].mark, "first");

@@ -1,25 +1,22 @@
 //! Whoever runs the window: opens what it asks for, beside it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netreel_capture::{OpenError, OpenWhy};
-use netreel_inspector::{Answer, Host, Model, Request, Settings, Wake};
+use netreel_inspector::{Answer, Host, Request, Wake};
+use netreel_protocol::history::Wanted;
 
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
+use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened};
 use crate::inspect::sitting::Seat;
-use crate::inspect::{bookmarks, comparing, ruled, settings};
-use crate::open::{self, Story};
+use crate::inspect::{bookmarks, comparing, settings};
+use crate::open::Story;
 use crate::outcome::Failure;
-use crate::watch::{Now, Pace, Watch};
-
-/// How often a recording that is followed is looked at, at most.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// The story that is shown, for whoever keeps its index when the window closes.
 pub type Shown = Arc<Mutex<Option<Story>>>;
@@ -37,7 +34,9 @@ pub struct Opener {
     /// How often something was begun, of both kinds: who was begun before is heard no more.
     opening: u64,
     comparing: u64,
+    /// Whether what was begun last of each kind is wanted no more: whoever works on it stops.
     stop: Arc<AtomicBool>,
+    stop_comparing: Arc<AtomicBool>,
     /// What is to be held against the first session that is shown.
     compare_first: Option<PathBuf>,
     /// Where the session lies that was played on to be held against what is shown.
@@ -46,69 +45,6 @@ pub struct Opener {
     seat: Option<Seat>,
     /// An answer that came while somebody waited for the first one.
     first: Option<Answer>,
-}
-
-/// What is worked on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Job {
-    /// The session to show.
-    Opening(u64),
-    /// The session to hold against it.
-    Comparing(u64),
-    /// What was asked for beside both, and is over.
-    Done,
-}
-
-/// An answer, and what comes with it once it is heard.
-struct Said {
-    job: Job,
-    answer: Answer,
-    brings: Brings,
-}
-
-enum Brings {
-    Nothing,
-    /// What is shown from now on, and how it was opened.
-    Shown(Box<(Source, Story)>),
-    /// What was played on lies there.
-    Played(Folder),
-}
-
-/// What a thread says, and whether anybody still wants to hear it.
-#[derive(Clone)]
-struct Told {
-    job: Job,
-    to: Sender<Said>,
-    wake: Arc<Mutex<Option<Wake>>>,
-    stop: Arc<AtomicBool>,
-}
-
-impl Told {
-    fn say(&self, answer: Answer) {
-        self.bring(answer, Brings::Nothing);
-    }
-
-    fn bring(&self, answer: Answer, brings: Brings) {
-        let job = self.job;
-        // Whoever would hear it has closed the window.
-        drop(self.to.send(Said {
-            job,
-            answer,
-            brings,
-        }));
-        let wake = self.wake.lock().ok().and_then(|wake| wake.clone());
-        if let Some(wake) = wake {
-            wake();
-        }
-    }
-
-    fn working(&self, what: impl Into<String>) {
-        self.say(Answer::Working(what.into()));
-    }
-
-    fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
 }
 
 impl Opener {
@@ -126,6 +62,7 @@ impl Opener {
             opening: 0,
             comparing: 0,
             stop: Arc::default(),
+            stop_comparing: Arc::default(),
             compare_first: None,
             played: None,
             seat: None,
@@ -206,16 +143,14 @@ impl Opener {
         }
         match said.brings {
             Brings::Nothing => {}
+            Brings::Begun(source) => {
+                self.source = *source;
+                self.shows(None);
+            }
             Brings::Shown(shown) => {
                 let (source, story) = *shown;
                 self.source = source;
-                if let Ok(mut shown) = self.shown.lock() {
-                    *shown = Some(story);
-                }
-                // All else was about the session before.
-                self.seat = None;
-                self.played = None;
-                self.comparing += 1;
+                self.shows(Some(story));
             }
             Brings::Played(folder) => self.played = Some(folder),
         }
@@ -226,15 +161,27 @@ impl Opener {
         Some(said.answer)
     }
 
+    /// Another session is shown: all else was about the one before.
+    fn shows(&mut self, story: Option<Story>) {
+        if let Ok(mut shown) = self.shown.lock() {
+            *shown = story;
+        }
+        self.seat = None;
+        self.played = None;
+        self.give_up_comparing();
+    }
+
     /// Opens another session, to be held against what is shown.
     fn compare(&mut self, path: PathBuf) {
-        self.beside(move |source| Ok((comparing::opened(source, &path)?, Brings::Nothing)));
+        self.beside(move |source, wanted| {
+            Ok((comparing::opened(source, &path, wanted)?, Brings::Nothing))
+        });
     }
 
     /// Plays all nodes of what is shown on, to be held against it.
     fn play_on(&mut self, changes: String) {
-        self.beside(move |source| {
-            let (answer, folder) = comparing::played_on(source, &changes)?;
+        self.beside(move |source, wanted| {
+            let (answer, folder) = comparing::played_on(source, &changes, wanted)?;
             Ok((answer, Brings::Played(folder)))
         });
     }
@@ -242,15 +189,15 @@ impl Opener {
     /// Works on another session, beside whatever is worked on.
     fn beside(
         &mut self,
-        work: impl FnOnce(&Source) -> Result<(Answer, Brings), Failure> + Send + 'static,
+        work: impl FnOnce(&Source, Wanted<'_>) -> Result<(Answer, Brings), Failure> + Send + 'static,
     ) {
-        self.comparing += 1;
+        self.give_up_comparing();
         let job = Job::Comparing(self.comparing);
         let (source, told) = (self.source.clone(), self.told(job));
         let spawned =
             thread::Builder::new()
                 .name("comparing".to_owned())
-                .spawn(move || match work(&source) {
+                .spawn(move || match work(&source, &|| !told.is_over()) {
                     Ok((answer, brings)) => told.bring(answer, brings),
                     Err(why) => told.say(Answer::NotCompared(why.to_string())),
                 });
@@ -265,7 +212,10 @@ impl Opener {
             job,
             to: self.to.clone(),
             wake: self.wake.clone(),
-            stop: self.stop.clone(),
+            stop: match job {
+                Job::Comparing(_) => self.stop_comparing.clone(),
+                Job::Opening(_) | Job::Done => self.stop.clone(),
+            },
         }
     }
 
@@ -297,6 +247,13 @@ impl Opener {
     fn give_up(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.opening += 1;
+    }
+
+    /// Has nothing opened or played on any more to be held against what is shown.
+    fn give_up_comparing(&mut self) {
+        self.stop_comparing.store(true, Ordering::Relaxed);
+        self.stop_comparing = Arc::default();
+        self.comparing += 1;
     }
 }
 
@@ -332,8 +289,7 @@ impl Host for Opener {
             Request::Stand => self.seat = None,
             Request::Compare(path) => self.compare(path),
             Request::PlayOn(changes) => self.play_on(changes),
-            // Nobody hears any more what comes of it.
-            Request::CancelCompare => self.comparing += 1,
+            Request::CancelCompare => self.give_up_comparing(),
             Request::KeepBookmarks(all) => {
                 if let Err(why) = bookmarks::keep(&self.source.paths, &all) {
                     self.told(Job::Done).say(Answer::Failed(why));
@@ -364,82 +320,10 @@ impl Host for Opener {
     }
 }
 
-/// Opens what `source` names, and says how far it is.
-fn opened(
-    source: &Source,
-    (filter, rules): (&str, Option<&Path>),
-    told: &Told,
-) -> Result<(Answer, Story), Failure> {
-    let title = Settings::named(&source.paths);
-    told.working(format!("reading {title}"));
-    let mut story = open::story(source)?;
-    let packets = story.session.packet_count();
-    told.working(format!("arranging {packets} packets"));
-    let answer = Answer::Opened {
-        model: Box::new(ruled(&mut story, filter, rules)?),
-        title,
-        paths: source.paths.clone(),
-    };
-    Ok((answer, story))
-}
-
-/// Looks at what `source` names again and again while it is recorded.
-fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
-    let keys = open::keys(source.keys.as_deref(), &source.paths)?;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let mut watch = Watch::new(source.paths.clone(), wire, keys);
-    let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
-    watch.growing().judge_by(bounds);
-    let mut pace = Pace::new(PAUSE);
-    told.working(format!("waiting for {}", Settings::named(&source.paths)));
-    let mut is_new = false;
-    while !told.is_over() {
-        if let Some(now) = there(&source.paths, watch.open())? {
-            is_new |= now.is_new;
-            let live = !now.all_over();
-            if (is_new && pace.is_due()) || !live {
-                is_new = false;
-                let begun = Instant::now();
-                // Two that have not met yet may meet.
-                if let Ok((session, history)) = watch.look(&now) {
-                    let (session, history) = (Arc::new(session), Arc::new(history));
-                    let model = Model::without(session, history, &now.reels.unread);
-                    told.say(Answer::Grown {
-                        model: Box::new(model),
-                        live,
-                    });
-                }
-                pace.looked(begun);
-            }
-            if !live {
-                return Ok(());
-            }
-        }
-        thread::sleep(PAUSE / 4);
-    }
-    Ok(())
-}
-
-/// What is there; nothing yet where a recorder may be about to begin.
-fn there(paths: &[PathBuf], opened: Result<Now, OpenError>) -> Result<Option<Now>, Failure> {
-    use netreel_reel::OpenError::{Empty, HeaderCut};
-    let error = match opened {
-        Ok(now) => return Ok(Some(now)),
-        Err(error) => error,
-    };
-    let in_time = match &error.why {
-        OpenWhy::NoReels | OpenWhy::Reel(Empty | HeaderCut { .. }) => true,
-        OpenWhy::Io(_) => false,
-        _ => paths.iter().map(PathBuf::as_path).any(Path::is_dir),
-    };
-    match in_time {
-        true => Ok(None),
-        false => Err(Failure::new(error)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use netreel_capture::{Options, Recorder, open as open_reel};
     use netreel_reel::Reel;
 

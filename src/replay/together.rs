@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netreel_capture::FileAppend;
-use netreel_protocol::history::Level;
-use netreel_protocol::session::{Fate, NodeId, Session, SessionTime};
+use netreel_protocol::history::{Level, Wanted};
+use netreel_protocol::session::{Fate, NodeId, Session, SessionError, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_reel::{Ending, Header, Reel};
 use netreel_replay::check_replayable_whole;
-use netreel_replay::together::{Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play};
+use netreel_replay::together::{
+    Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play_while,
+};
 use netreel_transport::mix;
 
 use super::boxes::Changes;
@@ -36,6 +38,16 @@ pub struct PlayedOn<'a> {
 }
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    run_while(arguments, out, &|| true)
+}
+
+/// The same as long as somebody wants it; where nobody does any more it fails, and nothing is left
+/// of it.
+pub fn run_while(
+    arguments: &Replay,
+    out: &mut dyn Write,
+    wanted: Wanted<'_>,
+) -> Result<Answer, Failure> {
     let Some(folder) = &arguments.together.out else {
         return Err(Failure::new(
             "--together writes new reels: name a new folder for them with --out",
@@ -48,7 +60,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let layer = arguments.together.layer.as_deref();
     let engine = Engine::asked(layer, changes)?;
     let words = engine.words();
-    let story = open::story(&arguments.read.source)?;
+    let story = open::story_while(&arguments.read.source, wanted, |_, _, _| {})?;
     let before = Before::new(&story);
     let session = &story.session;
     let (nodes, left_out) = nodes(session, &engine)?;
@@ -64,7 +76,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         .into_iter()
         .all(|reel| recorded.cannot_play(reel).is_none());
     let unchanged = (!words.is_empty() && is_known)
-        .then(|| run_layers(&plan, &nodes, &recorded, seed, Box::new(())))
+        .then(|| run_layers(&plan, &nodes, (&recorded, seed), Box::new(()), wanted))
         .transpose()?;
 
     // Before the folder is made: a change that makes no sense leaves nothing behind.
@@ -79,7 +91,13 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         let _ = std::fs::remove_dir(folder);
         failure
     };
-    let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()));
+    let played = run_layers(
+        &plan,
+        &nodes,
+        (&engine, seed),
+        Box::new(reels.clone()),
+        wanted,
+    );
     let played = played.map_err(remove)?;
     let note = note(&words, seed);
     let is_cut = |node: usize| {
@@ -173,15 +191,19 @@ fn plan(session: &Session, nodes: Vec<StoryNode>) -> Arc<Plan> {
 fn run_layers(
     plan: &Arc<Plan>,
     nodes: &[StoryNode],
-    engine: &Engine<'_>,
-    seed: u64,
+    (engine, seed): (&Engine<'_>, u64),
     sink: Box<dyn Sink>,
+    wanted: Wanted<'_>,
 ) -> Result<Played, Failure> {
-    play(plan, seed, sink, &mut |node, io| {
-        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
+    let mut layer = |node: usize, io| {
+        let reel = nodes
+            .get(node)
+            .and_then(|node: &StoryNode| node.reel.as_ref());
         let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
         engine.layer(reel, io)
-    })
+    };
+    let played = play_while(plan, seed, sink, &mut layer, wanted)?;
+    played.ok_or_else(|| Failure::new(SessionError::GivenUp))
 }
 
 /// The headers of the new reels: those of the recorded ones, with what was changed.

@@ -49,7 +49,7 @@ pub use index::{BlockInfo, Totals};
 pub use open::{OpenError, Start};
 pub use part::{MissingParts, OpenedPart, Part};
 pub use plain::{OwnedRecord, PlainError, PlainHead, plain_parts, plain_read};
-pub use read_at::{ReadAt, ReadError};
+pub use read_at::{ReadAt, ReadError, Until};
 pub use recover::RingError;
 pub use redacted::{Redacted, Removed};
 pub use reel::{Block, BlockError, Opening, Reel, Walk};

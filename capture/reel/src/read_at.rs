@@ -12,6 +12,33 @@ pub trait ReadAt: Send + Sync {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError>;
 }
 
+/// A source as long as it was at some moment, or no longer than somebody wants to read.
+#[derive(Debug)]
+pub struct Until<S> {
+    source: S,
+    length: u64,
+}
+
+impl<S: ReadAt> Until<S> {
+    /// The first `length` bytes of a source.
+    pub fn new(source: S, length: u64) -> Until<S> {
+        Until { source, length }
+    }
+}
+
+impl<S: ReadAt> ReadAt for Until<S> {
+    fn length(&self) -> Result<u64, ReadError> {
+        Ok(self.length.min(self.source.length()?))
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let left = self.length.saturating_sub(offset);
+        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let part = buffer.get_mut(..length).unwrap_or_default();
+        self.source.read_at(offset, part)
+    }
+}
+
 /// A read that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read at byte {offset}: {}", std::io::Error::from_raw_os_error(*.code))]

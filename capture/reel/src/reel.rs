@@ -13,7 +13,7 @@ use crate::join::{join, open_parts};
 use crate::open::{OpenError, open};
 use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
-use crate::read_at::{ReadAt, ReadError, read_vec};
+use crate::read_at::{ReadAt, ReadError, Until, read_vec};
 use crate::scan::Known;
 use crate::{Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
@@ -142,6 +142,23 @@ impl Reel {
         opening: &mut Opening,
     ) -> Result<Reel, OpenError> {
         open_parts(sources, rings, &mut opening.0)
+    }
+
+    /// How many bytes there are of it, without what its rings hold.
+    ///
+    /// # Errors
+    /// The system cannot say it.
+    pub fn length(&self) -> Result<u64, ReadError> {
+        self.source.length()
+    }
+
+    /// The reel as it would be, had it been cut behind its first `bytes` bytes: for whoever shows its
+    /// beginning while all of it is read.
+    ///
+    /// # Errors
+    /// As for [`Reel::open`]: not even the header is whole in them.
+    pub fn beginning(&self, bytes: u64) -> Result<Reel, OpenError> {
+        Reel::open(Arc::new(Until::new(Arc::clone(&self.source), bytes)))
     }
 
     /// Opens a reel that is in memory.

@@ -74,6 +74,27 @@ fn without_its_index_a_reel_says_the_same() {
 }
 
 #[test]
+fn the_beginning_of_a_reel_is_what_a_cut_one_would_be() {
+    let bytes = write(&sample(b"payload"), 3);
+    let whole = open(&bytes).unwrap();
+    assert_eq!(whole.length(), Ok(bytes.len() as u64));
+    for length in 0..=bytes.len() {
+        let beginning = whole.beginning(length as u64);
+        match (beginning, open(&bytes[..length])) {
+            (Ok(beginning), Ok(cut)) => {
+                assert_eq!(read(&beginning), read(&cut), "{length} bytes");
+                assert_eq!(beginning.ending(), cut.ending(), "{length} bytes");
+            }
+            (beginning, cut) => {
+                let [beginning, cut] = [beginning, cut].map(|it| it.err().map(|it| it.to_string()));
+                assert!(cut.is_some(), "{length} bytes");
+                assert_eq!(beginning, cut, "{length} bytes");
+            }
+        }
+    }
+}
+
+#[test]
 fn cut_at_any_byte_a_reel_opens_with_a_prefix_of_its_events() {
     let events = sample(b"payload");
     for seal_every in [3, 100] {

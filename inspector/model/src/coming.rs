@@ -18,8 +18,8 @@ use crate::{GIVEN_UP, Model, NOT_YET};
 /// Called by the thread when there is something new to show.
 pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// Called with the history, once.
-type Keep = Box<dyn FnOnce(&History) + Send>;
+/// Called before the history is worked out, and with it.
+type Keep = Box<dyn FnMut(Option<&History>) + Send>;
 
 /// How far the history is.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Coming {
 
     /// Has nobody work on it any more.
     pub fn give_up(&mut self) {
-        if self.is_under_way() {
+        if matches!(self.state, State::Idle | State::UnderWay { .. }) {
             self.state = State::GivenUp;
         }
     }
@@ -74,18 +74,19 @@ impl Model {
         Model::open_and(session, unread, |_| {})
     }
 
-    /// The same, and `keep` gets the history when it is there, on the thread that worked it out.
+    /// The same, and `keep` gets the history when it is there, on the thread that worked it out; where
+    /// that takes longer it is called there before, without.
     pub fn open_and(
         session: Arc<Session>,
         unread: &[String],
-        keep: impl FnOnce(&History) + Send + 'static,
+        mut keep: impl FnMut(Option<&History>) + Send + 'static,
     ) -> Model {
         let is_small = session.is_small();
         let mut model = Model::of_session(session, unread);
         match is_small {
             true => {
                 model.finish();
-                keep(&model.judged.history);
+                keep(Some(&model.judged.history));
             }
             false => {
                 model.coming.keep = Arc::new(Mutex::new(Some(Box::new(keep))));
@@ -157,7 +158,15 @@ impl Model {
                 wake();
             }
         };
+        let kept = move |history: Option<&History>| {
+            if let Ok(mut keep) = keep.lock()
+                && let Some(keep) = &mut *keep
+            {
+                keep(history);
+            }
+        };
         let work = move || {
+            kept(None);
             // What packets carry is shown as soon as it is known.
             session.message_count();
             tell();
@@ -167,10 +176,7 @@ impl Model {
             // Whoever no longer wants it has closed the window.
             drop(to.send(Judged::new(&session, Arc::clone(&history), &unread)));
             tell();
-            let keep = keep.lock().ok().and_then(|mut keep| keep.take());
-            if let Some(keep) = keep {
-                keep(&history);
-            }
+            kept(Some(&history));
         };
         self.coming.state = State::UnderWay {
             coming,

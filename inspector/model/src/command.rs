@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use netreel_protocol::session::{MessageId, PacketId, SessionTime};
-use netreel_wire::TreeId;
+use netreel_wire::{StreamId, TreeId};
 
 use crate::Model;
 use crate::believed::ValueRow;
@@ -18,8 +18,10 @@ pub enum Command {
     SelectPacket(PacketId),
     /// Select a message and its packet; its bits light up.
     SelectMessage(MessageId),
-    /// Pin a field of the selected packet, or let go of it.
+    /// Pin a field of the selected packet and show the stream that its bits are in; or let go of it.
     PinField(Option<TreeId>),
+    /// Show the bytes of a stream of the selected packet.
+    ShowStream(StreamId),
     /// Pin a finding's story: select its first packet and its object, and bring all its evidence
     /// into view.
     SelectFinding(usize),
@@ -114,7 +116,7 @@ pub enum Hover {
     Packet(PacketId),
     /// A field of the selected packet, in the tree.
     Field(TreeId),
-    /// A byte of the selected packet, in the hex view.
+    /// A byte of the shown stream of the selected packet, in the hex view.
     Byte(u32),
 }
 
@@ -137,7 +139,8 @@ impl Model {
                 self.reveal_selection();
             }
             Command::SelectMessage(message) => self.select_message(message),
-            Command::PinField(field) => self.selection.field = field,
+            Command::PinField(field) => self.pin_field(field),
+            Command::ShowStream(stream) => self.show_stream(stream),
             Command::GiveUp => {
                 self.coming.give_up();
                 self.beside.give_up();

@@ -123,7 +123,8 @@ impl Model {
         let track = &self.beside.track;
         let (track, is_it) = track.get(&key, self.is_quick(), &self.coming.wake, work)?;
         let time = scale.range();
-        let most = scale.columns().max(1);
+        // A piece takes two pixels at least: there is a line of them for each node and each part.
+        let most = (scale.columns() / 2).max(1);
         let nodes = track.nodes.iter().map(|(node, pyramid)| {
             let (_, pieces) = pyramid.within(&time, most);
             (*node, pieces.to_vec())

@@ -21,9 +21,9 @@ pub enum BitOrder {
 /// The bytes and the fields of one packet.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
-    bytes: Option<Vec<u8>>,
-    decoded: Option<Decoded>,
-    order: BitOrder,
+    pub(crate) bytes: Option<Vec<u8>>,
+    pub(crate) decoded: Option<Decoded>,
+    pub(crate) order: BitOrder,
     collapsed: BTreeSet<TreeId>,
     pub(crate) note: Option<String>,
     pub(crate) waits: bool,
@@ -45,9 +45,8 @@ pub struct FieldRow {
     pub value: String,
     /// Its bits in its stream.
     pub bits: Range<u32>,
-    /// The stream, where that is not the packet itself: what is unpacked from it, or joined from
-    /// several packets.
-    pub stream: Option<u16>,
+    /// The stream that its bits are in.
+    pub stream: StreamId,
     /// `@sequence`, without the sign.
     pub annotation: Option<String>,
     /// Whether there are fields below it, and whether they are shown.
@@ -55,18 +54,6 @@ pub struct FieldRow {
     /// What is wrong with it.
     pub problem: Option<String>,
 }
-
-/// One line of the hex view.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HexRow {
-    /// The first byte's place in the packet.
-    pub offset: u32,
-    /// Up to [`HEX_COLUMNS`] bytes.
-    pub bytes: Vec<u8>,
-}
-
-/// Bytes in a line of the hex view.
-pub const HEX_COLUMNS: usize = 16;
 
 impl Detail {
     /// A packet's payload and its decoding, where there are any.
@@ -149,62 +136,13 @@ impl Detail {
                 type_name: node.type_name().to_owned(),
                 value: text::value(&node.value()),
                 bits: node.bits(),
-                stream: (node.stream() != StreamId(0)).then(|| node.stream().0),
+                stream: node.stream(),
                 annotation: node.annotation().map(str::to_owned),
                 open: (node.descendants() > 0).then_some(!closed),
                 problem: self.problem(id),
             });
         }
         rows
-    }
-
-    /// The bits of the packet that a field has: its own, or those of the field of the packet that its
-    /// stream was unpacked from.
-    pub fn bits(&self, field: TreeId) -> Option<Range<u32>> {
-        let decoded = self.decoded.as_ref()?;
-        let mut node = decoded.tree.get(field)?;
-        while node.stream() != StreamId(0) {
-            node = decoded.tree.get(node.parent()?)?;
-        }
-        Some(node.bits())
-    }
-
-    /// How many bits the packet has.
-    pub fn bit_length(&self) -> u32 {
-        let bytes = self.bytes.as_ref().map_or(0, Vec::len);
-        u32::try_from(bytes).unwrap_or(u32::MAX).saturating_mul(8)
-    }
-
-    /// The innermost fields that own bits of a byte, in wire order.
-    pub fn fields_at(&self, byte: u32) -> Vec<TreeId> {
-        let Some(decoded) = &self.decoded else {
-            return Vec::new();
-        };
-        let start = u64::from(byte) * 8;
-        let overlaps =
-            |bits: &Range<u32>| u64::from(bits.start) < start + 8 && u64::from(bits.end) > start;
-        decoded
-            .tree
-            .iter()
-            .filter(|node| node.stream() == StreamId(0))
-            .filter(|node| node.descendants() == 0 || self.ends_here(node.id()))
-            .filter(|node| overlaps(&node.bits()))
-            .map(|node| node.id())
-            .collect()
-    }
-
-    /// Whether all that is below a field is in another stream.
-    fn ends_here(&self, field: TreeId) -> bool {
-        let Some(decoded) = &self.decoded else {
-            return false;
-        };
-        let Some(node) = decoded.tree.get(field) else {
-            return false;
-        };
-        let first = field.0.saturating_add(1);
-        let mut below = first..first.saturating_add(node.descendants());
-        let node = |id| decoded.tree.get(TreeId(id));
-        below.all(|id| node(id).is_some_and(|it| it.stream() != StreamId(0)))
     }
 
     /// The path of a field as diagnostics spell it: `messages[2].create.object`.
@@ -249,9 +187,7 @@ impl Detail {
         };
         let of = match node.stream() {
             StreamId(0) => String::new(),
-            StreamId(stream) => {
-                format!(" of stream {stream}, which is inside the packet's marked bits")
-            }
+            stream => format!(" of stream {}", self.stream_name(stream)),
         };
         format!(
             "{path}: {}{value}, bits {}..{}{of}",
@@ -259,29 +195,6 @@ impl Detail {
             node.bits().start,
             node.bits().end
         )
-    }
-
-    /// How many lines the hex view has.
-    pub fn hex_row_count(&self) -> usize {
-        self.bytes
-            .as_ref()
-            .map_or(0, |b| b.len().div_ceil(HEX_COLUMNS))
-    }
-
-    /// One line of the hex view.
-    pub fn hex_row(&self, row: usize) -> Option<HexRow> {
-        let bytes = self.bytes.as_ref()?;
-        let start = row.checked_mul(HEX_COLUMNS)?;
-        let line = bytes.get(start..)?;
-        Some(HexRow {
-            offset: start as u32,
-            bytes: line.iter().take(HEX_COLUMNS).copied().collect(),
-        })
-    }
-
-    /// Which bits of byte `byte` belong to `bits`: bit i of the result is the bit of value 2^i.
-    pub fn mask(&self, bits: &Range<u32>, byte: u32) -> u8 {
-        mask(bits, byte, self.order)
     }
 
     fn problem(&self, field: TreeId) -> Option<String> {
@@ -295,41 +208,5 @@ impl Detail {
             .iter()
             .find(|d| d.path == path)
             .map(|d| d.message.clone())
-    }
-}
-
-/// See [`Detail::mask`].
-pub fn mask(bits: &Range<u32>, byte: u32, order: BitOrder) -> u8 {
-    let start = i64::from(byte) * 8;
-    let first = (i64::from(bits.start) - start).clamp(0, 8) as u32;
-    let last = (i64::from(bits.end) - start).clamp(0, 8) as u32;
-    if first >= last {
-        return 0;
-    }
-    let low = ((1_u32 << last) - (1_u32 << first)) as u8;
-    match order {
-        BitOrder::Lsb => low,
-        BitOrder::Msb => low.reverse_bits(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(bits: Range<u32>, byte: u32, lsb: u8, msb: u8) {
-        assert_eq!(mask(&bits, byte, BitOrder::Lsb), lsb, "lsb {bits:?}");
-        assert_eq!(mask(&bits, byte, BitOrder::Msb), msb, "msb {bits:?}");
-    }
-
-    #[test]
-    fn a_field_lights_exactly_its_bits() {
-        check(0..8, 0, 0xff, 0xff);
-        check(0..1, 0, 0b0000_0001, 0b1000_0000);
-        check(4..12, 0, 0b1111_0000, 0b0000_1111);
-        check(4..12, 1, 0b0000_1111, 0b1111_0000);
-        check(4..12, 2, 0, 0);
-        check(16..16, 2, 0, 0);
-        check(0..u32::MAX, 100_000_000, 0xff, 0xff);
     }
 }

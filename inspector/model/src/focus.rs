@@ -2,6 +2,8 @@
 
 use netreel_protocol::session::{Look, MessageId, PacketId};
 
+use netreel_wire::{StreamId, TreeId};
+
 use crate::detail::Detail;
 use crate::{Model, Selection, lead, ownership};
 
@@ -14,7 +16,9 @@ impl Model {
             return;
         }
         if self.selection.packet != Some(id) {
-            self.detail = self.detail_of(id);
+            let detail = self.detail_of(id);
+            self.selection.stream = detail.same_stream(&self.detail, self.selection.stream);
+            self.detail = detail;
         }
         self.selection.packet = Some(id);
         self.selection.link = None;
@@ -96,6 +100,7 @@ impl Model {
         self.selection.packet = None;
         self.selection.message = None;
         self.selection.field = None;
+        self.selection.stream = StreamId::default();
         self.detail = Detail::default();
     }
 
@@ -118,6 +123,19 @@ impl Model {
         self.detail = Detail::default();
         self.hover = None;
         self.set_object(None);
+    }
+
+    pub(crate) fn pin_field(&mut self, field: Option<TreeId>) {
+        self.selection.field = field;
+        if let Some(stream) = field.and_then(|field| self.detail.stream_of(field)) {
+            self.selection.stream = stream;
+        }
+    }
+
+    pub(crate) fn show_stream(&mut self, stream: StreamId) {
+        if self.detail.stream_bytes(stream).is_some() {
+            self.selection.stream = stream;
+        }
     }
 
     /// Lets go of one thing: the time cursor, else what is in focus, else the story.

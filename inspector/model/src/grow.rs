@@ -79,6 +79,30 @@ impl Model {
         self.arrange_objects();
     }
 
+    /// Goes on from the beginning of the same session, which was shown until this was read: its filter,
+    /// and, where somebody has looked around in it, what is selected and the visible time. Who has not
+    /// is shown what is told of the whole.
+    pub fn go_on_from(&mut self, beginning: &Model) {
+        if self.filter.text != beginning.filter.text {
+            self.set_filter(beginning.filter.text.clone());
+        }
+        if !beginning.is_looked_at {
+            return;
+        }
+        self.is_looked_at = true;
+        self.select_nothing();
+        self.story.clear();
+        let packet = beginning.selection.packet;
+        if let Some(packet) = packet.and_then(|id| beginning.same_packet(id, &self.session)) {
+            self.select_packet(packet);
+        }
+        (self.cursor, self.pinned) = (beginning.cursor, beginning.pinned);
+        self.visible = match beginning.visible == beginning.whole() {
+            true => self.whole(),
+            false => beginning.visible.clone(),
+        };
+    }
+
     /// Where a packet is in a session that has grown: packets that came late may stand before it.
     fn same_packet(&self, id: PacketId, grown: &Session) -> Option<PacketId> {
         let packet = self.session.packet(id)?;

@@ -39,6 +39,7 @@ mod ownership;
 mod pyramid;
 mod scale;
 mod seen;
+mod streams;
 mod table;
 mod taken;
 pub mod text;
@@ -68,7 +69,7 @@ pub use by_field::ByField;
 pub use command::{Command, Hover, Step};
 pub use comparison::{Comparison, Difference};
 pub use course::{Course, Courses};
-pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
+pub use detail::{BitOrder, Detail, FieldRow};
 pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
 pub use flow::{Flow, Flows, Rate};
@@ -81,6 +82,7 @@ pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
 pub use pyramid::Span;
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
+pub use streams::{HEX_COLUMNS, HexRow, StreamRow, mask};
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 pub use variety::ByteColumn;
@@ -102,6 +104,8 @@ pub struct Selection {
     pub message: Option<MessageId>,
     /// A pinned field of the packet.
     pub field: Option<TreeId>,
+    /// The stream of the packet whose bytes are shown.
+    pub stream: StreamId,
     /// The finding whose story is pinned, by its place in the history.
     pub finding: Option<usize>,
     /// An object.
@@ -146,6 +150,8 @@ pub struct Model {
     bookmarks: bookmarks::Bookmarks,
     /// Whether somebody has selected something or moved through time.
     is_looked_at: bool,
+    /// Whether it is the beginning of what is being read.
+    is_beginning: bool,
 }
 
 impl Model {
@@ -193,11 +199,29 @@ impl Model {
             trail: trail::Trail::default(),
             bookmarks: bookmarks::Bookmarks::default(),
             is_looked_at: false,
+            is_beginning: false,
             session,
         };
         model.trigger_lanes = model.trigger_lanes();
         model.visible = model.whole();
         model
+    }
+
+    /// The beginning of a session of which the rest is being read: that its recordings end there is
+    /// nothing to be told of. Nobody works out what follows from it.
+    pub fn beginning(session: Arc<Session>) -> Model {
+        Model {
+            is_beginning: true,
+            ..Model::of_session(session, &[])
+        }
+    }
+
+    /// What there is to say of the recording, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        match self.is_beginning {
+            true => Vec::new(),
+            false => self.session.warnings(),
+        }
     }
 
     /// The session.
@@ -267,11 +291,11 @@ impl Model {
         SessionTime(start)..SessionTime(end)
     }
 
-    /// The bits of the selected packet that light up: what the pointer is over, else the pinned
+    /// The bits of the shown stream of the selected packet that light up: what the pointer is over, else the pinned
     /// field, else the selected message.
     pub fn lit_bits(&self) -> Option<Range<u32>> {
         match self.hover {
-            Some(Hover::Field(field)) => self.detail.bits(field),
+            Some(Hover::Field(field)) => self.detail.bits(field, self.selection.stream),
             Some(Hover::Byte(byte)) => {
                 let start = byte.saturating_mul(8);
                 Some(start..start.saturating_add(8))
@@ -282,20 +306,18 @@ impl Model {
 
     /// The bits of the pinned field, else of the selected message.
     pub fn pinned_bits(&self) -> Option<Range<u32>> {
+        let shown = self.selection.stream;
         if let Some(field) = self.selection.field {
-            return self.detail.bits(field);
+            return self.detail.bits(field, shown);
         }
-        let facts = self.session.message(self.selection.message?)?.facts;
-        // A message inside another stream is no part of the packet's own bytes, and what was joined
-        // from several packets not of this one's.
-        let is_own = facts.stream == StreamId(0) && facts.bits.end <= self.detail.bit_length();
-        is_own.then_some(facts.bits)
+        let (bits, of) = self.selected_message()?;
+        self.detail.bits_behind(&bits, of, shown)
     }
 
-    /// The bits of the selected message, in its stream.
-    pub fn selected_message(&self) -> Option<Range<u32>> {
+    /// The bits of the selected message, and the stream that they are in.
+    pub fn selected_message(&self) -> Option<(Range<u32>, StreamId)> {
         let message = self.session.message(self.selection.message?)?;
-        Some(message.facts.bits)
+        Some((message.facts.bits, message.facts.stream))
     }
 
     /// The fields that light up in the tree: the one that the pointer is over, or those that own the
@@ -303,7 +325,7 @@ impl Model {
     pub fn lit_fields(&self) -> Vec<TreeId> {
         match self.hover {
             Some(Hover::Field(field)) => vec![field],
-            Some(Hover::Byte(byte)) => self.detail.fields_at(byte),
+            Some(Hover::Byte(byte)) => self.detail.fields_at(byte, self.selection.stream),
             _ => Vec::new(),
         }
     }

@@ -24,7 +24,12 @@ impl Model {
     /// The most important thing to know of a node's recording; `None`: it was recorded at the node,
     /// whole.
     pub fn lane_note(&self, node: NodeId) -> Option<LaneNote> {
-        let (text, lacks) = note(self.node(node)?)?;
+        let node = self.node(node)?;
+        if self.is_beginning && !node.complete {
+            let (text, lacks) = ("so far", false);
+            return Some(LaneNote { text, lacks });
+        }
+        let (text, lacks) = note(node)?;
         Some(LaneNote { text, lacks })
     }
 

@@ -8,7 +8,7 @@ use netreel_inspector_model::{
 };
 use netreel_protocol::history::{Belief, Level};
 use netreel_protocol::session::{Message, MessageId, NodeId, PacketId, Session, SessionTime};
-use netreel_wire::KindId;
+use netreel_wire::{KindId, StreamId, TreeId};
 
 fn packet(model: &Model, kind: u16, from: u16, to: u16) -> PacketId {
     let about = |message: &Message| {
@@ -292,7 +292,9 @@ fn a_field_and_its_byte_light_each_other() {
     assert_eq!(sequence.bits, 16..32);
     model.apply(Command::Hover(Some(Hover::Field(sequence.id))));
     let lit = model.lit_bits().expect("bits");
-    let masks: Vec<u8> = (0..5).map(|byte| model.detail().mask(&lit, byte)).collect();
+    let masks: Vec<u8> = (0..5)
+        .map(|byte| model.detail().mask(&lit, byte, StreamId(0)))
+        .collect();
     assert_eq!(masks, [0, 0, 0xff, 0xff, 0]);
     model.apply(Command::Hover(Some(Hover::Byte(3))));
     assert_eq!(model.lit_fields(), [sequence.id]);
@@ -532,12 +534,13 @@ fn no_order_of_commands_brings_the_model_out_of_step() {
         let command = match draws.below(14) {
             0 => Command::SelectPacket(PacketId(number)),
             1 => Command::SelectMessage(MessageId(number)),
-            2 => Command::PinField(Some(netreel_wire::TreeId(number))),
+            2 if number.is_multiple_of(8) => Command::ShowStream(StreamId(number as u16)),
+            2 => Command::PinField(Some(TreeId(number))),
             3 => Command::SelectFinding(draws.below(4) as usize),
             4 => Command::SelectEvidence(draws.below(4) as usize, draws.below(4) as usize),
             5 => Command::SelectObject(Some(draws.below(110))),
             6 => Command::Hover(Some(Hover::Byte(number))),
-            7 => Command::Hover(Some(Hover::Field(netreel_wire::TreeId(number)))),
+            7 => Command::Hover(Some(Hover::Field(TreeId(number)))),
             8 => Command::SetCursor(Some(at)),
             9 => Command::Pan(at.0),
             10 => Command::Zoom {

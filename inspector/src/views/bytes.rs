@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, Detail, HEX_COLUMNS, Hover, Model};
+use netreel_inspector_model::{Command, HEX_COLUMNS, Hover, Model};
+use netreel_wire::StreamId;
 
 use super::{fields, findings, head};
 use crate::theme;
@@ -16,17 +17,27 @@ const TEXT_CELL: f32 = 7.3;
 /// Between the two halves of a line, and before the text.
 const GAP: f32 = 8.0;
 
+/// Height of the streams' names.
+const STREAMS: f32 = 24.0;
+
 /// How high the view is with all its rows.
-pub fn height(detail: &Detail) -> f32 {
+pub fn height(model: &Model) -> f32 {
+    let detail = model.detail();
     let note = if detail.note().is_some() { 20.0 } else { 0.0 };
-    head::HEIGHT + note + (detail.hex_row_count().max(2) as f32) * ROW + 52.0
+    let streams = match detail.streams().len() {
+        0 | 1 => 0.0,
+        _ => STREAMS,
+    };
+    let rows = detail.hex_row_count(model.selection().stream).max(2);
+    head::HEIGHT + note + streams + (rows as f32) * ROW + 52.0
 }
 
 /// Draws the bytes. The pointer over a byte lights up its fields in the tree.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let detail = model.detail();
     let lit = model.lit_bits();
-    let more = match detail.bytes() {
+    let shown = model.selection().stream;
+    let more = match detail.stream_bytes(shown) {
         Some(bytes) => format!("{} bytes", bytes.len()),
         None => String::new(),
     };
@@ -51,6 +62,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if let Some(note) = detail.note() {
         fields::note(ui, note, theme::warning());
     }
+    streams(ui, model, commands);
     // Where there is little room, it is for the bytes.
     let with_sentence = ui.available_height() >= 2.0 * ROW + FOOT;
     let foot = if with_sentence { FOOT } else { 0.0 };
@@ -61,7 +73,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .id_salt("bytes")
         .auto_shrink(false)
         .max_height(scroll_height)
-        .show_rows(ui, ROW, detail.hex_row_count(), |ui, rows| {
+        .show_rows(ui, ROW, detail.hex_row_count(shown), |ui, rows| {
             for row in rows {
                 line(ui, model, row, lit.as_ref(), pinned.as_ref(), commands);
             }
@@ -69,6 +81,38 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if with_sentence {
         sentence(ui, model);
     }
+}
+
+/// The streams of the packet, where it has more than itself.
+fn streams(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let all = model.detail().streams();
+    if all.len() < 2 {
+        return;
+    }
+    let shown = model.selection().stream;
+    ui.add_space(3.0);
+    let row = ScrollArea::horizontal().id_salt("streams");
+    row.max_height(STREAMS - 3.0).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.add_space(8.0);
+            for row in all {
+                let name = egui::RichText::new(&row.name).font(theme::body());
+                let response = ui.selectable_label(row.stream == shown, name);
+                let label = format!("stream {}", row.name);
+                response.widget_info(|| {
+                    WidgetInfo::selected(Role::Tab, true, row.stream == shown, &label)
+                });
+                if response.clicked() {
+                    commands.push(Command::ShowStream(row.stream));
+                }
+                let said = match row.stream {
+                    StreamId(0) => format!("the packet itself, {} bytes", row.length),
+                    _ => format!("{}, {} bytes", row.path, row.length),
+                };
+                response.on_hover_text(said);
+            }
+        });
+    });
 }
 
 fn line(
@@ -79,7 +123,8 @@ fn line(
     pinned: Option<&Range<u32>>,
     commands: &mut Vec<Command>,
 ) {
-    let Some(hex) = model.detail().hex_row(row) else {
+    let shown = model.selection().stream;
+    let Some(hex) = model.detail().hex_row(row, shown) else {
         return;
     };
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
@@ -109,8 +154,8 @@ fn line(
         let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(width, ROW));
         let id = ui.scope_id().with(("byte", offset));
         let response = ui.interact(cell, id, Sense::click());
-        let mask = lit.map_or(0, |bits| model.detail().mask(bits, offset));
-        let held = pinned.map_or(0, |bits| model.detail().mask(bits, offset));
+        let mask = lit.map_or(0, |bits| model.detail().mask(bits, offset, shown));
+        let held = pinned.map_or(0, |bits| model.detail().mask(bits, offset, shown));
         let label = format!("byte {offset}{}", if mask != 0 { " lit" } else { "" });
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, mask != 0, &label));
         bits(
@@ -152,9 +197,8 @@ fn line(
             commands.push(Command::Hover(Some(Hover::Byte(offset))));
         }
         if response.clicked() {
-            commands.push(Command::PinField(
-                model.detail().fields_at(offset).first().copied(),
-            ));
+            let fields = model.detail().fields_at(offset, shown);
+            commands.push(Command::PinField(fields.first().copied()));
         }
     }
 }
@@ -185,18 +229,23 @@ fn hex_color(byte: u8) -> Color32 {
 
 /// What is lit, in words.
 fn sentence(ui: &mut Ui, model: &Model) {
+    let detail = model.detail();
+    let shown = model.selection().stream;
     let field = match model.hover() {
         Some(Hover::Field(field)) => Some(field),
-        Some(Hover::Byte(byte)) => model.detail().fields_at(byte).first().copied(),
+        Some(Hover::Byte(byte)) => detail.fields_at(byte, shown).first().copied(),
         _ => model.selection().field,
     };
-    let text = match (field, model.lit_bits()) {
-        (Some(field), _) => model.detail().sentence(field),
-        (None, Some(bits)) => format!("message, bits {}..{}", bits.start, bits.end),
-        (None, None) if model.selection().message.is_some() => {
-            "the message is in a stream inside the packet: the fields have its bits".to_owned()
+    let text = match (field, model.selected_message()) {
+        (Some(field), _) => detail.sentence(field),
+        (None, Some((bits, stream))) if model.hover().is_none() => {
+            let of = match stream {
+                StreamId(0) => String::new(),
+                stream => format!(" of stream {}", detail.stream_name(stream)),
+            };
+            format!("message, bits {}..{}{of}", bits.start, bits.end)
         }
-        (None, None) => "hover a field or a byte".to_owned(),
+        _ => "hover a field or a byte".to_owned(),
     };
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
     let painter = ui.painter();

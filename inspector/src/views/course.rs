@@ -123,6 +123,7 @@ fn strips(
             let width = 1.2 + 1.3 * (courses.nodes.len() - 1 - order) as f32;
             let stroke = Stroke::new(width.min(6.0), color);
             let mut points = Vec::new();
+            let mut bands = plot::Bands::default();
             for piece in pieces {
                 let Some(span) = piece.parts.get(place).copied().flatten() else {
                     points.push(None);
@@ -131,11 +132,16 @@ fn strips(
                 let (start, end) = (x(piece.time.start), x(piece.time.end));
                 if span.min < span.max {
                     let high = (strip.y(span.max), strip.y(span.min));
-                    plot::band(&inside, (start, end), high, theme::faded(color, 0.5));
+                    bands.add((start, end), high, theme::faded(color, 0.5));
                 }
-                points.push(Some(pos2(start, strip.y(span.mean))));
-                points.push(Some(pos2(end, strip.y(span.mean))));
+                let y = strip.y(span.mean);
+                // Of several values together the line goes through the middle.
+                match span.count {
+                    1 => points.extend([start, end].map(|x| Some(pos2(x, y)))),
+                    _ => points.push(Some(pos2((start + end) / 2.0, y))),
+                }
             }
+            bands.draw(&inside);
             plot::line(&inside, points.into_iter(), stroke);
         }
         plot::ends(painter, &strip, &head);

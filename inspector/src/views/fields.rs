@@ -6,6 +6,7 @@ use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2,
 use netreel_inspector_model::{Command, FieldRow, Hover, Model};
 
 use netreel_protocol::session::PacketId;
+use netreel_wire::StreamId;
 
 use super::{findings, head, scroll};
 use crate::{glyph, theme};
@@ -56,8 +57,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let lit = model.lit_fields();
     let message = model.selected_message();
     let is_within = |row: &FieldRow| {
-        let bits = message.as_ref();
-        bits.is_some_and(|bits| within(bits, row))
+        let message = message.as_ref();
+        message.is_some_and(|(bits, stream)| *stream == row.stream && within(bits, row))
     };
     ui.spacing_mut().item_spacing.y = 0.0;
     let mut area = ScrollArea::vertical().id_salt("fields").auto_shrink(false);
@@ -237,8 +238,11 @@ fn line(
         .right();
     let value_left = (rect.left() + values).max(end + 10.0);
     let bits = match row.stream {
-        None => format!("{}..{}", row.bits.start, row.bits.end),
-        Some(stream) => format!("stream {stream}  {}..{}", row.bits.start, row.bits.end),
+        StreamId(0) => format!("{}..{}", row.bits.start, row.bits.end),
+        stream => {
+            let stream = model.detail().stream_name(stream);
+            format!("{stream}  {}..{}", row.bits.start, row.bits.end)
+        }
     };
     let bits = painter.layout_no_wrap(bits, theme::small(), theme::dim());
     let mut bits_left = rect.right() - 10.0 - bits.size().x;

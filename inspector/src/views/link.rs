@@ -259,6 +259,7 @@ fn bands(
     more: f64,
     color: egui::Color32,
 ) {
+    let mut bands = plot::Bands::default();
     for piece in &flows.pieces {
         let Some(span) = value(piece) else { continue };
         if span.min == span.max && more == 0.0 {
@@ -266,6 +267,7 @@ fn bands(
         }
         let wide = (x(piece.time.start), x(piece.time.end));
         let high = (strip.y(span.max + more), strip.y(span.min - more));
-        plot::band(painter, wide, high, color);
+        bands.add(wide, high, color);
     }
+    bands.draw(painter);
 }

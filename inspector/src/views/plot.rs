@@ -1,6 +1,6 @@
 //! What all drawings of values over time share: a strip with its name and its scale at the left.
 
-use egui::{Align2, Color32, Painter, Pos2, Rect, Shape, Stroke, pos2};
+use egui::{Align2, Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2};
 
 use super::findings::elided;
 use crate::theme;
@@ -117,12 +117,24 @@ pub fn line(painter: &Painter, points: impl Iterator<Item = Option<Pos2>>, strok
     flush(&mut run);
 }
 
-/// From the least to the most in a few pixels.
-pub fn band(painter: &Painter, x: (f32, f32), y: (f32, f32), color: Color32) {
-    let (left, right) = (x.0.min(x.1), x.1.max(x.0 + 1.0));
-    let (top, bottom) = (y.0.min(y.1), y.1.max(y.0));
-    let rect = Rect::from_min_max(pos2(left, top - 0.5), pos2(right, bottom + 0.5));
-    painter.rect_filled(rect, 0.0, color);
+/// From the least to the most, in a few pixels each: one shape of them all, because there are thousands
+/// in a frame.
+#[derive(Default)]
+pub struct Bands(Mesh);
+
+impl Bands {
+    /// Adds one.
+    pub fn add(&mut self, x: (f32, f32), y: (f32, f32), color: Color32) {
+        let (left, right) = (x.0.min(x.1), x.1.max(x.0 + 1.0));
+        let (top, bottom) = (y.0.min(y.1), y.1.max(y.0));
+        let rect = Rect::from_min_max(pos2(left, top - 0.5), pos2(right, bottom + 0.5));
+        self.0.add_colored_rect(rect, color);
+    }
+
+    /// Draws them.
+    pub fn draw(self, painter: &Painter) {
+        painter.add(Shape::mesh(self.0));
+    }
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
             (40.0, true),
             (210.0, model.cursor().is_some()),
             (230.0, axis::pointer_time(ui).is_some()),
-            (210.0, !model.session().warnings().is_empty()),
+            (210.0, !model.warnings().is_empty()),
         ];
         let right = right.iter().filter(|(_, is_there)| *is_there);
         let room = ui.available_width() - right.map(|(width, _)| width).sum::<f32>();
@@ -88,7 +88,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                     format!("{}{apart} s", text::seconds(at)).replace(") s", ")"),
                 ));
             }
-            let warnings = model.session().warnings();
+            let warnings = model.warnings();
             if !warnings.is_empty() {
                 let noun = if warnings.len() == 1 { "note" } else { "notes" };
                 let text = RichText::new(format!("{} {noun} on the recording", warnings.len()))

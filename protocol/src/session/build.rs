@@ -34,6 +34,7 @@ use super::who::proxied::take_apart;
 use super::who::roads::Roads;
 use super::who::watched;
 use super::{Hole, Node, NodeId, Session, SessionError, SessionTime, parallel};
+use crate::history::Wanted;
 
 impl Session {
     /// Reads the reels of one play-through. The wire is the one inside the reels unless one is
@@ -68,7 +69,21 @@ impl Session {
         wire: Option<Arc<Wire>>,
         keys: Keys,
     ) -> Result<Session, SessionError> {
-        Growing::on(workers, wire, keys).once(reels)
+        Growing::on(workers, wire, keys).once(reels, &|| true)
+    }
+
+    /// The same on all processors, as long as somebody wants it: that is asked while the reels are
+    /// read.
+    ///
+    /// # Errors
+    /// As for [`Session::build`]; [`SessionError::GivenUp`] where nobody wants it any more.
+    pub fn build_while(
+        reels: Vec<ReelInput>,
+        wire: Option<Arc<Wire>>,
+        keys: Keys,
+        wanted: Wanted<'_>,
+    ) -> Result<Session, SessionError> {
+        Growing::on(parallel::processors(), wire, keys).once(reels, wanted)
     }
 
     /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire,

@@ -46,6 +46,9 @@ pub enum SessionError {
         /// Whom both tell of.
         end: String,
     },
+    /// Nobody wants it any more.
+    #[error("it was given up")]
+    GivenUp,
     /// More reels or packets than ids can number.
     #[error("{what}: open fewer reels at once")]
     TooLarge {

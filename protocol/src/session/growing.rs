@@ -8,6 +8,7 @@ use super::read::grown::{Grown, Look};
 use super::read::source::{ReelInput, wire_inside, wires_inside};
 use super::weave::settled::Settled;
 use super::{Session, SessionError, parallel};
+use crate::history::Wanted;
 use crate::history::bounds::Bounds;
 
 /// The reels of a play-through that goes on.
@@ -104,14 +105,21 @@ impl Growing {
     }
 
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.
-    pub(super) fn once(mut self, reels: Vec<ReelInput>) -> Result<Session, SessionError> {
+    pub(super) fn once(
+        mut self,
+        reels: Vec<ReelInput>,
+        wanted: Wanted<'_>,
+    ) -> Result<Session, SessionError> {
         let wire = self.wire(&reels);
         let files = reels.iter().map(|each| each.reel.clone()).collect();
         let looks = parallel::map(files, self.workers, |reel| Look {
-            scan: Grown::whole(reel),
+            scan: Grown::whole(reel, wanted),
             pieces: None,
             firm: None,
         });
+        if !wanted() {
+            return Err(SessionError::GivenUp);
+        }
         let looked = reels.into_iter().zip(looks).collect();
         Session::put_together(self.workers, looked, wire, None)
     }

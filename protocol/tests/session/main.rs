@@ -1,5 +1,6 @@
 //! Sessions of reels made by hand.
 
+mod given_up;
 mod sockets;
 
 use std::sync::Arc;

@@ -31,7 +31,7 @@ mod world;
 
 pub use io::NodeIo;
 pub use plan::{Plan, Story, StoryNode, StoryPacket};
-pub use play::play;
+pub use play::{Layers, play, play_while};
 pub use reels::Reels;
 pub use report::{Left, Played, PlayedNode, Refused, Why};
 pub use world::Sink;

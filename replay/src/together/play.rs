@@ -17,8 +17,24 @@ pub fn play<E>(
     plan: &Arc<Plan>,
     seed: u64,
     sink: Box<dyn Sink>,
-    layer: &mut dyn FnMut(usize, Shared<NodeIo>) -> Result<Box<dyn Layer>, E>,
+    layer: &mut Layers<'_, E>,
 ) -> Result<Played, E> {
+    let played = play_while(plan, seed, sink, layer, &|| true)?;
+    Ok(played.unwrap_or_default())
+}
+
+/// Makes the layer of a node, by its place in the story.
+pub type Layers<'a, E> = dyn FnMut(usize, Shared<NodeIo>) -> Result<Box<dyn Layer>, E> + 'a;
+
+/// The same as long as somebody wants it, which is asked before each turn of a node; `None` where
+/// nobody does any more. What was played until then is in the sink.
+pub fn play_while<E>(
+    plan: &Arc<Plan>,
+    seed: u64,
+    sink: Box<dyn Sink>,
+    layer: &mut Layers<'_, E>,
+    wanted: &dyn Fn() -> bool,
+) -> Result<Option<Played>, E> {
     let world = World::new(Arc::clone(plan), seed, sink);
     let world = Arc::new(Mutex::new(world));
     let ios = (0..plan.nodes.len()).map(|node| {
@@ -30,6 +46,9 @@ pub fn play<E>(
     layers.resize_with(plan.nodes.len(), || None);
     let locked = || world.lock().unwrap_or_else(PoisonError::into_inner);
     for &(node, turn) in &plan.schedule {
+        if !wanted() {
+            return Ok(None);
+        }
         let io = &mut ios[node];
         let began = locked().begin(node, turn);
         if layers[node].is_none() {
@@ -57,7 +76,6 @@ pub fn play<E>(
     let mut world = locked();
     world.finish();
     let nodes = world.lanes.iter_mut();
-    Ok(Played {
-        nodes: nodes.map(|lane| std::mem::take(&mut lane.report)).collect(),
-    })
+    let nodes = nodes.map(|lane| std::mem::take(&mut lane.report)).collect();
+    Ok(Some(Played { nodes }))
 }

@@ -7,9 +7,13 @@ use netreel_wire::Wire;
 
 use super::pass::Pass;
 use super::scan::Scan;
+use crate::history::Wanted;
 use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::{Piece, Telling};
 use crate::session::facts::told::CHECKPOINTS;
+
+/// So many blocks are scanned between two questions whether anybody still wants it.
+const BLOCKS: usize = 32;
 
 /// A reel, as far as it was read.
 pub(crate) struct Grown {
@@ -47,10 +51,16 @@ impl Grown {
         }
     }
 
-    /// Reads all that is there, and nothing that comes later.
-    pub fn whole(reel: Arc<Reel>) -> Scan {
+    /// Reads all that is there, and nothing that comes later; no further where nobody wants it.
+    pub fn whole(reel: Arc<Reel>, wanted: Wanted<'_>) -> Scan {
         let mut grown = Grown::new(reel);
-        grown.scan(grown.reel.blocks());
+        let end = grown.reel.blocks();
+        loop {
+            grown.scan(end.min(grown.scanned.saturating_add(BLOCKS)));
+            if grown.scanned >= end || !wanted() {
+                break;
+            }
+        }
         grown.pass.finish(&grown.reel, &grown.walk)
     }
 

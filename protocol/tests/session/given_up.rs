@@ -1,0 +1,57 @@
+//! Sessions that nobody wants any more while their reels are read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use netreel_protocol::session::{ReelInput, Session, SessionError};
+use netreel_reel::{ReadAt, ReadError, Reel};
+use netreel_wire::Keys;
+
+use crate::Tape;
+
+/// Bytes of which it is known how many were read.
+struct Counted {
+    bytes: Vec<u8>,
+    read: AtomicU64,
+}
+
+impl ReadAt for Counted {
+    fn length(&self) -> Result<u64, ReadError> {
+        self.bytes.length()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let read = self.bytes.read_at(offset, buffer)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+#[test]
+fn reels_that_nobody_wants_any_more_are_not_read_to_their_end() {
+    let packet = |place: u64| (0..1_000).map(move |byte| (place * 31 + byte * byte) as u8);
+    let tape = (1..8_000).fold(Tape::new("one", "machine"), |tape, place| {
+        let payload: Vec<u8> = packet(place).collect();
+        tape.sent(place * 1_000, 2, &payload)
+    });
+    let source = Arc::new(Counted {
+        bytes: tape.on(1),
+        read: AtomicU64::new(0),
+    });
+    let reel = Arc::new(Reel::open(source.clone()).unwrap());
+    let build = |wanted: bool| {
+        let before = source.read.load(Ordering::Relaxed);
+        let input = ReelInput {
+            name: "one.reel".to_owned(),
+            reel: reel.clone(),
+        };
+        let session = Session::build_while(vec![input], None, Keys::default(), &|| wanted);
+        let read = source.read.load(Ordering::Relaxed) - before;
+        (session.map(|it| it.packet_count()), read)
+    };
+    let (packets, all) = build(true);
+    assert_eq!(packets, Ok(7_999));
+    let (given_up, some) = build(false);
+    assert_eq!(given_up, Err(SessionError::GivenUp));
+    assert!(some < all * 2 / 3, "{some} of {all} bytes");
+}

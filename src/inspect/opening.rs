@@ -1,0 +1,318 @@
+//! Opening and following, on threads beside the window, and what these say.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netreel_capture::{OpenError, OpenWhy};
+use netreel_inspector::{Answer, Model, Settings, Wake};
+use netreel_protocol::session::{ReelInput, Session};
+use netreel_wire::{Keys, Wire};
+
+use crate::arguments::Source;
+use crate::inspect::comparing::Folder;
+use crate::inspect::{filtered, ruled};
+use crate::open::{self, Story};
+use crate::outcome::Failure;
+use crate::watch::{Now, Pace, Watch};
+
+/// How often a recording that is followed is looked at, at most.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Of which reels the beginning is shown while all of them are read, and how much of them that is; in
+/// bytes.
+struct Sizes {
+    /// Of reels that are larger together.
+    large: u64,
+    /// All beginnings.
+    beginning: u64,
+    /// Each of them at least: the head of a reel has the text of the wire.
+    least: u64,
+}
+
+const SIZES: Sizes = Sizes {
+    large: 64 << 20,
+    beginning: 6 << 20,
+    least: 256 << 10,
+};
+
+/// What is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    /// The session to show.
+    Opening(u64),
+    /// The session to hold against it.
+    Comparing(u64),
+    /// What was asked for beside both, and is over.
+    Done,
+}
+
+/// An answer, and what comes with it once it is heard.
+pub(super) struct Said {
+    pub job: Job,
+    pub answer: Answer,
+    pub brings: Brings,
+}
+
+/// What comes with an answer.
+pub(super) enum Brings {
+    Nothing,
+    /// How what is shown from now on was opened: its beginning.
+    Begun(Box<Source>),
+    /// What is shown from now on, and how it was opened.
+    Shown(Box<(Source, Story)>),
+    /// What was played on lies there.
+    Played(Folder),
+}
+
+/// What a thread says, and whether anybody still wants to hear it.
+#[derive(Clone)]
+pub(super) struct Told {
+    pub job: Job,
+    pub to: Sender<Said>,
+    pub wake: Arc<Mutex<Option<Wake>>>,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Told {
+    pub fn say(&self, answer: Answer) {
+        self.bring(answer, Brings::Nothing);
+    }
+
+    pub fn bring(&self, answer: Answer, brings: Brings) {
+        let job = self.job;
+        // Whoever would hear it has closed the window.
+        drop(self.to.send(Said {
+            job,
+            answer,
+            brings,
+        }));
+        let wake = self.wake.lock().ok().and_then(|wake| wake.clone());
+        if let Some(wake) = wake {
+            wake();
+        }
+    }
+
+    fn working(&self, what: impl Into<String>) {
+        self.say(Answer::Working(what.into()));
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Opens what `source` names, and says how far it is.
+pub(super) fn opened(
+    source: &Source,
+    (filter, rules): (&str, Option<&Path>),
+    told: &Told,
+) -> Result<(Answer, Story), Failure> {
+    let title = Settings::named(&source.paths);
+    told.working(format!("reading {title}"));
+    let begun = |reels: &[ReelInput], wire: Option<&Arc<Wire>>, keys: &Keys| {
+        let Some(session) = beginning(reels, (wire, keys), &SIZES) else {
+            return;
+        };
+        let mut model = Model::beginning(Arc::new(session));
+        filtered(&mut model, filter);
+        let answer = Answer::Begun {
+            model: Box::new(model),
+            title: title.clone(),
+            paths: source.paths.clone(),
+        };
+        told.bring(answer, Brings::Begun(Box::new(source.clone())));
+        told.working(format!("reading {title}: so far its beginning is shown"));
+    };
+    let mut story = open::story_while(source, &|| !told.is_over(), begun)?;
+    let packets = story.session.packet_count();
+    told.working(format!("arranging {packets} packets"));
+    let answer = Answer::Opened {
+        model: Box::new(ruled(&mut story, filter, rules)?),
+        title,
+        paths: source.paths.clone(),
+    };
+    Ok((answer, story))
+}
+
+/// The beginning of a session that takes so long to read that somebody would wait for it. What follows
+/// from its packets is not for the beginning to say.
+fn beginning(
+    reels: &[ReelInput],
+    (wire, keys): (Option<&Arc<Wire>>, &Keys),
+    sizes: &Sizes,
+) -> Option<Session> {
+    let lengths: Option<Vec<u64>> = reels.iter().map(|it| it.reel.length().ok()).collect();
+    let lengths = lengths?;
+    let all: u64 = lengths.iter().sum();
+    if all < sizes.large {
+        return None;
+    }
+    let begun = reels.iter().zip(lengths).map(|(input, length)| {
+        // As much of the time of each, as far as that can be told.
+        let part = u128::from(length) * u128::from(sizes.beginning) / u128::from(all);
+        let bytes = u64::try_from(part).ok()?.max(sizes.least);
+        Some(ReelInput {
+            name: input.name.clone(),
+            reel: Arc::new(input.reel.beginning(bytes).ok()?),
+        })
+    });
+    let begun = begun.collect::<Option<_>>()?;
+    Session::build_with_keys(begun, wire.cloned(), keys.clone()).ok()
+}
+
+/// Looks at what `source` names again and again while it is recorded.
+pub(super) fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
+    let keys = open::keys(source.keys.as_deref(), &source.paths)?;
+    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let mut watch = Watch::new(source.paths.clone(), wire, keys);
+    let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
+    watch.growing().judge_by(bounds);
+    let mut pace = Pace::new(PAUSE);
+    told.working(format!("waiting for {}", Settings::named(&source.paths)));
+    let mut is_new = false;
+    while !told.is_over() {
+        if let Some(now) = there(&source.paths, watch.open())? {
+            is_new |= now.is_new;
+            let live = !now.all_over();
+            if (is_new && pace.is_due()) || !live {
+                is_new = false;
+                let begun = Instant::now();
+                // Two that have not met yet may meet.
+                if let Ok((session, history)) = watch.look(&now) {
+                    let (session, history) = (Arc::new(session), Arc::new(history));
+                    let model = Model::without(session, history, &now.reels.unread);
+                    told.say(Answer::Grown {
+                        model: Box::new(model),
+                        live,
+                    });
+                }
+                pace.looked(begun);
+            }
+            if !live {
+                return Ok(());
+            }
+        }
+        thread::sleep(PAUSE / 4);
+    }
+    Ok(())
+}
+
+/// What is there; nothing yet where a recorder may be about to begin.
+fn there(paths: &[PathBuf], opened: Result<Now, OpenError>) -> Result<Option<Now>, Failure> {
+    use netreel_reel::OpenError::{Empty, HeaderCut};
+    let error = match opened {
+        Ok(now) => return Ok(Some(now)),
+        Err(error) => error,
+    };
+    let in_time = match &error.why {
+        OpenWhy::NoReels | OpenWhy::Reel(Empty | HeaderCut { .. }) => true,
+        OpenWhy::Io(_) => false,
+        _ => paths.iter().map(PathBuf::as_path).any(Path::is_dir),
+    };
+    match in_time {
+        true => Ok(None),
+        false => Err(Failure::new(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use netreel_capture::{Options, Recorder};
+    use netreel_protocol::session::NodeId;
+    use netreel_reel::{Endpoint, Event, Header, SocketId, Time};
+
+    use super::*;
+
+    fn source() -> Source {
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/sessions/host");
+        Source {
+            paths: vec![sample],
+            keys: None,
+            wire: None,
+            bounds: None,
+            no_index: true,
+        }
+    }
+
+    #[test]
+    fn what_nobody_wants_any_more_is_not_opened() {
+        let (to, from) = channel();
+        let told = Told {
+            job: Job::Opening(0),
+            to,
+            wake: Arc::default(),
+            stop: Arc::new(AtomicBool::new(true)),
+        };
+        let failure = opened(&source(), ("", None), &told).err();
+        let why = failure.expect("it was given up").to_string();
+        assert!(why.contains("given up"), "{why}");
+        // It was given up before its packets were arranged.
+        assert_eq!(from.try_iter().count(), 1);
+    }
+
+    #[test]
+    fn the_beginning_of_a_session_is_what_all_of_its_reels_begin_with() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, port) in [("A", 7_000), ("B", 7_001)] {
+            record(&folder.path().join(format!("{name}.reel")), name, port);
+        }
+        let reels = open::reels(&[folder.path()]).expect("reels").inputs;
+        let begun = |large| {
+            let sizes = Sizes {
+                large,
+                beginning: 400_000,
+                least: 1_000,
+            };
+            beginning(&reels, (None, &Keys::default()), &sizes)
+        };
+        assert!(begun(u64::MAX).is_none());
+        let session = begun(0).expect("a beginning");
+        let sent = |name: &str| {
+            let node = session.nodes.iter().position(|node| node.name == name);
+            let node = NodeId(node.expect("a node") as u16);
+            session.packets().filter(|it| it.from == node).count()
+        };
+        for name in ["A", "B"] {
+            assert!((200..1_500).contains(&sent(name)), "{name}: {}", sent(name));
+        }
+    }
+
+    /// Records a node that sends 3000 packets to nobody, of 200 bytes in which nothing is alike.
+    fn record(path: &Path, name: &str, port: u16) {
+        let header = Header {
+            node: name.to_owned(),
+            session: [1; 16],
+            ..Header::default()
+        };
+        let recorder = Recorder::create(path, &header, Options::default()).expect("a recorder");
+        let mut pusher = recorder.pusher().expect("a pusher");
+        let (socket, local) = (SocketId(0), Endpoint::from(([127, 0, 0, 1], port)));
+        let to = Endpoint::from(([127, 0, 0, 1], 9_000));
+        let opened = Event::SocketOpened { socket, local };
+        pusher.push(Time(0), opened).expect("taken");
+        let mut state = u64::from(port);
+        for packet in 1..=3_000 {
+            let bytes = std::iter::repeat_with(|| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 56) as u8
+            });
+            let payload: Vec<u8> = bytes.take(200).collect();
+            let sent = Event::Sent {
+                socket,
+                to,
+                payload: &payload,
+            };
+            pusher.push(Time(packet * 1_000_000), sent).expect("taken");
+        }
+        drop(pusher);
+        recorder.finish().expect("an end");
+    }
+}
