@@ -29,7 +29,7 @@ struct Node {
     ahead: Duration,
     /// It is asked to end when all others have.
     is_asked: bool,
-    /// Whether it is replayed: a client with a window is only there to play.
+    /// Whether it is replayed: some are only there to play.
     is_replayed: bool,
 }
 
@@ -54,6 +54,7 @@ const SESSIONS: &[Session] = &[
     ("room", room),
     ("godot", godot),
     ("quake", quake),
+    ("client", client),
     ("asyncio", asyncio),
     ("java", java),
     ("queue", queue),
@@ -168,11 +169,21 @@ fn quake(bench: &Bench, port: &str) -> Option<Vec<Node>> {
         nodes.push(Node {
             ahead: Duration::from_secs(25),
             is_asked: true,
+            is_replayed: false,
             ..Node::new("CLIENT", &command)
         });
     }
     let asks = bench.compile("asks");
     nodes.push(Node::new("ASKS", &[text(&asks), port, "20"]));
+    Some(nodes)
+}
+
+/// The client of that session.
+fn client(bench: &Bench, port: &str) -> Option<Vec<Node>> {
+    let mut nodes = quake(bench, port)?;
+    for node in &mut nodes {
+        node.is_replayed = node.name == "CLIENT";
+    }
     Some(nodes)
 }
 
@@ -405,8 +416,11 @@ fn number(variable: &str) -> u64 {
 fn wanted() -> impl Iterator<Item = &'static Session> {
     let asked = std::env::var("NETREEL_PROGRAMS").ok();
     SESSIONS.iter().filter(move |(name, _)| {
-        let is_asked = |asked: &String| asked.split(',').any(|it| it == *name);
-        asked.as_ref().is_none_or(is_asked)
+        match asked.as_deref() {
+            Some(asked) => asked.split(',').any(|it| it == *name),
+            // One in three parts in what it says when it leaves (docs/replay.md).
+            None => *name != "client",
+        }
     })
 }
 

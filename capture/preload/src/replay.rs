@@ -31,7 +31,7 @@ pub use network::{
     Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
     receives_many, refuses, sends, sends_cut, sends_many, sends_part,
 };
-pub use places::{ends_in, will_be_cancelled};
+pub use places::{ends_in, is_cancelled, will_be_cancelled};
 pub use printed::{is_terminal, says};
 pub use waits::{epoll, polls, selects};
 
@@ -239,32 +239,6 @@ fn own_turn(tape: &'static TapeControl, own: u16) -> Option<Turn> {
                 cancels::again();
             }
             _ => return Some(turn),
-        }
-    }
-}
-
-/// This thread was really cancelled, inside a call that the tape does not answer: the tape's entry of
-/// that is done, where there is one.
-pub fn is_cancelled() {
-    let Some(tape) = tape() else { return };
-    let Some(own) = own_number(tape) else { return };
-    let Some(queue) = QUEUES.get(usize::from(own)) else {
-        return;
-    };
-    if tape.one_thread() {
-        floor::before_entry(tape, own);
-    }
-    while !places::is_free(tape, own) {
-        let turns = queue.turns.load(Ordering::SeqCst);
-        match next_entry(tape) {
-            Some(entry) if entry.thread == own => {
-                if entry.called() == Some(CallId::CANCELLED) {
-                    Turn::of(tape, entry).done();
-                }
-                return;
-            }
-            Some(_) => queue.wait(turns, None),
-            None => over(tape),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::locks::ECANCELED;
 use crate::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_MAX, TapeControl};
 
 use super::queue::{QUEUES, Queue};
-use super::{Turn, entry_at, find, locks, next_entry, over, tape};
+use super::{Turn, entry_at, find, floor, locks, next_entry, over, own_number, tape};
 
 /// What is kept of a thread.
 pub struct Place {
@@ -200,4 +200,30 @@ pub fn ends_in(identity: u64, name: &[u8]) -> bool {
         at += entry.size();
     }
     false
+}
+
+/// This thread was really cancelled, inside a call that the tape does not answer: the tape's entry of
+/// that is done, where there is one.
+pub fn is_cancelled() {
+    let Some(tape) = tape() else { return };
+    let Some(own) = own_number(tape) else { return };
+    let Some(queue) = QUEUES.get(usize::from(own)) else {
+        return;
+    };
+    if tape.one_thread() {
+        floor::before_entry(tape, own);
+    }
+    while !is_free(tape, own) {
+        let turns = queue.turns.load(Ordering::SeqCst);
+        match next_entry(tape) {
+            Some(entry) if entry.thread == own => {
+                if entry.called() == Some(CallId::CANCELLED) {
+                    Turn { tape, entry }.done();
+                }
+                return;
+            }
+            Some(_) => queue.wait(turns, None),
+            None => over(tape),
+        }
+    }
 }
