@@ -13,33 +13,36 @@ use super::streams::{Stream, Streams, reliable};
 use crate::session::{ACKNOWLEDGES, MessageId, NodeId, PacketId, Said, Session, Shape, Stamp, Way};
 
 /// What senders learnt.
+#[derive(Clone, Default)]
 pub(super) struct Acks {
-    /// For each packet the receipt that told its sender of its arrival; of a sender that was not
-    /// recorded, the sighting of it.
+    /// For each packet the receipt that told its sender of its arrival, by its place among the
+    /// sender's receipts; of a sender that was not recorded, the sighting of it.
     pub acked: Column,
-    /// Those of them of which an ack may mean an earlier copy (Karn and Partridge 1987): nobody can
-    /// say how long it took. In order.
-    pub ambiguous: Vec<PacketId>,
+    /// The same of packets that are not in there yet.
+    ahead: Vec<(PacketId, Receipt)>,
 }
 
 impl Acks {
-    /// What all nodes have heard.
-    pub fn of<'a>(session: &Session, heard: impl Iterator<Item = (NodeId, &'a Heard)>) -> Acks {
-        let mut acked = vec![0; session.packet_count()];
-        let mut ambiguous = Vec::new();
-        for (node, heard) in heard {
-            let first = session.first_receipt(node);
-            for &(packet, end) in &heard.learnt.acked {
-                if let Some(slot) = acked.get_mut(packet.0 as usize) {
-                    *slot = end.saturating_add(first) + 1;
-                }
-            }
-            ambiguous.extend_from_slice(&heard.learnt.ambiguous);
+    /// Takes what nodes have heard since, of the packets before this one.
+    pub fn go_on<'a>(&mut self, heard: impl Iterator<Item = &'a mut Heard>, until: u32) {
+        let mut learnt = std::mem::take(&mut self.ahead);
+        for heard in heard {
+            learnt.append(&mut heard.learnt.acked);
         }
-        ambiguous.sort_unstable();
-        let mut acked: Column = acked.into_iter().map(u64::from).collect();
-        acked.shrink();
-        Acks { acked, ambiguous }
+        let from = self.acked.len() as u32;
+        let until = until.max(from);
+        let mut rows = vec![0u32; (until - from) as usize];
+        for (packet, end) in learnt {
+            let row = u64::from(end) + 1;
+            match packet.0.checked_sub(from) {
+                None => self.acked.set(packet.0 as usize, row),
+                Some(at) => match rows.get_mut(at as usize) {
+                    Some(slot) => *slot = row as u32,
+                    None => self.ahead.push((packet, end)),
+                },
+            }
+        }
+        self.acked.extend(rows.into_iter().map(u64::from));
     }
 }
 
@@ -61,7 +64,6 @@ impl Heard {
         node: NodeId,
         events: Range<EventNumber>,
     ) {
-        let first = session.first_receipt(node);
         let mut learning = Learning {
             session,
             streams,
@@ -71,7 +73,7 @@ impl Heard {
         for (end, crossing, stamp) in session.ends_in(node, events) {
             // A node that was not recorded learns what it is seen being told.
             if matches!(crossing.way, Way::In | Way::Passing) {
-                learning.hears(crossing.packet, end.0.saturating_sub(first), stamp);
+                learning.hears(crossing.packet, session.receipt(node, end), stamp);
             }
         }
     }
@@ -85,7 +87,7 @@ struct Learning<'a> {
     heard: &'a mut Heard,
 }
 
-/// An end, counted from the node's first receipt: ends have other numbers when reels have grown.
+/// See [`Session::receipt`].
 type Receipt = u32;
 
 /// What acks of one peer said so far.
@@ -106,8 +108,16 @@ struct Learnt {
     known: crate::session::bits::Bits,
     /// The first copies of messages of which further acks tell nothing new.
     settled: crate::session::bits::Bits,
-    /// See [`Acks::ambiguous`].
+    /// Those of them of which an ack may mean an earlier copy (Karn and Partridge 1987): nobody can
+    /// say how long it took.
     ambiguous: Vec<PacketId>,
+}
+
+impl Heard {
+    /// The packets whose ack may mean an earlier copy.
+    pub fn ambiguous(&self) -> &[PacketId] {
+        &self.learnt.ambiguous
+    }
 }
 
 impl Learnt {
@@ -473,10 +483,11 @@ mod tests {
         let heard = nodes.map(|node| {
             let mut heard = Heard::default();
             heard.go_on((&session, &streams), node, Session::EVENTS);
-            (node, heard)
+            heard
         });
-        let heard: Vec<(NodeId, Heard)> = heard.collect();
-        let acks = Acks::of(&session, heard.iter().map(|(node, heard)| (*node, heard)));
+        let mut heard: Vec<Heard> = heard.collect();
+        let mut acks = Acks::default();
+        acks.go_on(heard.iter_mut(), session.packet_count() as u32);
         let found: Vec<u64> = sent
             .iter()
             .enumerate()

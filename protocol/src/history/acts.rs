@@ -10,6 +10,7 @@ use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role};
 
 use super::nodes::Facts;
+use super::shelf::Shelf;
 use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
 
 /// Something that a node did.
@@ -27,13 +28,14 @@ pub(super) struct Act {
 /// What is known of what a node did, as far as its sends were looked at.
 #[derive(Clone, Default)]
 pub(super) struct Acting {
-    done: BTreeMap<(u64, Role, Option<u64>), Told>,
+    /// By object, and for each thing that can be done to it, at which counter.
+    done: Shelf<BTreeMap<(Role, Option<u64>), Told>>,
     /// The tick in which the node dropped a peer: what it does then is its own doing.
     dropped_in: Option<EventNumber>,
     /// The objects, and at which counter, that the node was ordered to take over.
-    orders: BTreeSet<Taking>,
+    orders: Takings,
     /// The same that it gave away or took, as far as shows without an order.
-    unordered: BTreeSet<Taking>,
+    unordered: Takings,
 }
 
 /// What messages say that tell of something which their sender did.
@@ -47,6 +49,22 @@ const ACTS: [Role; 5] = [
 
 /// An object, and at which counter it changes its owner.
 type Taking = (Option<u64>, Option<u64>);
+
+/// A set of these.
+#[derive(Clone, Default)]
+struct Takings(Shelf<BTreeSet<Taking>>);
+
+impl Takings {
+    fn contains(&self, taking: &Taking) -> bool {
+        let known = self.0.get(taking.0.unwrap_or_default());
+        known.is_some_and(|known| known.contains(taking))
+    }
+
+    fn insert(&mut self, taking: Taking) {
+        let known = self.0.get_or(taking.0.unwrap_or_default(), BTreeSet::new);
+        known.insert(taking);
+    }
+}
 
 /// Something came later that changes what was said before it.
 #[derive(Debug)]
@@ -157,7 +175,7 @@ struct Told {
 /// Whether this telling is the first of an act. The n-th telling on one link is the n-th act,
 /// whoever was told first.
 fn is_new(
-    done: &mut BTreeMap<(u64, Role, Option<u64>), Told>,
+    done: &mut Shelf<BTreeMap<(Role, Option<u64>), Told>>,
     to: NodeId,
     role: Role,
     facts: &MessageFacts,
@@ -173,7 +191,8 @@ fn is_new(
         role
     };
     let acts = done
-        .entry((object, told_as, facts.migration_counter))
+        .get_or(object, BTreeMap::new)
+        .entry((told_as, facts.migration_counter))
         .or_default();
     let told = acts.told.entry(to).or_default();
     *told += 1;

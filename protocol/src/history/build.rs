@@ -10,7 +10,7 @@ use super::fold::{Fold, Known};
 use super::streams::{Stream, Streams};
 use super::walked::NodeHistory;
 use super::{Belief, Finding, History, Joined, Link, Object, Span, Wanted, kept, links};
-use crate::session::{EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
+use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
 
 /// After so many packets it is asked whether they are still wanted.
 const STEP: usize = 16_384;
@@ -56,8 +56,9 @@ impl History {
     /// When a packet's sender learnt that it had arrived; of a sender that was not recorded, when
     /// the word of it was seen on its way there.
     pub fn acked(&self, session: &Session, packet: PacketId) -> Option<Stamp> {
-        let end = self.acked.get_some(packet.0 as usize)?;
-        session.stamp(EndId(end as u32))
+        let receipt = self.acked.get_some(packet.0 as usize)?;
+        let (sender, _) = session.link(packet)?;
+        session.receipt_stamp(sender, receipt as u32)
     }
 
     /// Whether the ack of a packet may mean an earlier copy of what it carried.
@@ -67,14 +68,15 @@ impl History {
 
     /// The earlier message that a message repeats (same link, same place in the stream).
     pub fn resend_of(&self, message: MessageId) -> Option<MessageId> {
-        let place = self
-            .resends
-            .binary_search_by_key(&message, |&(copy, _)| copy);
-        self.resends.get(place.ok()?).map(|&(_, first)| first)
+        let place = self.resends.partition_point(|&(copy, _)| copy < message);
+        let found = self.resends.get(place);
+        found
+            .filter(|(copy, _)| *copy == message)
+            .map(|&(_, first)| first)
     }
 
     /// The messages that repeat an earlier one, in order, each with that one.
-    pub fn resends(&self) -> impl ExactSizeIterator<Item = (MessageId, MessageId)> + '_ {
+    pub fn resends(&self) -> impl Iterator<Item = (MessageId, MessageId)> + '_ {
         self.resends.iter().copied()
     }
 
@@ -96,10 +98,7 @@ impl History {
         };
         vec![
             ("acked", self.acked.memory()),
-            (
-                "resends",
-                self.resends.capacity() * size_of::<(MessageId, MessageId)>(),
-            ),
+            ("resends", self.resends.memory()),
             ("deliveries", self.deliveries.memory()),
             ("objects", objects.map(told).sum()),
         ]
@@ -155,6 +154,11 @@ impl History {
         self.findings.extend(more);
         self.fixed.resize(self.findings.len(), None);
         self.proofs = proofs(&self.findings);
+    }
+
+    /// The deliveries about an object that rules ask for: places in [`History::deliveries`], in order.
+    pub(super) fn telling(&self, object: u64) -> &[u32] {
+        self.telling.get(object).map_or(&[], Vec::as_slice)
     }
 
     /// What a node believed of an object at a moment; `None` before it heard of it.

@@ -94,6 +94,11 @@ impl Deliveries {
         made_of(self.what.get(place as usize))
     }
 
+    /// Whether the one at a place is more than an UPDATE which was taken.
+    pub(super) fn is_telling(&self, place: u32) -> bool {
+        self.effect(place).1 != Effect::Updated
+    }
+
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = Delivery> + '_ {
         (0..self.len()).filter_map(|place| self.get(place))

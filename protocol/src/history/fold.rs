@@ -19,7 +19,10 @@ use super::streams::Streams;
 use super::walked::Walked;
 use super::wholes::Wholes;
 use super::{History, Wanted, finding};
-use crate::session::{Node, NodeId, Session, SessionTime, parallel};
+use crate::session::{Node, NodeId, PacketId, Session, SessionTime, parallel};
+
+/// Of so many packets before the place where a fold stops it may not have come to the acks yet.
+const ACKED_LATER: u32 = 4096;
 
 /// How far a fold goes.
 #[derive(Clone, Debug, Default)]
@@ -97,6 +100,7 @@ pub(super) struct Fold {
     /// By the nodes' places.
     nodes: Vec<OfNode>,
     merged: Merged,
+    acks: Acks,
     reach: Reach,
 }
 
@@ -162,6 +166,10 @@ impl Fold {
             Ok(own)
         });
         self.nodes = nodes.into_iter().collect::<Result<_, Disturbed>>()?;
+        // Of what was sent last it is heard later that it arrived.
+        let heard = self.nodes.iter_mut().map(|own| &mut own.heard);
+        let until = reach.packets.saturating_sub(ACKED_LATER);
+        self.acks.go_on(heard, until);
         let nodes = session.nodes.iter().zip(&mut self.nodes);
         let walked = nodes.filter(|(node, _)| node.recorded);
         let walked: Vec<&mut Walked> = walked.map(|(_, own)| &mut own.walked).collect();
@@ -221,8 +229,12 @@ impl Fold {
             }
             own
         });
-        let heard = self.nodes.iter().map(|own| &own.heard);
-        let acks = Acks::of(session, (0u16..).map(NodeId).zip(heard));
+        let heard = self.nodes.iter_mut().map(|own| &mut own.heard);
+        self.acks.go_on(heard, whole.packets);
+        self.acks.acked.shrink();
+        let ambiguous = self.nodes.iter().flat_map(|own| own.heard.ambiguous());
+        let mut ambiguous: Vec<PacketId> = ambiguous.copied().collect();
+        ambiguous.sort_unstable();
         // What was heard takes much memory, and nobody asks for it any more.
         self.nodes
             .iter_mut()
@@ -247,8 +259,8 @@ impl Fold {
         self.merged.go_on(handed.collect(), SessionTime(i64::MAX))?;
         let undelivered = undelivered(session, &streams, &nodes);
         let mut history = History {
-            acked: acks.acked,
-            ambiguous: acks.ambiguous,
+            acked: self.acks.acked,
+            ambiguous,
             joined: wholes.joined,
             joined_of: wholes.parts,
             undelivered,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::build::{Delivered, proofs};
 use super::delivered::Deliveries;
 use super::{Evidence, Finding, History, Level, Object, RULES, Span};
-use crate::session::{NodeId, SessionTime, put_plain, take_plain};
+use crate::session::{MessageId, NodeId, SessionTime, put_plain, take_plain};
 
 /// An object, but for its deliveries, which are in a column of those of all objects.
 #[derive(Serialize, Deserialize)]
@@ -45,6 +45,7 @@ impl History {
             deliveries,
             delivered,
             objects,
+            telling: _,
             links,
             findings,
             numbers: _,
@@ -89,6 +90,7 @@ impl History {
             })
         });
         put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
+        let resends: Vec<(MessageId, MessageId)> = resends.iter().copied().collect();
         put_plain(&(ambiguous, resends, links.get(), undelivered), to)?;
         put_plain(&(joined, joined_of, partings, parting_messages), to)
     }
@@ -118,6 +120,10 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
             lanes: object.lanes,
             deliveries: deliveries.map(|place| place as u32).collect(),
         };
+        let telling = kept.deliveries.iter().copied();
+        let telling = telling.filter(|&place| history.deliveries.is_telling(place));
+        let telling: Vec<u32> = telling.collect();
+        history.telling.get_or(object.id, || telling);
         history.objects.insert(object.id, kept);
     }
     for finding in take_plain::<Vec<KeptFinding>>(from)? {
@@ -134,12 +140,9 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
     }
     history.proofs = proofs(&history.findings);
     let links: Option<BTreeMap<_, _>>;
-    (
-        history.ambiguous,
-        history.resends,
-        links,
-        history.undelivered,
-    ) = take_plain(from)?;
+    let resends: Vec<(MessageId, MessageId)>;
+    (history.ambiguous, resends, links, history.undelivered) = take_plain(from)?;
+    history.resends = resends.into_iter().collect();
     history.links = links.map_or_else(OnceLock::new, OnceLock::from);
     (
         history.joined,

@@ -9,6 +9,7 @@ use netreel_table::Column;
 use super::acts::Disturbed;
 use super::delivered::Deliveries;
 use super::settled::unrecorded;
+use super::shelf::Shelf;
 use super::walked::NodeHistory;
 use super::{Belief, History, Parting, Span};
 use crate::session::{NodeId, Session, SessionTime};
@@ -18,7 +19,9 @@ use crate::session::{NodeId, Session, SessionTime};
 pub(super) struct Merged {
     deliveries: Deliveries,
     /// By object, the deliveries about it.
-    about: BTreeMap<u64, Vec<u32>>,
+    about: Shelf<Vec<u32>>,
+    /// See [`History::telling`].
+    telling: Shelf<Vec<u32>>,
     nodes: Vec<Merging>,
     /// What was taken last: the latest time of its node so far, and which node it was.
     last: Option<(SessionTime, usize)>,
@@ -78,7 +81,10 @@ impl Merged {
             self.last = Some((latest, index));
             order.push(index as u64);
             if let Some(object) = node.about.get_some(place) {
-                self.about.entry(object).or_default().push(global);
+                self.about.get_or(object, Vec::new).push(global);
+                if node.deliveries.is_telling(place as u32) {
+                    self.telling.get_or(object, Vec::new).push(global);
+                }
             }
         }
         for (node, merging) in nodes.iter_mut().zip(&self.nodes) {
@@ -96,21 +102,27 @@ impl Merged {
         let mut types: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
         history.deliveries = self.deliveries;
         history.deliveries.shrink();
-        for (object, mut deliveries) in self.about {
-            deliveries.shrink_to_fit();
+        for (object, deliveries) in self.about.iter() {
+            let deliveries = deliveries.as_slice().to_vec();
             history.objects.entry(object).or_default().deliveries = deliveries;
         }
+        history.telling = self.telling;
         for ((id, node), Merging { places, .. }) in nodes.into_iter().zip(&self.nodes) {
             let global = |place: u32| places.get(place as usize) as u32;
-            for (object, mut lane) in node.lanes {
-                for span in &mut lane {
-                    span.because = global(span.because);
+            for (object, lane) in node.lanes.iter() {
+                let spans = lane.iter().cloned().map(|span| Span {
+                    because: global(span.because),
+                    ..span
+                });
+                let mut lane: Vec<Span> = spans.collect();
+                // What was believed last was believed to the end.
+                if let Some(last) = lane.last_mut() {
+                    last.time.end = node.end.max(last.time.start);
                 }
-                lane.shrink_to_fit();
                 let known = history.objects.entry(object).or_default();
                 known.lanes.insert(id, lane);
             }
-            for (object, (place, object_type)) in node.types {
+            for (object, &(place, object_type)) in node.types.iter() {
                 let told = (global(place), object_type);
                 let first = types.entry(object).or_insert(told);
                 *first = told.min(*first);
@@ -289,16 +301,8 @@ fn fallen_silent(session: &Session) -> Vec<(NodeId, SessionTime)> {
         .collect();
     let mut lasts: Vec<(NodeId, SessionTime, i64)> = Vec::new();
     for &node in &recorded {
-        let sends = session.sent_times(node);
-        let mut last: Option<SessionTime> = None;
-        let mut longest = 0;
-        for time in sends {
-            if let Some(before) = last {
-                longest = longest.max(time.0.saturating_sub(before.0));
-            }
-            last = last.max(Some(time));
-        }
-        lasts.extend(last.map(|last| (node, last, longest)));
+        let sent = session.sent(node);
+        lasts.extend(sent.map(|(last, longest)| (node, last, longest)));
     }
     let mut silent = Vec::new();
     for &(node, last, longest) in &lasts {

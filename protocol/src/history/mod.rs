@@ -20,6 +20,7 @@ mod nodes;
 mod ongoing;
 mod sequence;
 mod settled;
+mod shelf;
 pub mod state;
 mod streams;
 mod walked;
@@ -39,11 +40,12 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use netreel_reel::EventNumber;
-use netreel_table::Column;
+use netreel_table::{Column, List};
 use netreel_wire::{MessageFacts, ProtocolId};
 use serde::{Deserialize, Serialize};
 
 use build::Delivered;
+use shelf::Shelf;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
@@ -54,18 +56,21 @@ pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
 /// The whole history of a session.
 #[derive(Debug, Default)]
 pub struct History {
-    /// For each packet the end that told its sender of its arrival.
+    /// For each packet the receipt that told its sender of its arrival.
     acked: Column,
     /// Packets whose ack may mean an earlier copy, in order.
     ambiguous: Vec<PacketId>,
     /// Messages that repeat an earlier one, each with that one, in order.
-    resends: Vec<(MessageId, MessageId)>,
+    resends: List<(MessageId, MessageId)>,
     /// What each node's engine was handed and did itself, ordered by time, then node, then number.
     pub deliveries: Deliveries,
     /// The deliveries of each message, once somebody has asked for them.
     delivered: OnceLock<Delivered>,
     /// What every node believed of every object, by object id.
     pub objects: BTreeMap<u64, Object>,
+    /// By object, those of its deliveries that are more than an UPDATE which was taken: most are not,
+    /// and no rule asks for those.
+    telling: Shelf<Vec<u32>>,
     links: OnceLock<BTreeMap<(NodeId, NodeId), Link>>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,

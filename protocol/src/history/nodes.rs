@@ -138,7 +138,7 @@ impl Walk<'_> {
         let belief = act
             .facts
             .object
-            .and_then(|object| self.own.objects.get(&object)?.belief());
+            .and_then(|object| self.own.objects.get(object)?.belief());
         act.role == Role::Destroy && belief != self.node.peer.map(Belief::Owned)
     }
 
@@ -308,7 +308,7 @@ impl Walk<'_> {
             return;
         };
         let because = self.own.history.next_place();
-        let believer = self.own.objects.entry(object).or_default();
+        let believer = self.own.objects.get_or(object, Believer::default);
         believer.forget();
         let (belief, counter) = (believer.belief(), believer.counter());
         self.believe(object, belief, counter, at.time, because);
@@ -392,10 +392,10 @@ impl Walk<'_> {
         let effect = match facts.object.filter(|_| is_about_object(role)) {
             None => Effect::Plain,
             Some(object) => {
-                let born = self.facts.streams.born.get(&object);
+                let born = self.facts.streams.born.get(object);
                 let is_older = |until| born.is_none_or(|&at| at <= until);
                 let unseen = self.own.blind_until.is_some_and(is_older);
-                let believer = self.own.objects.entry(object).or_insert_with(|| {
+                let believer = self.own.objects.get_or(object, || {
                     let mut believer = Believer::default();
                     if unseen {
                         believer.forget();
@@ -435,7 +435,9 @@ impl Walk<'_> {
         self.own.history.about.push_some(object);
         if let (Some(object), Some(object_type)) = (object, facts.object_type) {
             let types = &mut self.own.history.types;
-            types.entry(object).or_insert((place, object_type));
+            if types.get(object).is_none() {
+                types.get_or(object, || (place, object_type));
+            }
         }
     }
 
@@ -449,11 +451,13 @@ impl Walk<'_> {
         because: u32,
     ) {
         let Some(belief) = belief else { return };
-        let lane = self.own.history.lanes.entry(object).or_default();
+        let lanes = &mut self.own.history.lanes;
+        let last = lanes.get(object).and_then(|lane| lane.last());
+        if last.is_some_and(|last| (last.belief, last.counter) == (belief, counter)) {
+            return;
+        }
+        let lane = lanes.get_or(object, Vec::new);
         if let Some(last) = lane.last_mut() {
-            if (last.belief, last.counter) == (belief, counter) {
-                return;
-            }
             last.time.end = time;
         }
         lane.push(Span {
@@ -498,14 +502,14 @@ impl Walk<'_> {
             let next = self.first_place(stream, floor);
             self.own.inboxes.insert(stream, Inbox::new(floor, next));
         }
-        let objects: Vec<u64> = self.own.objects.keys().copied().collect();
+        let objects: Vec<u64> = self.own.objects.iter().map(|(object, _)| object).collect();
         for object in objects {
-            let Some(believer) = self.own.objects.get_mut(&object) else {
+            let Some(believer) = self.own.objects.get_mut(object) else {
                 continue;
             };
             believer.forget();
             let (belief, counter) = (believer.belief(), believer.counter());
-            let lane = self.own.history.lanes.get(&object);
+            let lane = self.own.history.lanes.get(object);
             if let Some(because) = lane.and_then(|lane| lane.last()).map(|span| span.because) {
                 self.believe(object, belief, counter, time, because);
             }

@@ -173,7 +173,35 @@ struct Settled {
     nodes: Vec<Kind>,
     since: Vec<Arc<()>>,
     packets: u32,
-    told_by: u64,
+    first: First,
+}
+
+/// What tells the first packets from others.
+enum First {
+    /// Whoever put them in order knows that they are the same ones.
+    Same(Arc<()>),
+    /// Their ends.
+    Ends(u64),
+}
+
+impl First {
+    fn new(session: &Session, packets: u32) -> First {
+        match session.same().filter(|same| packets <= same.packets) {
+            Some(same) => First::Same(same.since.clone()),
+            None => First::Ends(session.told_by(packets)),
+        }
+    }
+
+    /// Whether it is they.
+    fn holds(&self, session: &Session, packets: u32) -> bool {
+        match self {
+            First::Same(since) => {
+                let same = session.same();
+                same.is_some_and(|same| Arc::ptr_eq(since, &same.since))
+            }
+            First::Ends(ends) => *ends == session.told_by(packets),
+        }
+    }
 }
 
 /// What of a node decides how its packets are followed.
@@ -193,7 +221,7 @@ impl Settled {
             nodes: session.nodes.iter().map(kind).collect(),
             since: firm.iter().map(|it| it.since.clone()).collect(),
             packets,
-            told_by: session.told_by(packets),
+            first: First::new(session, packets),
         }
     }
 
@@ -202,17 +230,21 @@ impl Settled {
         let Some(firm) = session.firm() else {
             return false;
         };
-        let now = Settled::new(session, firm, self.packets);
-        let is_same_wire = match (&self.wire, &now.wire) {
+        let is_same_wire = match (&self.wire, &session.wire) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
         };
-        let mut since = self.since.iter().zip(&now.since);
+        let mut since = self.since.iter().zip(firm);
         is_same_wire
-            && (self.start_utc_ns, &self.nodes) == (now.start_utc_ns, &now.nodes)
-            && self.since.len() == now.since.len()
-            && since.all(|(one, other)| Arc::ptr_eq(one, other))
-            && self.told_by == now.told_by
+            && self.start_utc_ns == session.start_utc_ns
+            && self
+                .nodes
+                .iter()
+                .cloned()
+                .eq(session.nodes.iter().map(kind))
+            && self.since.len() == firm.len()
+            && since.all(|(one, other)| Arc::ptr_eq(one, &other.since))
+            && self.first.holds(session, self.packets)
     }
 }
 

@@ -100,8 +100,12 @@ impl<'a> Settlement<'a> {
     /// How long it takes at most, in ns, until whoever was told something has answered, or passed it
     /// on, and what was lost of that was sent again.
     pub fn answer_ns(&self) -> i64 {
-        let ways = self.session.traffic().values();
-        let way_ns = ways.filter_map(|it| it.latency_ns).map(|it| it.2).max();
+        let way_ns = self
+            .session
+            .ways()
+            .values()
+            .map(|&(_, longest)| longest)
+            .max();
         let answer_ns = way_ns.unwrap_or(0).max(0).saturating_mul(4);
         answer_ns.saturating_add(ANSWER_NS)
     }

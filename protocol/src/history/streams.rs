@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netreel_table::Column;
+use netreel_table::{Column, List};
 use netreel_wire::{KindId, MessageFacts, Role, Sequence};
 
 use super::line::Line;
 use super::meetings::{self, Meetings, Pair};
 use super::sequence::unwrap;
+use super::shelf::Shelf;
 use crate::session::bits::Bits;
 use crate::session::{
     ACKNOWLEDGES, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session, SessionTime,
@@ -70,7 +71,7 @@ pub(super) struct Streams {
     /// Messages that repeat an earlier one.
     resent: Bits,
     /// Each of these, and the earlier one.
-    resends: Vec<(MessageId, MessageId)>,
+    resends: List<(MessageId, MessageId)>,
     /// The same the other way round, ordered by the earlier ones.
     copies: Vec<(MessageId, MessageId)>,
     /// For each packet its place on its link's line of sequence numbers.
@@ -91,7 +92,7 @@ pub(super) struct Streams {
     /// Streams of reliable sequences that say nothing of the order.
     pub unordered: BTreeSet<Stream>,
     /// When each object was first spoken of.
-    pub born: BTreeMap<u64, SessionTime>,
+    pub born: Shelf<SessionTime>,
     /// The messages that say that somebody leaves.
     pub partings: Vec<MessageId>,
     /// Whether a message acknowledges another one.
@@ -225,8 +226,9 @@ impl Streams {
 
     /// An object was spoken of at a moment.
     pub fn was_born(&mut self, object: u64, time: SessionTime) {
-        let first = self.born.entry(object).or_insert(time);
-        *first = time.min(*first);
+        if self.born.get(object).is_none_or(|&first| time < first) {
+            *self.born.get_or(object, || time) = time;
+        }
     }
 
     /// A packet's place on its link's line; none where it has no sequence.
@@ -378,10 +380,8 @@ impl Streams {
         if !self.resent.contains(message.0) {
             return None;
         }
-        let place = self
-            .resends
-            .binary_search_by_key(&message, |&(copy, _)| copy);
-        self.resends.get(place.ok()?).map(|&(_, first)| first)
+        let place = self.resends.partition_point(|&(copy, _)| copy < message);
+        self.resends.get(place).map(|&(_, first)| first)
     }
 
     /// Whether an earlier message has the same place.
@@ -390,7 +390,7 @@ impl Streams {
     }
 
     /// The messages that repeat an earlier one, each with that one.
-    pub fn into_resends(self) -> Vec<(MessageId, MessageId)> {
+    pub fn into_resends(self) -> List<(MessageId, MessageId)> {
         self.resends
     }
 

@@ -8,6 +8,7 @@ use netreel_table::Column;
 use super::acts::{Act, Acting};
 use super::belief::Believer;
 use super::delivered::Deliveries;
+use super::shelf::Shelf;
 use super::streams::Stream;
 use super::{Parting, Span};
 use crate::session::bits::Bits;
@@ -23,16 +24,18 @@ pub(super) struct NodeHistory {
     /// How many of the node's stand among all nodes'.
     pub merged: usize,
     /// The type of each object, and the delivery that first told it.
-    pub types: BTreeMap<u64, (u32, u64)>,
+    pub types: Shelf<(u32, u64)>,
     /// Deliveries that say that somebody leaves.
     pub partings: Vec<Parting>,
     /// Per object, spans whose `because` is a place among all deliveries of the node.
-    pub lanes: BTreeMap<u64, Vec<Span>>,
+    pub lanes: Shelf<Vec<Span>>,
     /// For each stream the place that the engine waits for at the end.
     pub waits_for: BTreeMap<Stream, i64>,
     /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
     /// that was sent first.
     pub seen: Bits,
+    /// When the node's reel ends: so long it believes what it believed last.
+    pub end: SessionTime,
     /// Whether the node's reel has a hole.
     pub is_blind: bool,
     /// The peers that left or were dropped, as far as the node knows, and since when it knows;
@@ -62,7 +65,7 @@ pub(super) struct Walked {
     /// For each whole whose fragments may come in any order, by the first of them, how many have
     /// arrived.
     pub arrived: BTreeMap<MessageId, usize>,
-    pub objects: BTreeMap<u64, Believer>,
+    pub objects: Shelf<Believer>,
     /// The peers that left or were dropped; the node itself, once it has left.
     pub gone: BTreeMap<u64, SessionTime>,
     /// Until when what happened may have happened in a hole.
@@ -96,15 +99,7 @@ impl Walked {
         for (&stream, inbox) in &self.inboxes {
             self.history.waits_for.insert(stream, inbox.next);
         }
-        // What was believed last was believed to the end.
-        for last in self
-            .history
-            .lanes
-            .values_mut()
-            .filter_map(|it| it.last_mut())
-        {
-            last.time.end = node.span.end.max(last.time.start);
-        }
+        self.history.end = node.span.end;
         self.history.is_blind = self.blind_until.is_some();
         self.history.gone = self.gone;
         self.history

@@ -17,6 +17,21 @@ impl Bits {
         is_new
     }
 
+    /// Takes a number out.
+    pub fn remove(&mut self, number: u32) {
+        if let Some(word) = self.0.get_mut(number as usize / 64) {
+            *word &= !(1 << (number % 64));
+        }
+    }
+
+    /// The numbers before one that are not in the set, in order.
+    pub fn others(&self, end: u32) -> impl Iterator<Item = u32> + '_ {
+        let words = (0..end.div_ceil(64)).map(|at| (at, self.0.get(at as usize)));
+        let free = words.filter(|(_, word)| word.is_none_or(|&word| word != u64::MAX));
+        let free = free.flat_map(|(at, _)| at * 64..(at + 1) * 64);
+        free.filter(move |&number| number < end && !self.contains(number))
+    }
+
     /// Whether the number is in the set.
     pub fn contains(&self, number: u32) -> bool {
         let word = self.0.get(number as usize / 64).copied().unwrap_or(0);

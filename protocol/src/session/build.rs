@@ -27,7 +27,7 @@ use super::weave::samples::samples;
 use super::weave::settled::Settled;
 use super::weave::sockets::OwnPorts;
 use super::weave::strangers::Strangers;
-use super::weave::weaver::{EndId, Places, Weaver, Woven};
+use super::weave::weaver::{EndId, Places, Weaver};
 use super::who::cast::{Cast, utc_ns};
 use super::who::meeting::{one_meeting, proxied};
 use super::who::proxied::take_apart;
@@ -119,10 +119,18 @@ impl Session {
                 ),
             });
         }
-        let places = Places::new(&scans)?;
         let mut roads = Roads::new(&cast, &headers, &scans);
         roads.trim(trim(&roads, &sources));
         let anchors: Vec<_> = headers.iter().map(|header| &header.clock).collect();
+        let is_one = is_one_clock(&anchors);
+        let mut settled = settled.and_then(|it| {
+            let goes_on = it.go_on(is_one && proxies.is_empty(), &roads, &sources);
+            goes_on.then_some(it)
+        });
+        let places = match &mut settled {
+            Some(settled) => settled.places(&scans)?,
+            None => Places::new(&scans)?,
+        };
         let aligned = |copies: &Copies| {
             let those: Vec<&Scan> = scans.iter().collect();
             let epochs = parallel::map(those, workers, epochs);
@@ -131,7 +139,6 @@ impl Session {
                 samples(&roads, &places, pieces, workers)
             })
         };
-        let is_one = is_one_clock(&anchors);
         let clocks = match is_one {
             true => Aligned::one(scans.len()),
             false => aligned(&Copies::default()),
@@ -146,11 +153,8 @@ impl Session {
         };
         let strangers = Strangers::new(&cast, roads.acquainted());
         let ports = OwnPorts::new(&scans);
-        let settled = settled.and_then(|it| {
-            let goes_on = it.go_on(is_one && proxies.is_empty(), &roads, &sources);
-            goes_on.then_some(it)
-        });
-        let weave = |clocks: &[Alignment], settled: Option<&Settled>| {
+        let known = settled.as_mut().map(|settled| settled.begin(&scans));
+        let weave = |clocks: &[Alignment], settled: Option<&Settled>, known: Option<Vec<u32>>| {
             let weaver = Weaver {
                 roads: &roads,
                 places: &places,
@@ -162,9 +166,9 @@ impl Session {
                 settled,
                 join: &|ends| strays.are_numbered(ends),
             };
-            weaver.weave()
+            weaver.weave(known)
         };
-        let mut woven = weave(&clocks.clocks, settled.as_deref());
+        let mut woven = weave(&clocks.clocks, settled.as_deref(), known);
         let copies = Copies::find(&anchors, &scans, &places, &woven);
         let is_one = is_one && copies.is_empty();
         let (clocks, zero_ns) = match copies.is_empty() {
@@ -173,15 +177,23 @@ impl Session {
                 let own = aligned(&copies);
                 let zero = zero_ns(&scans, &own.clocks);
                 let own = own.with_zero(zero);
-                woven = weave(&own.clocks, None);
+                woven = weave(&own.clocks, None, None);
                 (own, zero)
             }
         };
-        match settled {
-            Some(settled) if is_one => settled.keep(std::mem::take(&mut woven.stay)),
-            Some(settled) => *settled = Settled::default(),
-            None => {}
-        }
+        // Who may be somebody else shows later.
+        let settled = match settled {
+            Some(settled) if !is_one => {
+                *settled = Settled::default();
+                None
+            }
+            Some(settled) if !woven.elsewhere.is_empty() => {
+                woven.odd.append(&mut settled.give_up());
+                woven.settle(&scans, &places);
+                None
+            }
+            settled => settled,
+        };
         copies.warn(&sources, &mut warnings);
         if clocks.is_unexplained {
             warnings.push(
@@ -207,7 +219,14 @@ impl Session {
         builder.session.proxies = proxies;
         builder.session.workers = workers;
         builder.nodes();
-        let ordered = builder.order(&roads, &places, woven)?;
+        let (unread, from_start) = (builder.unread(&roads), builder.recorded_from_start());
+        let order = builder.order((&roads, &places), &unread, &from_start);
+        let (ordered, settled) = match settled {
+            None => (order.rows(woven)?, None),
+            Some(settled) => (settled.order(&order, woven)?, Some(settled)),
+        };
+        builder.session.same = settled.as_ref().and_then(|it| it.same());
+        let numbered = settled.map(|settled| &mut settled.numbered);
         let (mut session, tracks) = builder.finish(ordered, warnings, !clocks.is_unexplained);
         // With several clocks, or where it shows at the other end alone whose a packet is, what was
         // told of packets may be told otherwise when more of them are known.
@@ -227,7 +246,7 @@ impl Session {
         if let Some(wire) = &session.wire
             && pieces.iter().any(Option::is_some)
         {
-            let told = Told::grown(&session.rows, wire, workers, pieces);
+            let told = Told::grown(&session, wire, pieces, numbered);
             session.told = OnceLock::from(told);
         }
         Ok(session)
@@ -377,13 +396,8 @@ impl<'a> Builder<'a> {
         SessionTime::of_ns(first)..SessionTime::of_ns(last)
     }
 
-    /// Puts all packets in order.
-    fn order(
-        &self,
-        roads: &Roads<'_>,
-        places: &Places,
-        woven: Woven,
-    ) -> Result<Ordered, SessionError> {
+    /// For each node the ports of sockets that were closed with packets in their buffers, and when.
+    fn unread(&self, roads: &Roads<'_>) -> Vec<BTreeMap<u16, SessionTime>> {
         let mut unread = vec![BTreeMap::new(); self.session.nodes.len()];
         for (reel, node) in self.recorded().filter(|_| !roads.is_shared()) {
             if let (Some(scan), Some(ports)) =
@@ -393,18 +407,27 @@ impl<'a> Builder<'a> {
                 ports.extend(closed.map(|(&port, &at)| (port, self.time(reel, at))));
             }
         }
-        let order = Order {
-            unread: &unread,
+        unread
+    }
+
+    /// What puts all packets in order.
+    fn order<'o>(
+        &'o self,
+        (roads, places): (&'o Roads<'o>, &'o Places),
+        unread: &'o [BTreeMap<u16, SessionTime>],
+        from_start: &'o [bool],
+    ) -> Order<'o> {
+        Order {
+            unread,
             roads,
             sources: self.sources,
             places,
             node_of: &self.node_of,
             nodes: &self.session.nodes,
             clocks: self.clocks,
-            from_start: &self.recorded_from_start(),
+            from_start,
             workers: self.session.workers,
-        };
-        order.rows(woven)
+        }
     }
 
     /// For each node whether nothing can have reached it before its reel began.
@@ -447,10 +470,12 @@ impl<'a> Builder<'a> {
             strays,
             early,
             wait_ns,
+            ways,
         } = ordered;
         watched::note_seen(&mut self.session.nodes, &seen);
         self.session.rows = rows;
         self.session.wait_ns = Some(wait_ns);
+        self.session.ways = ways;
         self.session.early = !early.is_empty();
         self.session.warnings.before = warnings;
         self.doubts(&strays, &early, is_explained);

@@ -16,7 +16,7 @@ use crate::history::bounds::Bounds;
 /// Call [`look`](Growing::look) with the reels as they are now, opened again, whenever somebody
 /// asks; the answer is what [`Session::build`] would say of the same reels, to the byte. Events that
 /// stand in whole blocks of a reel are scanned once, and the wire is asked about each of their
-/// packets once. What the packets come to is put together at each look.
+/// packets once. What is new is put behind the packets that stay in their order, where any do.
 pub struct Growing {
     workers: usize,
     given: Option<Arc<Wire>>,
@@ -101,7 +101,12 @@ impl Growing {
 
     /// How many packets a later look will not match again: their payloads came once.
     pub fn settled(&self) -> usize {
-        self.settled.len()
+        self.settled.packets()
+    }
+
+    /// How many packets the last look did not put in order again: what is new stands behind them.
+    pub fn known(&self) -> u32 {
+        self.settled.known()
     }
 
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.

@@ -33,7 +33,6 @@ pub use read::interfaces::Interface;
 pub(crate) use read::interfaces::Interfaces;
 pub use read::source::ReelInput;
 pub(crate) use read::source::is_closed;
-pub(crate) use weave::weaver::EndId;
 pub use who::proxied::network_answers;
 
 use std::collections::BTreeMap;
@@ -47,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::history::bounds::Bounds;
-pub(crate) use ask::firm::Firm;
+pub(crate) use ask::firm::{Firm, Same};
 use facts::told::Told;
 use weave::rows::Rows;
 
@@ -128,6 +127,10 @@ pub struct Session {
     wait_ns: Option<i64>,
     /// Of reels that grow, what of each track stays as it is.
     firm: Vec<Firm>,
+    /// See [`Session::same`].
+    same: Option<Same>,
+    /// See [`Session::ways`].
+    ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
     told: OnceLock<Told>,
     traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
     /// The history as the index has it.

@@ -5,11 +5,17 @@
 //! "Compressing relations and indexes", ICDE 1998). What grows slowly (times, numbers, places)
 //! takes a few bits a row, what is the same everywhere takes none, and any row is read with one
 //! load.
+//!
+//! The bytes of [`SEGMENT`] chunks are a segment. Copies of a column share the segments that are full,
+//! so that a copy costs what is behind them, and a few bytes for each chunk.
 
-use crate::packed::Packed;
+use bytes::Bytes;
 
 /// So many rows are packed together.
 pub const CHUNK: usize = 256;
+
+/// So many chunks have their bytes in one piece.
+pub(crate) const SEGMENT: usize = 32;
 
 /// From here on a value would need two loads: it is stored in 64 bits, which lie on whole bytes.
 const WIDE: u32 = 57;
@@ -21,19 +27,30 @@ pub(crate) const PADDING: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Column {
     pub(crate) chunks: Vec<Chunk>,
-    /// The packed chunks, and [`PADDING`].
-    pub(crate) bytes: Packed,
+    /// The bytes of each [`SEGMENT`] chunks, and [`PADDING`].
+    pub(crate) full: Vec<Bytes>,
+    /// Those of the chunks behind them, and [`PADDING`].
+    pub(crate) tail: Vec<u8>,
     /// The rows behind the last chunk.
     pub(crate) open: Vec<u64>,
+    /// So many of [`Column::full`] are parts of a store, most often of a file that is mapped.
+    pub(crate) stored: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     pub base: u64,
-    /// Of the first byte.
+    /// Of the first byte, in the chunk's segment.
     pub start: u64,
     /// Bits a row.
     pub width: u32,
+}
+
+impl Chunk {
+    /// How many bytes its rows take.
+    pub fn length(&self) -> usize {
+        self.width as usize * (CHUNK / 8)
+    }
 }
 
 impl Column {
@@ -73,11 +90,20 @@ impl Column {
     #[inline]
     pub fn get(&self, row: usize) -> u64 {
         match self.chunks.get(row / CHUNK) {
-            Some(chunk) => chunk.get(&self.bytes, row % CHUNK),
+            Some(chunk) => chunk.get(self.bytes_of(row / CHUNK), row % CHUNK),
             None => {
                 let open = row - self.chunks.len() * CHUNK;
                 self.open.get(open).copied().unwrap_or(0)
             }
+        }
+    }
+
+    /// The bytes of a chunk's segment.
+    #[inline]
+    fn bytes_of(&self, place: usize) -> &[u8] {
+        match self.full.get(place / SEGMENT) {
+            Some(full) => full,
+            None => &self.tail,
         }
     }
 
@@ -99,19 +125,47 @@ impl Column {
         }
         let mut rows = [0; CHUNK];
         self.unpack(place, &mut rows);
+        if rows[row % CHUNK] == value {
+            return;
+        }
         rows[row % CHUNK] = value;
-        let end = match self.chunks.get(place + 1) {
-            Some(next) => next.start as usize,
-            None => self.bytes.len().saturating_sub(PADDING),
-        };
-        let start = self.chunks[place].start as usize;
-        let (chunk, packed) = pack(&rows, start as u64);
-        let grown = packed.len() as i64 - (end - start) as i64;
-        self.bytes.own().splice(start..end, packed);
+        let segment = place / SEGMENT;
+        // Copies of the column keep what they have.
+        let mut bytes = self.take_segment(segment);
+        let before = self.chunks[place];
+        let start = before.start as usize;
+        let (chunk, packed) = pack(&rows, before.start);
+        let grown = packed.len() as i64 - before.length() as i64;
+        bytes.splice(start..start + before.length(), packed);
         self.chunks[place] = chunk;
-        for later in self.chunks.iter_mut().skip(place + 1) {
+        let later = self.chunks.iter_mut().skip(place + 1);
+        for later in later.take(SEGMENT - 1 - place % SEGMENT) {
             later.start = later.start.saturating_add_signed(grown);
         }
+        match self.full.get_mut(segment) {
+            Some(full) => *full = bytes.into(),
+            None => self.tail = bytes,
+        }
+    }
+
+    /// Keeps the first rows.
+    pub fn truncate(&mut self, rows: usize) {
+        let kept = rows / CHUNK;
+        if kept >= self.chunks.len() {
+            return self.open.truncate(rows - self.chunks.len() * CHUNK);
+        }
+        let mut open = [0; CHUNK];
+        self.unpack(kept, &mut open);
+        self.open.clear();
+        self.open.extend_from_slice(&open[..rows % CHUNK]);
+        let segment = kept / SEGMENT;
+        self.chunks.truncate(kept);
+        self.tail = match kept.is_multiple_of(SEGMENT) {
+            true => Vec::new(),
+            false => self.take_segment(segment),
+        };
+        self.full.truncate(segment);
+        self.stored = self.stored.min(segment);
     }
 
     /// All rows, in order.
@@ -127,6 +181,51 @@ impl Column {
             unpacked: usize::MAX,
             rows: [0; CHUNK],
         }
+    }
+
+    /// A column of a store: its chunks, whose places are those in `bytes`.
+    pub(crate) fn stored(chunks: Vec<Chunk>, bytes: Bytes, open: Vec<u64>) -> Column {
+        let stored = chunks.len() / SEGMENT;
+        let is_full = chunks.len().is_multiple_of(SEGMENT);
+        let mut column = Column {
+            chunks,
+            full: vec![bytes; stored + usize::from(!is_full)],
+            tail: Vec::new(),
+            open,
+            stored,
+        };
+        if !is_full {
+            // So that more can be put behind it.
+            column.tail = column.take_segment(stored);
+            column.full.truncate(stored);
+        }
+        column
+    }
+
+    /// The bytes of a segment, one chunk behind the other, and [`PADDING`].
+    pub(crate) fn segment(&self, segment: usize) -> Vec<u8> {
+        let first = segment * SEGMENT;
+        let bytes = self.bytes_of(first);
+        let mut own = Vec::new();
+        for chunk in self.chunks.iter().skip(first).take(SEGMENT) {
+            let (start, end) = (chunk.start as usize, own.len() + chunk.length());
+            let of_chunk = bytes.get(start..start.saturating_add(chunk.length()));
+            own.extend_from_slice(of_chunk.unwrap_or(&[]));
+            own.resize(end, 0);
+        }
+        own.extend_from_slice(&[0; PADDING]);
+        own
+    }
+
+    /// The same, to change it: the chunks lie in these bytes from now on.
+    fn take_segment(&mut self, segment: usize) -> Vec<u8> {
+        let own = self.segment(segment);
+        let mut start = 0;
+        for chunk in self.chunks.iter_mut().skip(segment * SEGMENT).take(SEGMENT) {
+            chunk.start = start;
+            start += chunk.length() as u64;
+        }
+        own
     }
 
     /// The first row whose value is not below `value`, where rows only grow.
@@ -155,15 +254,21 @@ impl Column {
         (row < self.len() && self.get(row) == value).then_some(row)
     }
 
-    /// How many bytes of memory it holds on to.
+    /// How many bytes of memory it holds on to; what is in a store is not its own.
     pub fn memory(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk>() + self.bytes.memory() + self.open.capacity() * 8
+        let full = self.full.iter().skip(self.stored).map(Bytes::len);
+        self.chunks.capacity() * size_of::<Chunk>()
+            + self.full.capacity() * size_of::<Bytes>()
+            + full.sum::<usize>()
+            + self.tail.capacity()
+            + self.open.capacity() * 8
     }
 
     /// Gives back memory that was taken for more rows.
     pub fn shrink(&mut self) {
         self.chunks.shrink_to_fit();
-        self.bytes.shrink();
+        self.full.shrink_to_fit();
+        self.tail.shrink_to_fit();
         self.open.shrink_to_fit();
     }
 
@@ -172,22 +277,26 @@ impl Column {
         let Ok(rows) = <&[u64; CHUNK]>::try_from(self.open.as_slice()) else {
             return;
         };
-        let bytes = self.bytes.own();
-        let start = bytes.len().saturating_sub(PADDING);
-        bytes.truncate(start);
+        let start = self.tail.len().saturating_sub(PADDING);
+        self.tail.truncate(start);
         let (chunk, packed) = pack(rows, start as u64);
         self.chunks.push(chunk);
-        bytes.extend_from_slice(&packed);
-        bytes.extend_from_slice(&[0; PADDING]);
+        self.tail.extend_from_slice(&packed);
+        self.tail.extend_from_slice(&[0; PADDING]);
         self.open.clear();
+        if self.chunks.len().is_multiple_of(SEGMENT) {
+            let full = std::mem::take(&mut self.tail);
+            self.full.push(full.into_boxed_slice().into());
+        }
     }
 
     fn unpack(&self, place: usize, rows: &mut [u64; CHUNK]) {
         let Some(chunk) = self.chunks.get(place) else {
             return;
         };
+        let bytes = self.bytes_of(place);
         for (at, row) in rows.iter_mut().enumerate() {
-            *row = chunk.get(&self.bytes, at);
+            *row = chunk.get(bytes, at);
         }
     }
 }
@@ -306,7 +415,9 @@ mod tests {
     #[test]
     fn what_is_the_same_everywhere_takes_no_bits() {
         let column: Column = std::iter::repeat_n(77, 100 * CHUNK).collect();
-        assert_eq!(column.bytes.len(), PADDING);
+        let full = column.full.iter().map(|full| full.len());
+        assert_eq!(full.sum::<usize>(), column.full.len() * PADDING);
+        assert_eq!(column.tail.len(), PADDING);
         assert_eq!(column.get(99), 77);
     }
 
@@ -346,16 +457,37 @@ mod tests {
 
         #[test]
         fn a_changed_row_changes_alone(
-            rows in proptest::collection::vec(0u64..1000, 1..1000),
+            rows in proptest::collection::vec(0u64..1000, 1..9000),
             at in any::<proptest::sample::Index>(),
             value in any::<u64>(),
         ) {
             let mut rows = rows;
             let mut column: Column = rows.iter().copied().collect();
             let at = at.index(rows.len());
+            let (before, shown) = (column.clone(), rows.clone());
             rows[at] = value;
             column.set(at, value);
             prop_assert_eq!(column.iter().collect::<Vec<u64>>(), rows);
+            prop_assert_eq!(before.iter().collect::<Vec<u64>>(), shown);
+        }
+
+        #[test]
+        fn a_copy_grows_by_itself(
+            rows in proptest::collection::vec(any::<u32>(), 0..20_000),
+            at in any::<proptest::sample::Index>(),
+            more in proptest::collection::vec(any::<u64>(), 0..9000),
+        ) {
+            let mut rows: Vec<u64> = rows.into_iter().map(u64::from).collect();
+            let column: Column = rows.iter().copied().collect();
+            let mut copy = column.clone();
+            let kept = at.index(rows.len() + 1);
+            copy.truncate(kept);
+            copy.extend(more.iter().copied());
+            prop_assert_eq!(column.iter().collect::<Vec<u64>>(), &rows[..]);
+            rows.truncate(kept);
+            rows.extend(more);
+            prop_assert_eq!(copy.len(), rows.len());
+            prop_assert_eq!(copy.iter().collect::<Vec<u64>>(), rows);
         }
     }
 }

@@ -5,9 +5,11 @@
 
 mod blobs;
 mod column;
+mod list;
 mod packed;
 mod store;
 
 pub use blobs::Blobs;
 pub use column::{CHUNK, Column, Iter};
+pub use list::List;
 pub use store::{Misfit, Putting, Taking};

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use bytes::Bytes;
 
 use crate::Blobs;
-use crate::column::{CHUNK, Chunk, Column, PADDING};
+use crate::column::{CHUNK, Chunk, Column, PADDING, SEGMENT};
 use crate::packed::Packed;
 
 /// Puts things into a store.
@@ -66,13 +66,26 @@ impl<'a> Putting<'a> {
     pub fn column(&mut self, column: &Column) -> io::Result<()> {
         self.number(column.chunks.len() as u64)?;
         let mut chunks = Vec::with_capacity(column.chunks.len() * CHUNK_BYTES);
+        let mut start = 0u64;
         for chunk in &column.chunks {
             chunks.extend_from_slice(&chunk.base.to_le_bytes());
-            chunks.extend_from_slice(&chunk.start.to_le_bytes());
+            chunks.extend_from_slice(&start.to_le_bytes());
             chunks.push(chunk.width as u8);
+            start += chunk.length() as u64;
         }
         self.out.write_all(&chunks)?;
-        self.bytes(&column.bytes)?;
+        match column.chunks.is_empty() {
+            true => self.number(0)?,
+            false => self.number(start + PADDING as u64)?,
+        }
+        for segment in 0..column.chunks.len().div_ceil(SEGMENT) {
+            let mut bytes = column.segment(segment);
+            bytes.truncate(bytes.len() - PADDING);
+            self.out.write_all(&bytes)?;
+        }
+        if !column.chunks.is_empty() {
+            self.out.write_all(&[0; PADDING])?;
+        }
         self.number(column.open.len() as u64)?;
         for &row in &column.open {
             self.number(row)?;
@@ -152,11 +165,8 @@ impl Taking {
             return Err(Misfit);
         }
         let open = (0..open).map(|_| self.number());
-        Ok(Column {
-            chunks,
-            bytes: Packed::Shared(bytes),
-            open: open.collect::<Result<Vec<u64>, Misfit>>()?,
-        })
+        let open = open.collect::<Result<Vec<u64>, Misfit>>()?;
+        Ok(Column::stored(chunks, bytes, open))
     }
 
     /// Takes rows of bytes.

@@ -65,6 +65,8 @@ fn told_on(session: Result<Session, SessionError>, ongoing: &mut Ongoing) -> Vec
 struct Kept {
     /// For how many looks some packets had been followed before.
     followed: usize,
+    /// For how many looks some packets had been put in order before.
+    ordered: usize,
     /// How many packets need not be matched again in the end.
     matched: usize,
 }
@@ -78,7 +80,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
     let mut lengths = vec![0; bytes.len()];
     let mut growing = Growing::new(wire.cloned(), Keys::default());
     let mut ongoing = Ongoing::default();
-    let mut followed = 0;
+    let (mut followed, mut ordered) = (0, 0);
     for look in 0..=looks {
         for (length, bytes) in lengths.iter_mut().zip(&bytes) {
             let rest = bytes.len() - *length;
@@ -98,6 +100,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
         };
         let grown = told_on(growing.look(now()), &mut ongoing);
         followed += usize::from(ongoing.known() > 0);
+        ordered += usize::from(growing.known() > 0);
         let at_once = told(Session::build(now(), wire.cloned()));
         let both = at_once.iter().zip(&grown);
         let different = both.clone().find(|(one, other)| one != other);
@@ -106,13 +109,14 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
     }
     Kept {
         followed,
+        ordered,
         matched: growing.settled(),
     }
 }
 
 #[test]
 fn what_was_settled_is_not_followed_again() {
-    let (mut gone_on, mut matched, mut packets) = (0, 0, 0);
+    let (mut gone_on, mut ordered, mut matched, mut packets) = (0, 0, 0, 0);
     for (mode, topology) in WAYS {
         let mut start = boxes(9, mode, topology);
         start.script = Script::Boxes { ticks: 600 };
@@ -123,10 +127,12 @@ fn what_was_settled_is_not_followed_again() {
         });
         let kept = check(&reels.collect::<Vec<_>>(), None, 30, &mut Draw(5));
         gone_on += kept.followed;
+        ordered += kept.ordered;
         matched += kept.matched;
         packets += played.session.packet_count();
     }
     assert!(gone_on > 30, "{gone_on}");
+    assert!(ordered > 30, "{ordered}");
     assert!(matched > packets * 3 / 4, "{matched} of {packets}");
 }
 
@@ -192,6 +198,91 @@ fn a_copy_of_a_packet_that_was_matched_for_good_is_still_its_copy() {
     let reels = [a.end(60_000_000_000), b.end(60_000_000_000)];
     let kept = check(&reels, None, 30, &mut Draw(3));
     assert!((500..598).contains(&kept.matched), "{}", kept.matched);
+}
+
+/// A minute in which A says something to B ten times a second, and B answers; `change` says of each what
+/// it says, and when that arrives, if at all: by itself a tenth of a millisecond later.
+#[track_caller]
+fn check_talk(
+    seed: u64,
+    change: impl Fn(u64, &mut Vec<u8>, &mut Vec<u64>),
+    ordered_at_least: usize,
+) -> Kept {
+    let (mut a, mut b) = (Tape::node("A", 1, ""), Tape::node("B", 2, ""));
+    // What A says, and what B hears.
+    let mut events: Vec<(u64, bool, Vec<u8>)> = Vec::new();
+    for tenth in 1..600u64 {
+        let sent = tenth * 100_000_000;
+        let (mut payload, mut arrives) = (tenth.to_le_bytes().to_vec(), vec![sent + 100_000]);
+        change(tenth, &mut payload, &mut arrives);
+        events.extend(arrives.into_iter().map(|at| (at, false, payload.clone())));
+        events.push((sent, true, payload));
+    }
+    events.sort_by_key(|(time, ..)| *time);
+    for (time, is_said, payload) in events {
+        if !is_said {
+            b.received(time, 1, &payload);
+            continue;
+        }
+        a.sent(time, 2, &payload);
+        let answer = time.to_be_bytes();
+        b.sent(time + 10, 1, &answer);
+        a.received(time + 20, 2, &answer);
+    }
+    let reels = [a.end(60_000_000_000), b.end(60_000_000_000)];
+    let kept = check(&reels, None, 30, &mut Draw(seed));
+    assert!(kept.ordered >= ordered_at_least, "{}", kept.ordered);
+    kept
+}
+
+#[test]
+fn what_was_lost_and_arrives_very_late_is_lost_no_more() {
+    check_talk(
+        4,
+        |tenth, _, arrives| match tenth {
+            _ if tenth % 17 == 0 => arrives.clear(),
+            150 | 151 => *arrives = vec![45_000_000_000],
+            _ => {}
+        },
+        15,
+    );
+}
+
+#[test]
+fn what_comes_several_times_stays_one_packet() {
+    check_talk(
+        5,
+        |tenth, _, arrives| {
+            if tenth % 11 == 0 {
+                arrives.push(arrives[0] + 300_000);
+            }
+            if tenth == 220 {
+                arrives.extend([arrives[0] + 3_000_000_000, 50_000_000_000]);
+            }
+        },
+        15,
+    );
+}
+
+#[test]
+fn equal_payloads_are_told_apart_by_what_came_since() {
+    for seed in 1..=6 {
+        check_talk(
+            seed,
+            |tenth, payload, arrives| {
+                if tenth % 7 < 2 {
+                    *payload = b"the same".to_vec();
+                }
+                if tenth % 13 == 0 {
+                    arrives.clear();
+                }
+                if tenth % 29 == 0 {
+                    *arrives = vec![tenth * 100_000_000 + 450_000_000];
+                }
+            },
+            1,
+        );
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Found;
 use super::words::{Told, length, told_of};
-use crate::history::{Effect, Finding, History, Level, Object};
+use crate::history::{Effect, Finding, History, Level};
 use crate::session::{NodeId, Session};
 use netreel_wire::Role;
 
@@ -10,30 +10,23 @@ pub(super) const RULE: &str = "migrate-before-create";
 
 pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
     let mut findings = Vec::new();
-    for (&id, object) in &history.objects {
-        let nodes: std::collections::BTreeSet<NodeId> = object
-            .deliveries
-            .iter()
+    for &id in history.objects.keys() {
+        let telling = history.telling(id).iter();
+        let nodes: std::collections::BTreeSet<NodeId> = telling
             .map(|&place| history.deliveries.effect(place).0)
             .collect();
         for node in nodes {
-            findings.extend(at_node(session, history, id, object, node));
+            findings.extend(at_node(session, history, id, node));
         }
     }
     findings
 }
 
-fn at_node(
-    session: &Session,
-    history: &History,
-    id: u64,
-    object: &Object,
-    node: NodeId,
-) -> Option<Found> {
+fn at_node(session: &Session, history: &History, id: u64, node: NodeId) -> Option<Found> {
     let mut early: Vec<Told> = Vec::new();
     let mut create = None;
     let mut ended = false;
-    for told in told_of(session, history, object, node) {
+    for told in told_of(session, history, id, node) {
         match (told.role, told.delivery.effect) {
             (Role::Create, _) => {
                 create = Some(told);

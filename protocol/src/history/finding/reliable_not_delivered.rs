@@ -99,9 +99,9 @@ fn went_on(session: &Session, link: (NodeId, NodeId)) -> Option<SessionTime> {
     if !is_whole(session, from) || !is_whole(session, to) {
         return None;
     }
-    let way = |link| session.traffic().get(&link)?.latency_ns;
-    let ((.., there), (.., back)) = (way((from, to))?, way((to, from))?);
-    let round_ns = there.max(0).saturating_add(back.max(0));
+    let ways = session.ways();
+    let ((_, there), (_, back)) = (ways.get(&(from, to))?, ways.get(&(to, from))?);
+    let round_ns = (*there).max(0).saturating_add((*back).max(0));
     let bounds = &session.bounds.reliable_not_delivered;
     let patience_ns = round_ns.saturating_mul(4).saturating_add(bounds.patience.0);
     let last = last_arrived(session, link, bounds.later)?;

@@ -102,9 +102,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 
 /// The shortest way there and back that packets took.
 fn round_trip(session: &Session, (from, to): (NodeId, NodeId)) -> Option<i64> {
-    let way = |link| session.traffic().get(&link)?.latency_ns;
-    let ((there, ..), (back, ..)) = (way((from, to))?, way((to, from))?);
-    Some(there.max(0).saturating_add(back.max(0)))
+    let ways = session.ways();
+    let ((there, _), (back, _)) = (ways.get(&(from, to))?, ways.get(&(to, from))?);
+    Some((*there).max(0).saturating_add((*back).max(0)))
 }
 
 /// How many copies of a message were needless, and how long it took to send them all.

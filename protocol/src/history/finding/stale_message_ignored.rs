@@ -19,12 +19,11 @@ type UpdateKey = (NodeId, Option<u64>, Option<u64>);
 
 pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
     let mut findings = Vec::new();
-    for (&id, object) in &history.objects {
+    for &id in history.objects.keys() {
         let mut newest: BTreeMap<NodeId, Told> = BTreeMap::new();
         let mut updates: BTreeMap<UpdateKey, (Vec<Told>, Told)> = BTreeMap::new();
-        for told in object
-            .deliveries
-            .iter()
+        let telling = history.telling(id).iter();
+        for told in telling
             .filter(|&&place| counts(history.deliveries.effect(place).1))
             .filter_map(|&place| told(session, history, place))
         {

@@ -21,9 +21,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         session, history, ..
     } = *case;
     let mut findings = Vec::new();
-    for (&id, object) in &history.objects {
+    for &id in history.objects.keys() {
         let mut newest: BTreeMap<NodeId, (NodeId, Told)> = BTreeMap::new();
-        for &place in &object.deliveries {
+        for &place in history.telling(id) {
             let (node, effect) = history.deliveries.effect(place);
             use Effect::{Created, CreatedByMigrate, CreatedByUpdate};
             use Effect::{Destroyed, Migrated, Tombstoned, Unknown};

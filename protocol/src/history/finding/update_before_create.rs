@@ -20,12 +20,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         session, history, ..
     } = *case;
     let mut links: BTreeMap<(NodeId, NodeId), (u64, u64, Told, Told)> = BTreeMap::new();
-    for (&id, object) in &history.objects {
+    for &id in history.objects.keys() {
         let mut dropped: BTreeMap<NodeId, Vec<(NodeId, Told)>> = BTreeMap::new();
         let mut known: std::collections::BTreeSet<NodeId> = std::collections::BTreeSet::new();
-        for &place in &object.deliveries {
+        for &place in history.telling(id) {
             let (node, effect) = history.deliveries.effect(place);
-            if effect == Effect::Updated || known.contains(&node) {
+            if known.contains(&node) {
                 continue;
             }
             let Some(told) = told(session, history, place) else {

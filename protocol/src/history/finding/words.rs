@@ -2,7 +2,7 @@
 
 use netreel_wire::Role;
 
-use crate::history::{Delivery, Effect, Evidence, History};
+use crate::history::{Delivery, Evidence, History};
 use crate::session::{MessageId, NodeId, PacketId, Session, Stamp};
 
 /// A delivery about an object, with what the rules ask of it.
@@ -22,17 +22,12 @@ pub(crate) struct Told {
 pub(super) fn told_of<'a>(
     session: &'a Session,
     history: &'a History,
-    object: &'a crate::history::Object,
+    object: u64,
     node: NodeId,
 ) -> impl Iterator<Item = Told> + 'a {
-    object
-        .deliveries
-        .iter()
-        .filter(move |&&place| {
-            let (own, effect) = history.deliveries.effect(place);
-            // Most deliveries are updates that were taken, and no rule asks for them.
-            own == node && effect != Effect::Updated
-        })
+    let telling = history.telling(object).iter();
+    telling
+        .filter(move |&&place| history.deliveries.effect(place).0 == node)
         .filter_map(move |&place| told(session, history, place))
 }
 

@@ -45,7 +45,7 @@ fn at_node(
     } = *case;
     let mut destroy: Option<Told> = None;
     let mut create: Option<Told> = None;
-    for told in told_of(session, history, object, node) {
+    for told in told_of(session, history, id, node) {
         match (told.role, told.delivery.effect) {
             (_, Effect::Unknown) => (destroy, create) = (None, None),
             (Role::Destroy, Effect::IgnoredStale) => {}

@@ -41,10 +41,24 @@ impl Session {
             .chain(passing.into_iter().flatten())
     }
 
-    /// The number of the first of a node's receipts among all ends; 0 where it was not recorded.
-    pub(crate) fn first_receipt(&self, node: NodeId) -> u32 {
-        let id = |track| self.rows.places.id(track, Side::Receive, 0).0;
-        self.track(node).map_or(0, id)
+    /// What a receipt of a node is called by the node: its place among the node's receipts, which is the
+    /// same when reels have grown. Of a node that was not recorded, the end itself.
+    pub(crate) fn receipt(&self, node: NodeId, end: EndId) -> u32 {
+        match self.track(node) {
+            Some(_) => self.rows.places.find(end).2 as u32,
+            None => end.0,
+        }
+    }
+
+    /// The moment of what is called so.
+    pub(crate) fn receipt_stamp(&self, node: NodeId, receipt: u32) -> Option<Stamp> {
+        match self.track(node) {
+            Some(track) => {
+                let track = self.rows.tracks.get(track)?;
+                Some(track.stamp(Side::Receive, receipt as usize))
+            }
+            None => self.rows.stamp(EndId(receipt)),
+        }
     }
 
     /// The packets that were seen of a node that was not recorded, in the order of time.

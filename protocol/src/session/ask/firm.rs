@@ -20,6 +20,15 @@ pub(crate) struct Firm {
     pub last: Time,
 }
 
+/// The first packets of reels that grow.
+#[derive(Clone, Debug)]
+pub(crate) struct Same {
+    /// The same one as long as the packets are the same ones.
+    pub since: Arc<()>,
+    /// How many there are.
+    pub packets: u32,
+}
+
 impl Firm {
     /// Whether what is firm by now is this, and perhaps more.
     pub fn goes_on_in(&self, now: &Firm) -> bool {
@@ -34,6 +43,11 @@ impl Session {
         let is_plain = self.observers.is_empty() && self.rows.shared.is_empty();
         let all = self.firm.len() == self.rows.tracks.len() && !self.firm.is_empty();
         (is_plain && all && self.wait_ns.is_some()).then_some(&self.firm)
+    }
+
+    /// The packets that are the same ones at the next look, as long as none is told anew.
+    pub(crate) fn same(&self) -> Option<&Same> {
+        self.same.as_ref()
     }
 
     /// The first event of a node that may be read anew; `None` where it was not recorded.

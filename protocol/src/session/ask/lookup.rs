@@ -14,7 +14,6 @@ use crate::session::facts::shape::{Messages, Said, Shape};
 use crate::session::facts::told::Told;
 use crate::session::read::connections::{Connection, payload};
 use crate::session::read::ends::{Ends, Side};
-use crate::session::weave::weaver::EndId;
 use crate::session::{
     Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet,
     PacketId, Session, SessionTime, Stamp, Turn,
@@ -72,6 +71,12 @@ impl Session {
         self.traffic.get_or_init(traffic)
     }
 
+    /// Of each link on which a packet arrived that has both a send and a receipt, how long the
+    /// shortest way took and how long the longest, in ns.
+    pub(crate) fn ways(&self) -> &BTreeMap<(NodeId, NodeId), (i64, i64)> {
+        &self.ways
+    }
+
     /// How many packets a node's reel says that it sent, and how many that it received, each once.
     /// `None` where it was not recorded.
     pub fn counts(&self, node: NodeId) -> Option<(u64, u64)> {
@@ -118,11 +123,6 @@ impl Session {
         }
     }
 
-    /// The moment of an end.
-    pub(crate) fn stamp(&self, end: EndId) -> Option<Stamp> {
-        self.rows.stamp(end)
-    }
-
     /// What makes the session's times of those in a node's reel.
     pub(crate) fn clock(&self, node: NodeId) -> Option<&ClockMap> {
         let track = self.rows.tracks.get(self.track(node)?)?;
@@ -150,13 +150,26 @@ impl Session {
         })
     }
 
-    /// When a node sent, in the order of its events.
-    pub(crate) fn sent_times(&self, node: NodeId) -> impl Iterator<Item = SessionTime> + '_ {
-        let track = self
-            .track(node)
-            .and_then(|track| self.rows.tracks.get(track));
-        let times = track.map(|track| track.times(Side::Send));
-        times.into_iter().flatten()
+    /// When a node last sent something, and the longest time between two of its sends; `None` where it
+    /// sent nothing.
+    pub(crate) fn sent(&self, node: NodeId) -> Option<(SessionTime, i64)> {
+        let track = self.rows.tracks.get(self.track(node)?)?;
+        let rhythm = track.side(Side::Send).rhythm();
+        let [first, latest] =
+            [rhythm.first, rhythm.latest].map(|time| track.clock.time_alone(time));
+        let is_told = |time: SessionTime| time.0.saturating_abs() < SessionTime::MAX.0;
+        if matches!(track.clock, ClockMap::Shift(_)) && is_told(first) && is_told(latest) {
+            let is_any = !track.side(Side::Send).is_empty();
+            let longest = i64::try_from(rhythm.longest_ns).unwrap_or(i64::MAX);
+            return is_any.then_some((latest, longest));
+        }
+        let mut sent: Option<(SessionTime, i64)> = None;
+        for time in track.times(Side::Send) {
+            let (last, longest) = sent.unwrap_or((time, 0));
+            let since = time.0.saturating_sub(last.0);
+            sent = Some((last.max(time), longest.max(since)));
+        }
+        sent
     }
 
     /// When a node first sent something after a moment.

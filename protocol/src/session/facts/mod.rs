@@ -3,5 +3,6 @@
 pub(super) mod asking;
 pub(super) mod decoded;
 pub(super) mod kept;
+pub(super) mod numbered;
 pub(super) mod shape;
 pub(super) mod told;

@@ -10,19 +10,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Event, EventNumber, Record, Reel};
-use netreel_table::{Blobs, Column, Misfit, Putting, Taking};
+use netreel_table::{Blobs, Column, List, Misfit, Putting, Taking};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
 use super::asking::{Asking, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
+use super::numbered::Numbered;
 use super::shape::{Messages, Said};
 use crate::session::index::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
 use crate::session::read::connections::payload;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::weave::rows::{Rows, Track};
-use crate::session::weave::weaver::EndId;
-use crate::session::{MessageId, PacketId};
+use crate::session::{MessageId, PacketId, Session};
 
 /// A reel of a wire without state is taken in pieces of so many blocks.
 const BLOCKS: usize = 1024;
@@ -43,7 +43,7 @@ pub(crate) struct Told {
     /// How many messages there are.
     messages: u32,
     /// The packets that do not fit the wire, in order.
-    unfit: Vec<u32>,
+    unfit: List<u32>,
     /// The messages that are fragments, in order.
     fragments: Column,
 }
@@ -83,15 +83,34 @@ impl Told {
 
     /// The same where it is known already what the wire says of all ends of some tracks.
     pub fn grown(
-        rows: &Rows,
+        session: &Session,
         wire: &Wire,
-        workers: usize,
         known: Vec<Option<Vec<Arc<Piece>>>>,
+        numbered: Option<&mut Numbered>,
     ) -> Told {
-        Told::complete(rows, wire, workers, CHECKPOINTS, (false, known))
+        let (rows, workers) = (&session.rows, session.workers);
+        let mut told = Told::asked(rows, wire, workers, CHECKPOINTS, (false, known));
+        match (numbered, session.same()) {
+            (Some(numbered), Some(same)) => numbered.go_on_to(&mut told, rows, same),
+            _ => Numbered::default().finish(&mut told, rows),
+        }
+        told
     }
 
     fn complete(
+        rows: &Rows,
+        wire: &Wire,
+        workers: usize,
+        checkpoints: Checkpoints,
+        known: (bool, Vec<Option<Vec<Arc<Piece>>>>),
+    ) -> Told {
+        let mut told = Told::asked(rows, wire, workers, checkpoints, known);
+        Numbered::default().finish(&mut told, rows);
+        told
+    }
+
+    /// Asks the wire about the packets of which it is not known yet what it says.
+    fn asked(
         rows: &Rows,
         wire: &Wire,
         workers: usize,
@@ -128,50 +147,30 @@ impl Told {
                 pieces.push(Arc::new(piece));
             }
         }
-        told.number(rows);
         told
     }
 
-    /// Numbers all messages.
-    fn number(&mut self, rows: &Rows) {
-        let mut next = 0u32;
-        let mut first = Column::new();
-        let mut unfit = Vec::new();
-        for (packet, end) in (0..).zip(rows.told.iter()) {
-            first.push(u64::from(next));
-            let (track, side, place) = rows.places.find(EndId(end as u32));
-            let Some((piece, row)) = self.piece(rows, (track, side, place)) else {
-                continue;
-            };
-            let bytes = piece.facts[side as usize].get(row);
-            let (count, is_unfit) = piece.shapes.head(bytes);
-            next = next.saturating_add(count);
-            if is_unfit {
-                unfit.push(packet);
-            }
-        }
-        self.unfit = unfit;
-        first.shrink();
-        self.messages = next;
-        self.first = first;
-        let mut fragments = Vec::new();
-        for ((track, pieces), known) in self.tracks.iter().enumerate().zip(&rows.tracks) {
-            for &(side, place, nth) in pieces.iter().flat_map(|piece| &piece.fragments) {
-                if !rows.is_told_by(track, side, place as usize) {
-                    continue;
-                }
-                let end = rows.places.id(track, side, place as usize);
-                let own = known.packets[side as usize].get(place as usize) as u32;
-                let others = rows.shared.get(&end).into_iter().flatten().copied();
-                for packet in [own].into_iter().chain(others) {
-                    let first = self.first.get(packet as usize) as u32;
-                    fragments.push(first.saturating_add(nth));
-                }
-            }
-        }
-        fragments.sort_unstable();
-        self.fragments = fragments.into_iter().map(u64::from).collect();
-        self.fragments.shrink();
+    /// Of each track its pieces.
+    pub(super) fn tracks(&self) -> &[Vec<Arc<Piece>>] {
+        &self.tracks
+    }
+
+    /// How many messages the packet of an end has, and whether it does not fit the wire.
+    pub(super) fn head(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(u32, bool)> {
+        let (piece, row) = self.piece(rows, end)?;
+        let bytes = piece.facts[end.1 as usize].get(row);
+        Some(piece.shapes.head(bytes))
+    }
+
+    /// Takes the numbers of all messages.
+    pub(super) fn take_numbers(
+        &mut self,
+        (first, messages): (Column, u32),
+        unfit: List<u32>,
+        fragments: Column,
+    ) {
+        (self.first, self.messages) = (first, messages);
+        (self.unfit, self.fragments) = (unfit, fragments);
     }
 
     /// The piece that has the facts of an end, and the row there.
@@ -214,7 +213,7 @@ impl Told {
     }
 
     /// The packets that do not fit the wire, in order.
-    pub fn unfit(&self) -> &[u32] {
+    pub fn unfit(&self) -> &List<u32> {
         &self.unfit
     }
 
@@ -335,6 +334,7 @@ impl Told {
             unfit,
             fragments,
         } = self;
+        let unfit: Vec<u32> = unfit.iter().copied().collect();
         put_plain(&(has_state, messages, unfit), to)?;
         to.column(first)?;
         to.column(fragments)?;
@@ -345,11 +345,11 @@ impl Told {
 
     /// Takes what was put.
     pub fn take(from: &mut Taking) -> Result<Told, Misfit> {
-        let (has_state, messages, unfit) = take_plain(from)?;
+        let (has_state, messages, unfit): (bool, u32, Vec<u32>) = take_plain(from)?;
         Ok(Told {
             has_state,
             messages,
-            unfit,
+            unfit: unfit.into_iter().collect(),
             first: from.column()?,
             fragments: from.column()?,
             tracks: take_list(from, |from| {

@@ -100,6 +100,8 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         traffic,
         wait_ns,
         firm: _,
+        same: _,
+        ways,
         kept_history: _,
     } = session;
     let place = |reel: &Option<Arc<Reel>>| reel.as_ref().map(|it| place(it, reels)).transpose();
@@ -110,7 +112,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         after,
         added: _,
     } = warnings;
-    put_plain(&(before, after, tracks, early, wait_ns), to)?;
+    put_plain(&(before, after, tracks, early, wait_ns, ways), to)?;
     put_list(observers, to, |observer, to| {
         let Observer {
             name,
@@ -163,6 +165,7 @@ pub(crate) fn take(reels: &[ReelInput], from: &mut Taking) -> Result<Session, Mi
         session.tracks,
         session.early,
         session.wait_ns,
+        session.ways,
     ) = take_plain(from)?;
     session.observers = take_list(from, |from| {
         let (name, span, complete, clock_error_ns, holes, place) = take_plain(from)?;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use netreel_reel::{EventNumber, Time};
-use netreel_table::{Column, Misfit, Putting, Taking};
+use netreel_table::{Column, List, Misfit, Putting, Taking};
 use serde::{Deserialize, Serialize};
 
 use crate::session::index::{put_plain, take_plain};
@@ -65,10 +65,42 @@ pub(crate) struct Ends {
     connections: Column,
     lengths: Column,
     /// Empty once the ends are matched.
-    hashes: Vec<u64>,
+    hashes: List<u64>,
     /// How long packets were of which the reel has the first bytes.
     cut: BTreeMap<u32, u32>,
     failed: BTreeSet<u32>,
+    rhythm: Rhythm,
+}
+
+/// What the times of ends tell together.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Rhythm {
+    /// The first end's, and the latest.
+    pub first: Time,
+    pub latest: Time,
+    /// How long it took at most from the latest so far to the next later one.
+    pub longest_ns: u64,
+    /// Whether none is earlier than one before it.
+    pub is_sorted: bool,
+}
+
+impl Default for Rhythm {
+    fn default() -> Rhythm {
+        Rhythm {
+            first: Time::ZERO,
+            latest: Time::ZERO,
+            longest_ns: 0,
+            is_sorted: true,
+        }
+    }
+}
+
+impl Rhythm {
+    fn take(&mut self, time: Time) {
+        self.is_sorted &= self.latest <= time;
+        self.longest_ns = time.0.saturating_sub(self.latest.0).max(self.longest_ns);
+        self.latest = time.max(self.latest);
+    }
 }
 
 impl Ends {
@@ -82,6 +114,10 @@ impl Ends {
 
     pub fn push(&mut self, raw: &RawEnd) {
         let place = self.len() as u32;
+        if place == 0 {
+            (self.rhythm.first, self.rhythm.latest) = (raw.time, raw.time);
+        }
+        self.rhythm.take(raw.time);
         self.numbers.push(raw.number.0);
         self.times.push(raw.time.0);
         let way = u64::from(raw.forward);
@@ -201,19 +237,29 @@ impl Ends {
         !self.failed.is_empty() && self.failed.contains(&(place as u32))
     }
 
+    /// What their times tell together.
+    pub fn rhythm(&self) -> Rhythm {
+        self.rhythm
+    }
+
+    /// How many of the first sends failed.
+    pub fn failed_before(&self, place: u32) -> usize {
+        self.failed.range(..place).count()
+    }
+
     /// How many packets the reel has the first bytes of alone.
     pub fn cut(&self) -> u64 {
         self.cut.len() as u64
     }
 
     /// The hashes of all payloads, until they are forgotten.
-    pub fn hashes(&self) -> &[u64] {
+    pub fn hashes(&self) -> &List<u64> {
         &self.hashes
     }
 
     /// Lets go of what only matching needs.
     pub fn forget_hashes(&mut self) {
-        self.hashes = Vec::new();
+        self.hashes = List::default();
     }
 
     /// Gives back memory that was taken for more ends.
@@ -269,11 +315,12 @@ impl Ends {
             hashes: _,
             cut,
             failed,
+            rhythm,
         } = self;
         for column in [numbers, times, connections, lengths] {
             to.column(column)?;
         }
-        put_plain(&(cut, failed), to)
+        put_plain(&(cut, failed, rhythm), to)
     }
 
     /// Takes what was put.
@@ -284,15 +331,16 @@ impl Ends {
             from.column()?,
             from.column()?,
         ];
-        let (cut, failed) = take_plain(from)?;
+        let (cut, failed, rhythm) = take_plain(from)?;
         Ok(Ends {
             numbers,
             times,
             connections,
             lengths,
-            hashes: Vec::new(),
+            hashes: List::default(),
             cut,
             failed,
+            rhythm,
         })
     }
 
@@ -303,7 +351,7 @@ impl Ends {
             ("times", self.times.memory()),
             ("connections", self.connections.memory()),
             ("lengths", self.lengths.memory()),
-            ("hashes", self.hashes.capacity() * size_of::<u64>()),
+            ("hashes", self.hashes.memory()),
         ]
     }
 }

@@ -27,7 +27,7 @@ const FIRST_WAIT_NS: i64 = 800_000_000;
 ///
 /// Whether a reel held that moment is known as far as its clock is. Packets of the same link tell
 /// without a clock: what was sent well before and after has arrived.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Fates {
     links: BTreeMap<(NodeId, NodeId), Arrivals>,
     /// When the holes of each node begin and end, in the order of their beginnings.
@@ -46,6 +46,7 @@ pub(crate) struct Margins {
 }
 
 /// What arrived on a link.
+#[derive(Clone)]
 struct Arrivals {
     /// How long a packet may take: twice the longest way seen there, at least [`WAIT_NS_MIN`].
     wait_ns: i64,
@@ -91,6 +92,7 @@ impl Margins {
 }
 
 /// A packet that nobody is known to have received.
+#[derive(Clone)]
 pub(crate) struct Missing {
     /// Who sent it, and to whom.
     pub link: (NodeId, NodeId),
@@ -121,6 +123,11 @@ impl Fates {
             holes: holes.collect(),
             margins,
         }
+    }
+
+    /// How far times may be off by now.
+    pub fn set_margins(&mut self, margins: Vec<Margins>) {
+        self.margins = margins;
     }
 
     /// Takes a packet that was received, and left its sender at a moment.

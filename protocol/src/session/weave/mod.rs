@@ -2,6 +2,8 @@
 
 mod explain;
 pub(super) mod fate;
+mod filling;
+pub(super) mod kept;
 pub(super) mod matching;
 pub(super) mod missing;
 mod neighbours;

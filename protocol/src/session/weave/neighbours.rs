@@ -77,20 +77,19 @@ impl Known {
     ) -> Known {
         receipts.sort_unstable();
         receipts.dedup();
-        let of_reels = (0..scans.len()).map(|reel| {
-            let start = places.id(reel, Side::Receive, 0);
-            let count = scans.get(reel).map_or(0, |it| it.side(Side::Receive).len());
-            let from = receipts.partition_point(|&each| each < start);
-            let to = receipts.partition_point(|each| each.0 < start.0 + count as u32);
-            (reel, from..to)
-        });
-        let of_reels: Vec<_> = of_reels.filter(|(_, own)| !own.is_empty()).collect();
+        // By the reels, and of each by their places there.
+        receipts.sort_by_cached_key(|&each| places.find(each));
+        let mut of_reels: Vec<(usize, Vec<usize>)> = Vec::new();
+        for (reel, _, place) in receipts.iter().map(|&each| places.find(each)) {
+            match of_reels.last_mut() {
+                Some((last, own)) if *last == reel => own.push(place),
+                _ => of_reels.push((reel, vec![place])),
+            }
+        }
         let found = parallel::map(of_reels, workers, |(reel, own)| {
-            let start = places.id(reel, Side::Receive, 0).0;
-            let own = receipts.get(own).unwrap_or(&[]).iter();
-            let own: Vec<usize> = own.map(|each| (each.0 - start) as usize).collect();
             let sent = |place: usize| {
-                let partner = partners.get(start as usize + place).copied()?;
+                let end = places.id(reel, Side::Receive, place);
+                let partner = partners.get(end.0 as usize).copied()?;
                 if partner == Woven::ALONE || partner == Woven::TAKEN {
                     return None;
                 }
@@ -103,9 +102,13 @@ impl Known {
                 None => Vec::new(),
             }
         });
+        let found = found.into_iter().flatten();
+        let mut all: Vec<(EndId, Neighbours)> = receipts.into_iter().zip(found).collect();
+        all.sort_unstable_by_key(|&(receipt, _)| receipt);
+        let (receipts, neighbours) = all.into_iter().unzip();
         Known {
-            neighbours: found.into_iter().flatten().collect(),
             receipts,
+            neighbours,
         }
     }
 

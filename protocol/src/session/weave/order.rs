@@ -4,20 +4,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use netreel_reel::{EventNumber, Header, Time};
-use netreel_table::Column;
 
-use super::fate::{Fates, Margins, Missing};
-use super::rows::{DOUBTFUL, ODD, Rows, Track};
+use super::filling::{Filled, Filling};
+use super::rows::Rows;
 use super::weaver::{EndId, Odd, Places, Woven};
 use crate::session::clock::Alignment;
 use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::Side;
-use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
-use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
-use crate::session::who::watched;
-use crate::session::{Fate, Node, NodeId, ProxyFault, SessionError, SessionTime, parallel};
+use crate::session::{Node, NodeId, ProxyFault, SessionError, SessionTime};
 
 /// What makes packets of ends that were put together.
 pub(crate) struct Order<'a> {
@@ -37,6 +33,7 @@ pub(crate) struct Order<'a> {
 }
 
 /// The packets, and what is told of them all together.
+#[derive(Clone, Default)]
 pub(crate) struct Ordered {
     pub rows: Rows,
     /// When packets of each node were seen first and last.
@@ -47,17 +44,19 @@ pub(crate) struct Ordered {
     pub early: BTreeMap<(NodeId, NodeId), (u64, i64)>,
     /// How long a packet may be on its way, as far as all that arrived shows.
     pub wait_ns: i64,
+    /// See [`Session::ways`](crate::session::Session::ways).
+    pub ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
 }
 
 /// Where a packet stands among the others.
-type Key = (SessionTime, NodeId, EventNumber, NodeId);
+pub(super) type Key = (SessionTime, NodeId, EventNumber, NodeId);
 
 /// A packet under way.
-struct Next {
-    link: (NodeId, NodeId),
-    told: EndId,
-    receipt: Option<EndId>,
-    odd: Option<usize>,
+pub(super) struct Next {
+    pub link: (NodeId, NodeId),
+    pub told: EndId,
+    pub receipt: Option<EndId>,
+    pub odd: Option<usize>,
 }
 
 impl Order<'_> {
@@ -75,20 +74,43 @@ impl Order<'_> {
         } = woven;
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let tells = Tells::new(&partners);
-        let mut streams = self.streams(&odd);
+        let streams = self.streams(&odd);
+        let mut filling = Filling::new(self, Filled::new(self), (doubtful, elsewhere));
+        self.merge(
+            (streams, &tells),
+            &mut odd,
+            &mut partners,
+            |next, key, own, partners| {
+                filling.push(next, key, own, partners)?;
+                Ok(true)
+            },
+        )?;
+        Ok(filling.finish(&partners))
+    }
+
+    /// Hands on what tells packets in the order of all, as long as it is taken.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub(super) fn merge(
+        &self,
+        (mut streams, tells): (Vec<Stream<'_>>, &Tells),
+        odd: &mut [Option<Odd>],
+        partners: &mut [u32],
+        mut take: impl FnMut(&Next, Key, Option<Odd>, &mut [u32]) -> Result<bool, SessionError>,
+    ) -> Result<(), SessionError> {
         let mut heap: BinaryHeap<Reverse<(Key, usize)>> = BinaryHeap::new();
         let mut waiting: Vec<Option<Next>> = Vec::new();
         for (place, stream) in streams.iter_mut().enumerate() {
-            let next = self.next(stream, (&tells, &partners), &odd);
+            let next = self.next(stream, (tells, partners), odd);
             heap.extend(next.as_ref().map(|(key, _)| Reverse((*key, place))));
             waiting.push(next.map(|(_, next)| next));
         }
-        let mut filling = Filling::new(self, (doubtful, elsewhere));
         while let Some(mut top) = heap.peek_mut() {
             let Reverse((due_at, place)) = *top;
             let after = streams
                 .get_mut(place)
-                .and_then(|stream| self.next(stream, (&tells, &partners), &odd));
+                .and_then(|stream| self.next(stream, (tells, partners), odd));
             let (key, next) = match after {
                 Some((key, next)) => (Some(key), Some(next)),
                 None => (None, None),
@@ -102,10 +124,12 @@ impl Order<'_> {
             }
             if let Some(due) = due {
                 let own = due.odd.and_then(|at| odd.get_mut(at)?.take());
-                filling.push(&due, due_at, own, &mut partners)?;
+                if !take(&due, due_at, own, partners)? {
+                    return Ok(());
+                }
             }
         }
-        Ok(filling.finish(partners))
+        Ok(())
     }
 
     /// The ends that tell packets, in several rows that are in order each.
@@ -117,7 +141,7 @@ impl Order<'_> {
                 let clock = self.clock(reel);
                 let time = |place: usize| clock.time(ends.time(place), || ends.number(place));
                 let is_sorted = match &clock {
-                    ClockMap::Shift(_) => ends.times().is_sorted(),
+                    ClockMap::Shift(_) => ends.rhythm().is_sorted,
                     ClockMap::Stretches(_) => clock.times(ends).is_sorted(),
                 };
                 let rows: Box<dyn Iterator<Item = (usize, Row)>> = match is_sorted {
@@ -135,24 +159,29 @@ impl Order<'_> {
                 streams.push(Stream::Ends { reel, side, rows });
             }
         }
+        streams.push(self.stream_of_odd(odd));
+        streams
+    }
+
+    /// Packets that are told apart from the others, in order.
+    pub(super) fn stream_of_odd<'s>(&self, odd: &[Option<Odd>]) -> Stream<'s> {
         let keyed = odd.iter().enumerate().filter_map(|(place, odd)| {
             let odd = odd.as_ref()?;
             Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
         });
         let mut keyed: Vec<(Key, usize)> = keyed.collect();
         keyed.sort_unstable();
-        streams.push(Stream::Odd { keyed, next: 0 });
-        streams
+        Stream::Odd { keyed, next: 0 }
     }
 
-    fn clock(&self, reel: usize) -> ClockMap {
+    pub(super) fn clock(&self, reel: usize) -> ClockMap {
         self.clocks
             .get(reel)
             .map(|clock| clock.map.clone())
             .unwrap_or_default()
     }
 
-    fn link(&self, from: u16, to: u16) -> (NodeId, NodeId) {
+    pub(super) fn link(&self, from: u16, to: u16) -> (NodeId, NodeId) {
         let node = |member: u16| self.node_of.get(usize::from(member)).copied();
         (node(from).unwrap_or_default(), node(to).unwrap_or_default())
     }
@@ -163,7 +192,7 @@ impl Order<'_> {
         Some(self.key_of((reel, side), ends.number(place), ends.time(place), link))
     }
 
-    fn key_of(
+    pub(super) fn key_of(
         &self,
         (reel, side): (usize, Side),
         number: EventNumber,
@@ -190,6 +219,7 @@ impl Order<'_> {
         odd: &[Option<Odd>],
     ) -> Option<(Key, Next)> {
         match stream {
+            Stream::Made(rows) => rows.next(),
             Stream::Odd { keyed, next } => {
                 let &(key, at) = keyed.get(*next)?;
                 *next += 1;
@@ -229,7 +259,7 @@ impl Order<'_> {
     }
 
     /// What a proxy did to the packet of a send.
-    fn faults(&self, reel: usize, number: EventNumber) -> &[ProxyFault] {
+    pub(super) fn faults(&self, reel: usize, number: EventNumber) -> &[ProxyFault] {
         let faults = self.roads.scans.get(reel).map(|scan| &scan.faults);
         let faults = faults.filter(|faults| !faults.is_empty());
         faults
@@ -239,7 +269,7 @@ impl Order<'_> {
 
     /// Whether a packet's send and its receipt are what one capture, of which both reels were made,
     /// saw once.
-    fn is_one_sighting(&self, sent: EndId, received: EndId) -> bool {
+    pub(super) fn is_one_sighting(&self, sent: EndId, received: EndId) -> bool {
         let told = |end: EndId| {
             let (reel, side, place) = self.places.find(end);
             let header = self.sources.get(reel)?.reel.header();
@@ -252,7 +282,8 @@ impl Order<'_> {
 }
 
 /// Which ends tell packets, a bit each.
-struct Tells(Vec<u64>);
+#[derive(Default)]
+pub(super) struct Tells(Vec<u64>);
 
 impl Tells {
     fn new(partners: &[u32]) -> Tells {
@@ -274,7 +305,9 @@ impl Tells {
 type Row = (EventNumber, Time, (u32, bool));
 
 /// Ends that tell packets, in order.
-enum Stream<'a> {
+pub(super) enum Stream<'a> {
+    /// Of which all is known.
+    Made(std::vec::IntoIter<(Key, Next)>),
     /// Of one side of a reel, each with its place there.
     Ends {
         reel: usize,
@@ -286,315 +319,4 @@ enum Stream<'a> {
         keyed: Vec<(Key, usize)>,
         next: usize,
     },
-}
-
-/// The packets, as far as they are in order.
-struct Filling<'a, 'b> {
-    order: &'a Order<'b>,
-    ordered: Ordered,
-    places: BTreeMap<(NodeId, NodeId), u64>,
-    /// The link of the packet before, and its place.
-    latest: Option<((NodeId, NodeId), u64)>,
-    fates: Fates,
-    states: Vec<u8>,
-    /// Packets that nobody is known to have received.
-    missing: Vec<(u32, Missing)>,
-    /// See [`Woven::doubtful`].
-    doubtful: Vec<EndId>,
-    /// See [`Woven::elsewhere`].
-    elsewhere: Vec<EndId>,
-    any_captured: bool,
-}
-
-impl<'a, 'b> Filling<'a, 'b> {
-    fn new(
-        order: &'a Order<'b>,
-        (doubtful, elsewhere): (Vec<EndId>, Vec<EndId>),
-    ) -> Filling<'a, 'b> {
-        let rows = Rows {
-            passing: vec![Column::new(); order.nodes.len()],
-            ..Rows::default()
-        };
-        Filling {
-            order,
-            ordered: Ordered {
-                rows,
-                seen: BTreeMap::new(),
-                strays: Vec::new(),
-                early: BTreeMap::new(),
-                wait_ns: 0,
-            },
-            places: BTreeMap::new(),
-            latest: None,
-            fates: Fates::new(order.nodes, Margins::all(order)),
-            states: Vec::new(),
-            missing: Vec::new(),
-            doubtful,
-            elsewhere,
-            any_captured: order.nodes.iter().any(|node| node.captured),
-        }
-    }
-
-    fn time(&self, end: EndId) -> SessionTime {
-        let (reel, side, place) = self.order.places.find(end);
-        let scan = self.order.roads.scans.get(reel);
-        let clock = self.order.clocks.get(reel);
-        let (Some(ends), Some(clock)) = (scan.map(|scan| scan.side(side)), clock) else {
-            return SessionTime::default();
-        };
-        clock.map.time(ends.time(place), || ends.number(place))
-    }
-
-    fn push(
-        &mut self,
-        next: &Next,
-        (departed, _, number, _): Key,
-        odd: Option<Odd>,
-        partners: &mut [u32],
-    ) -> Result<(), SessionError> {
-        let (reel, side, place) = self.order.places.find(next.told);
-        let Some(ends) = self.order.roads.scans.get(reel).map(|scan| scan.side(side)) else {
-            return Ok(());
-        };
-        let link = next.link;
-        let id = self.states.len();
-        // The highest number is none: rows are numbered from 0, and one more is told in ids.
-        let Some(id) = u32::try_from(id).ok().filter(|id| *id < Woven::TAKEN) else {
-            return Err(SessionError::TooLarge {
-                what: format!("{id} packets, and ids go up to {}", u32::MAX),
-            });
-        };
-        let sent = (side == Side::Send).then_some(departed);
-        let receipt = match side {
-            Side::Receive => Some(next.told),
-            _ => next.receipt,
-        };
-        let received = receipt.map(|receipt| self.time(receipt));
-        let is_failed = side == Side::Send && ends.is_failed(place);
-        let fate = match received {
-            Some(_)
-                if self.any_captured
-                    && sent.is_some()
-                    && receipt.is_some_and(|it| self.order.is_one_sighting(next.told, it)) =>
-            {
-                Fate::Unknown
-            }
-            Some(_) => Fate::Received,
-            None if is_failed => Fate::SendFailed,
-            None => Fate::Unknown,
-        };
-        match received {
-            Some(received) if side != Side::Receive => self.fates.arrived(link, departed, received),
-            Some(_) => {}
-            None if is_failed => {}
-            None => {
-                let faults = match side {
-                    Side::Send => self.order.faults(reel, number),
-                    _ => &[],
-                };
-                let kept = ends.length(place);
-                let error_ns = self
-                    .order
-                    .clocks
-                    .get(reel)
-                    .map_or(0, |clock| clock.map.error_ns(number, ends.time(place)));
-                let missing = Missing {
-                    link,
-                    departed,
-                    error_ns,
-                    dropped: is_dropped(faults),
-                    doubtful: side == Side::Seen && kept < ends.whole(place, kept)
-                        || self.elsewhere.binary_search(&next.told).is_ok(),
-                    unread: side == Side::Send && self.is_unread(link.1, (reel, place), departed),
-                };
-                self.missing.push((id, missing));
-            }
-        }
-        self.note(link, (side, departed), received, odd.as_ref());
-        let rows = &mut self.ordered.rows;
-        let at = match self.latest {
-            Some((latest, at)) if latest == link => at,
-            _ => {
-                let known = self.places.len() as u64;
-                let at = *self.places.entry(link).or_insert(known);
-                if at == known {
-                    rows.links.push(link);
-                }
-                at
-            }
-        };
-        self.latest = Some((link, at));
-        rows.link.push(at);
-        rows.told.push(u64::from(next.told.0));
-        let apart = receipt.filter(|it| *it != next.told);
-        rows.receipt.push_some(apart.map(|it| u64::from(it.0)));
-        let mut state = fate as u8;
-        if odd.is_some() {
-            state |= ODD as u8;
-        }
-        if !self.doubtful.is_empty() && self.doubtful.binary_search(&next.told).is_ok() {
-            state |= DOUBTFUL as u8;
-        }
-        self.states.push(state);
-        let mut own = |end: EndId| {
-            let Some(slot) = partners.get_mut(end.0 as usize) else {
-                return;
-            };
-            match *slot {
-                // Until then it is told whose packet it is, not which.
-                Woven::TAKEN | Woven::ALONE => *slot = id,
-                _ => rows.shared.entry(end).or_default().push(id),
-            }
-        };
-        match &odd {
-            Some(odd) => odd.ends().for_each(&mut own),
-            None => {
-                if let Some(slot) = partners.get_mut(next.told.0 as usize) {
-                    *slot = id;
-                }
-                if let Some(apart) = apart
-                    && let Some(slot) = partners.get_mut(apart.0 as usize)
-                {
-                    *slot = id;
-                }
-            }
-        }
-        self.note_passing(id, link, side, odd.as_ref());
-        if let Some(odd) = odd {
-            self.ordered.rows.odd.insert(id, odd);
-        }
-        Ok(())
-    }
-
-    /// Whether the socket that a send went to was closed after it with packets that were not read.
-    fn is_unread(&self, to: NodeId, (reel, place): (usize, usize), departed: SessionTime) -> bool {
-        let unread = self.order.unread.get(usize::from(to.0));
-        let Some(unread) = unread.filter(|unread| !unread.is_empty()) else {
-            return false;
-        };
-        let scan = self.order.roads.scans.get(reel);
-        let peer = scan.and_then(|scan| scan.peer(&scan.sends.get(place)?));
-        let closed = peer.and_then(|peer| unread.get(&peer.port()));
-        closed.is_some_and(|&closed| departed <= closed)
-    }
-
-    /// Notes what is told of all packets together.
-    fn note(
-        &mut self,
-        link: (NodeId, NodeId),
-        (side, first): (Side, SessionTime),
-        received: Option<SessionTime>,
-        odd: Option<&Odd>,
-    ) {
-        let seen = match (side, odd.and_then(|odd| odd.seen.first())) {
-            (Side::Seen, _) => Some(first),
-            (_, Some(&end)) => Some(self.time(end)),
-            _ => None,
-        };
-        if let Some(time) = seen {
-            for node in [link.0, link.1] {
-                let span = self.ordered.seen.entry(node).or_insert((time, time));
-                *span = (span.0.min(time), span.1.max(time));
-            }
-        }
-        let sender = self.order.nodes.get(usize::from(link.0.0));
-        match (side, received) {
-            (Side::Send, Some(received)) if received < first => {
-                let (count, worst_ns) = self.ordered.early.entry(link).or_insert((0, 0));
-                *count += 1;
-                *worst_ns = (first.0.saturating_sub(received.0)).max(*worst_ns);
-            }
-            (Side::Send, _) | (_, None) => {}
-            (_, Some(received)) => {
-                if sender.is_some_and(|node| node.recorded) {
-                    self.ordered.strays.push((link, received));
-                }
-            }
-        }
-    }
-
-    /// Lists a packet for those of its nodes that were not recorded.
-    fn note_passing(
-        &mut self,
-        id: u32,
-        (from, to): (NodeId, NodeId),
-        side: Side,
-        odd: Option<&Odd>,
-    ) {
-        let watched = |node: NodeId| {
-            let node = self.order.nodes.get(usize::from(node.0));
-            !node.is_some_and(|node| node.recorded)
-        };
-        let is_seen = side == Side::Seen || odd.is_some_and(|odd| !odd.seen.is_empty());
-        let passing = &mut self.ordered.rows.passing;
-        if (side != Side::Receive || is_seen)
-            && watched(from)
-            && let Some(list) = passing.get_mut(usize::from(from.0))
-        {
-            list.push(u64::from(id) << 1);
-        }
-        if is_seen
-            && watched(to)
-            && let Some(list) = passing.get_mut(usize::from(to.0))
-        {
-            list.push(u64::from(id) << 1 | 1);
-        }
-    }
-
-    fn finish(mut self, partners: Vec<u32>) -> Ordered {
-        for (id, missing) in &self.missing {
-            let fate = self
-                .fates
-                .of(missing, self.order.nodes, self.order.from_start);
-            if let Some(state) = self.states.get_mut(*id as usize) {
-                *state = *state & !(ODD as u8 - 1) | fate as u8;
-            }
-        }
-        self.ordered.wait_ns = self.fates.wait_ns();
-        let rows = &mut self.ordered.rows;
-        rows.state = self.states.iter().map(|&state| u64::from(state)).collect();
-        for column in [
-            &mut rows.link,
-            &mut rows.told,
-            &mut rows.receipt,
-            &mut rows.state,
-        ] {
-            column.shrink();
-        }
-        rows.places = self.order.places.clone();
-        let scans = self.order.roads.scans;
-        let reels: Vec<usize> = (0..scans.len()).collect();
-        rows.tracks = parallel::map(reels, self.order.workers, |reel| {
-            let packets = Side::ALL.map(|side| {
-                let start = self.order.places.id(reel, side, 0).0 as usize;
-                let count = scans.get(reel).map_or(0, |scan| scan.side(side).len());
-                let own = partners.get(start..start + count).unwrap_or(&[]);
-                let mut packets: Column = own.iter().map(|&packet| u64::from(packet)).collect();
-                packets.shrink();
-                packets
-            });
-            Track {
-                clock: self.order.clock(reel),
-                observer: watched::observer(scans, reel),
-                packets,
-                ..Track::default()
-            }
-        });
-        self.ordered
-    }
-}
-
-impl Track {
-    /// Takes what a reel's scan holds of packets.
-    pub fn take(&mut self, source: &Source, scan: &mut Scan) {
-        self.reel = Some(source.reel.clone());
-        for (own, ends) in self.sides.iter_mut().zip(scan.sides_mut()) {
-            *own = std::mem::take(ends);
-            own.forget_hashes();
-            own.shrink();
-        }
-        self.connections = std::mem::take(&mut scan.connections);
-        self.faults = std::mem::take(&mut scan.faults);
-        self.ticks = std::mem::take(&mut scan.turns);
-    }
 }

@@ -13,24 +13,63 @@ use crate::session::read::scan::Scan;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct EndId(pub u32);
 
-/// Where the ends of each side of each reel begin.
+/// Where the ends of each side of each reel stand. A side whose reel grows has several stretches, with
+/// room for more in the last, so that what has a number keeps it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Places {
+    /// Where each stretch begins.
     starts: Vec<u32>,
+    /// Of each its side, counted over all reels, and its first place there.
+    stretches: Vec<(u32, u32)>,
+    /// Of each side its stretches: the first place, and where that stands. And for how many ends there
+    /// is room.
+    sides: Vec<(Vec<(u32, u32)>, u32)>,
     all: u32,
 }
+
+/// So many ends are given room at least.
+const ROOM_MIN: u64 = 1024;
 
 impl Places {
     /// # Errors
     /// There are more ends than can be numbered.
     pub fn new(scans: &[Scan]) -> Result<Places, SessionError> {
-        let mut starts = Vec::with_capacity(scans.len() * Side::ALL.len());
-        let mut all = 0u64;
-        for scan in scans {
-            for side in Side::ALL {
-                starts.push(all as u32);
-                all += scan.side(side).len() as u64;
+        Places::default().with(scans, |length, _| length)
+    }
+
+    /// The same for reels that have grown: all ends keep their numbers.
+    ///
+    /// # Errors
+    /// As for [`Places::new`].
+    pub fn grown(self, scans: &[Scan]) -> Result<Places, SessionError> {
+        let room = |more: u64, before: u64| more.max(before / 2).max(ROOM_MIN);
+        self.with(scans, room)
+    }
+
+    /// Gives each side room: `room` tells for how many more ends, by how many it is needed and for how
+    /// many there was some.
+    fn with(
+        mut self,
+        scans: &[Scan],
+        room: impl Fn(u64, u64) -> u64,
+    ) -> Result<Places, SessionError> {
+        let count = scans.len() * Side::ALL.len();
+        self.sides.resize_with(count, Default::default);
+        let lengths = scans
+            .iter()
+            .flat_map(|scan| Side::ALL.map(|side| scan.side(side).len() as u64));
+        let mut all = u64::from(self.all);
+        for (of, (length, (stretches, known))) in lengths.zip(&mut self.sides).enumerate() {
+            let before = u64::from(*known);
+            if length <= before && !stretches.is_empty() {
+                continue;
             }
+            self.starts.push(all as u32);
+            self.stretches.push((of as u32, *known));
+            stretches.push((*known, all as u32));
+            let more = room(length - before, before);
+            *known = (before + more).min(u64::from(u32::MAX)) as u32;
+            all += more;
         }
         // The highest ones mean something else.
         if all >= u64::from(Woven::TAKEN) {
@@ -38,18 +77,22 @@ impl Places {
                 what: format!("{all} sends and receipts, and ids go up to {}", u32::MAX),
             });
         }
-        let all = all as u32;
-        Ok(Places { starts, all })
+        self.all = all as u32;
+        Ok(self)
     }
 
-    /// How many ends there are.
+    /// For how many ends there is room.
     pub fn len(&self) -> usize {
         self.all as usize
     }
 
+    #[inline]
     pub fn id(&self, reel: usize, side: Side, place: usize) -> EndId {
-        let start = self.starts.get(reel * Side::ALL.len() + side as usize);
-        EndId(start.copied().unwrap_or(0) + place as u32)
+        let of = self.sides.get(reel * Side::ALL.len() + side as usize);
+        let mut stretches = of.map_or(&[][..], |(stretches, _)| stretches).iter().rev();
+        let own = stretches.find(|(first, _)| *first as usize <= place);
+        let &(first, start) = own.unwrap_or(&(0, 0));
+        EndId(start + (place as u32 - first))
     }
 
     pub fn of(&self, end: &End) -> EndId {
@@ -61,7 +104,27 @@ impl Places {
         let after = self.starts.partition_point(|&start| start <= end.0);
         let at = after.saturating_sub(1);
         let start = self.starts.get(at).copied().unwrap_or(0);
-        let side = Side::ALL[at % Side::ALL.len()];
-        (at / Side::ALL.len(), side, (end.0 - start) as usize)
+        let (of, first) = self.stretches.get(at).copied().unwrap_or_default();
+        let (of, sides) = (of as usize, Side::ALL.len());
+        let side = Side::ALL[of % sides];
+        (of / sides, side, (end.0 - start + first) as usize)
+    }
+
+    /// The numbers of a side's first ends, in stretches.
+    pub fn numbers(
+        &self,
+        (reel, side): (usize, Side),
+        count: usize,
+    ) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let of = self.sides.get(reel * Side::ALL.len() + side as usize);
+        let stretches = of.map_or(&[][..], |(stretches, _)| stretches);
+        stretches
+            .iter()
+            .enumerate()
+            .map(move |(at, &(first, start))| {
+                let next = stretches.get(at + 1).map_or(count, |next| next.0 as usize);
+                let length = next.min(count).saturating_sub(first as usize);
+                start as usize..start as usize + length
+            })
     }
 }

@@ -12,13 +12,15 @@ use super::weaver::{EndId, Odd, Places};
 use crate::session::clock::map::ClockMap;
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
+use crate::session::read::scan::Scan;
+use crate::session::read::source::Source;
 use crate::session::{
     Crossing, Fate, NodeId, ObserverId, Packet, PacketId, ProxyFault, SessionTime, Sighting, Stamp,
     Way,
 };
 
 /// What one reel, or what a proxy's reel tells of one end, holds of packets.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Track {
     pub reel: Option<Arc<Reel>>,
     /// Makes the session's time of the reel's.
@@ -129,6 +131,19 @@ impl Track {
         }
     }
 
+    /// Takes what a reel's scan holds of packets.
+    pub fn take(&mut self, source: &Source, scan: &mut Scan) {
+        self.reel = Some(source.reel.clone());
+        for (own, ends) in self.sides.iter_mut().zip(scan.sides_mut()) {
+            *own = std::mem::take(ends);
+            own.forget_hashes();
+            own.shrink();
+        }
+        self.connections = std::mem::take(&mut scan.connections);
+        self.faults = std::mem::take(&mut scan.faults);
+        self.ticks = std::mem::take(&mut scan.turns);
+    }
+
     pub fn faults(&self, number: EventNumber) -> &[ProxyFault] {
         if self.faults.is_empty() {
             return &[];
@@ -138,7 +153,7 @@ impl Track {
 }
 
 /// All packets, ordered by the time of their first events, then by node and event number.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Rows {
     pub places: Places,
     pub tracks: Vec<Track>,

@@ -1,21 +1,26 @@
-//! Pairs of ends that are packets for good: a later look at reels that grow need not match them again.
+//! Ends that are packets for good: a later look at reels that grow need not match them again.
 //!
-//! A send and its receipt whose payload nothing else has stay one packet unless the same payload comes
-//! once more. So a later look matches only ends that are in no pair yet. Where one of them has the hash
-//! of a pair, that pair is taken apart, matched with all the others, and never kept again.
+//! A send whose payload nothing else has, with its receipts, stays one packet unless the same payload
+//! comes once more. So a later look matches only ends that are in no such packet yet. Where one of them
+//! has the hash of one, that packet is taken apart, matched with all the others, and never kept again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::kept::Kept;
 use super::matching::{End, groups};
-use super::weaver::{EndId, Places, Weaver, Woven};
-use crate::session::ask::firm::Firm;
+use super::order::{Order, Ordered};
+use super::weaver::{EndId, Odd, Places, Weaver, Woven};
+use crate::session::ask::firm::{Firm, Same};
 use crate::session::bits::Bits;
+use crate::session::facts::numbered::Numbered;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
 use crate::session::who::roads::{Roads, Ways};
+use crate::session::{SessionError, SessionTime};
 
 /// A sender's reel that goes on for so long after a receipt lacks nothing that it could be of.
 const SURE_NS: i64 = 1_000_000_000;
@@ -25,50 +30,61 @@ const SURE_NS: i64 = 1_000_000_000;
 pub(crate) struct Settled {
     /// What of each reel stays.
     firm: Vec<Firm>,
-    /// Of the connections of each reel the links that pairs may have.
+    /// Which of the reels had something new at the last look.
+    is_new: Vec<bool>,
+    /// Of the connections of each reel the links that packets may have.
     links: Vec<Vec<Ways>>,
-    pairs: Vec<Pair>,
-    /// Of each side of each reel the ends that are in pairs.
+    places: Places,
+    /// What was woven, for the ends that stay.
+    pub(super) partners: Vec<u32>,
+    /// Of the packets that stay those that are more than a send and a receipt, and that are not kept
+    /// in order.
+    pub(super) odd: Vec<Odd>,
+    /// Of each side of each reel the ends that are in packets that stay, and how many there are.
     ends: Vec<[Bits; 3]>,
-    /// Those of all pairs, and of some that were taken apart.
+    count: usize,
+    /// How many packets that are.
+    packets: usize,
+    /// Of each side of each reel how many ends were held against `hashes`.
+    looked_at: Vec<[u32; 3]>,
+    /// Those of all packets that stay, and of some that were taken apart.
     hashes: Hashes,
-    /// Those that more ends have than a pair.
+    /// Those that more ends have than a packet.
     repeated: BTreeSet<u64>,
     /// The pairs of reels that have a packet in common.
     met: BTreeSet<(usize, usize)>,
+    /// The packets that stay in order.
+    kept: Option<Kept>,
+    /// How many of them the last look found in their places.
+    known: u32,
+    /// How far their messages are numbered.
+    pub numbered: Numbered,
 }
 
-/// A send and its receipt: the reels, and the places there.
-#[derive(Clone, Copy)]
-pub(crate) struct Pair {
-    reels: (u16, u16),
-    sent: u32,
-    received: u32,
-}
+/// The ends of a packet that stays: the reel, the side, and the place there. The send first.
+type Ends = SmallVec<[(u16, Side, u32); 2]>;
 
-/// Pairs with their hash.
-pub(super) type Pairs = SmallVec<[(Pair, u64); 1]>;
-
-impl Pair {
-    fn hash(&self, scans: &[Scan]) -> Option<u64> {
-        let scan = scans.get(usize::from(self.reels.0))?;
-        scan.sends.hashes().get(self.sent as usize).copied()
-    }
-}
+/// Packets that stay, with their hash.
+pub(super) type Stays = SmallVec<[(Ends, u64); 1]>;
 
 impl Settled {
-    /// How many pairs there are.
-    pub fn len(&self) -> usize {
-        self.pairs.len()
+    /// How many packets stay.
+    pub fn packets(&self) -> usize {
+        self.packets
     }
 
-    /// Goes on with these reels; keeps no pair that may not be one any more. Whether pairs can be kept
-    /// at all: `is_plain` says that there is one clock, and no proxy.
+    /// How many ends there are that stay in their packets.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Goes on with these reels; keeps no packet that may not be one any more. Whether packets can be
+    /// kept at all: `is_plain` says that there is one clock, and no proxy.
     pub fn go_on(&mut self, is_plain: bool, roads: &Roads<'_>, sources: &[Source]) -> bool {
         let firm = sources.iter().map(|source| source.firm.clone());
         let is_plain = is_plain && roads.is_direct() && roads.scans.iter().all(is_whole);
         let firm = firm.collect::<Option<Vec<Firm>>>().filter(|_| is_plain);
-        let Some(firm) = firm else {
+        let Some(firm) = firm.filter(|_| roads.is_fixed()) else {
             *self = Settled::default();
             return false;
         };
@@ -76,8 +92,15 @@ impl Settled {
         if !self.holds(&firm, &links) {
             *self = Settled::default();
         }
+        let before = self.firm.iter().map(|before| Some(before.until));
+        let before = before.chain(std::iter::repeat(None));
+        let is_new = firm.iter().zip(before);
+        self.is_new = is_new
+            .map(|(now, before)| Some(now.until) != before)
+            .collect();
         (self.firm, self.links) = (firm, links);
         self.ends.resize_with(roads.scans.len(), Default::default);
+        self.looked_at.resize(roads.scans.len(), [0; 3]);
         self.take_apart(roads.scans);
         true
     }
@@ -95,12 +118,58 @@ impl Settled {
             })
     }
 
-    /// Takes those pairs apart whose payload others have as well by now.
+    /// Where all ends stand: what had a number keeps it.
+    ///
+    /// # Errors
+    /// There are more ends than can be numbered.
+    pub fn places(&mut self, scans: &[Scan]) -> Result<Places, SessionError> {
+        self.places = std::mem::take(&mut self.places).grown(scans)?;
+        Ok(self.places.clone())
+    }
+
+    /// What was woven before; of the ends that do not stay nothing.
+    pub fn begin(&mut self, scans: &[Scan]) -> Vec<u32> {
+        let mut partners = std::mem::take(&mut self.partners);
+        partners.resize(self.places.len(), Woven::ALONE);
+        for (reel, side, place) in self.free(scans) {
+            if let Some(slot) = partners.get_mut(self.places.id(reel, side, place).0 as usize) {
+                *slot = Woven::ALONE;
+            }
+        }
+        partners
+    }
+
+    /// The ends that do not stay in packets: the reel, the side, and the place there.
+    pub fn free<'a>(
+        &'a self,
+        scans: &'a [Scan],
+    ) -> impl Iterator<Item = (usize, Side, usize)> + 'a {
+        let sides = scans.iter().zip(&self.ends).enumerate();
+        let sides = sides.flat_map(|(reel, (scan, ends))| {
+            let each = Side::ALL.into_iter().zip(ends);
+            each.map(move |(side, ends)| (reel, side, scan.side(side).len(), ends))
+        });
+        sides.flat_map(|(reel, side, count, ends)| {
+            let free = ends.others(count as u32);
+            free.map(move |place| (reel, side, place as usize))
+        })
+    }
+
+    /// Takes those packets apart whose payload others have as well by now.
     fn take_apart(&mut self, scans: &[Scan]) {
         let mut again = BTreeSet::new();
-        for (scan, ends) in scans.iter().zip(&self.ends) {
-            for (side, ends) in Side::ALL.into_iter().zip(ends) {
-                let hashes = (0..).zip(scan.side(side).hashes());
+        for (reel, (scan, ends)) in scans.iter().zip(&self.ends).enumerate() {
+            let until = self
+                .firm
+                .get(reel)
+                .map_or_else(Default::default, |it| it.until);
+            for side in Side::ALL {
+                let known = &mut self.looked_at[reel][side as usize];
+                let (rows, ends) = (scan.side(side), &ends[side as usize]);
+                // Of what comes from there on some may be another end at the next look.
+                let firm = rows.lower_bound(until) as u32;
+                let first = std::mem::replace(known, firm);
+                let hashes = (first..).zip(rows.hashes().iter_from(first as usize));
                 let free = hashes.filter(|(place, _)| !ends.contains(*place));
                 let free = free.map(|(_, hash)| *hash);
                 again.extend(free.filter(|hash| self.hashes.contains(*hash)));
@@ -110,53 +179,151 @@ impl Settled {
         if again.is_empty() {
             return;
         }
-        let is_alone = |pair: &Pair| pair.hash(scans).is_some_and(|it| !again.contains(&it));
-        self.pairs.retain(is_alone);
-        self.repeated.append(&mut again);
-        let pairs = std::mem::take(&mut self.pairs);
-        self.ends = scans.iter().map(|_| Default::default()).collect();
-        pairs.into_iter().for_each(|pair| self.note(pair));
-    }
-
-    fn note(&mut self, pair: Pair) {
-        let (from, to) = pair.reels;
-        let ends = [
-            (from, Side::Send, pair.sent),
-            (to, Side::Receive, pair.received),
-        ];
-        for (reel, side, place) in ends {
-            if let Some(sides) = self.ends.get_mut(usize::from(reel)) {
-                sides[side as usize].insert(place);
+        for (scan, ends) in scans.iter().zip(&mut self.ends) {
+            for (side, ends) in Side::ALL.into_iter().zip(ends) {
+                let hashes = (0..).zip(scan.side(side).hashes().iter());
+                for (place, _) in hashes.filter(|(_, hash)| again.contains(*hash)) {
+                    let was_there = usize::from(ends.contains(place));
+                    self.count -= was_there;
+                    self.packets -= was_there * usize::from(side == Side::Send);
+                    ends.remove(place);
+                }
             }
         }
-        self.pairs.push(pair);
+        let odd = std::mem::take(&mut self.odd);
+        self.odd = odd.into_iter().filter(|odd| self.stays(odd)).collect();
+        self.repeated.append(&mut again);
     }
 
-    /// Keeps more pairs, each with its hash.
-    pub fn keep(&mut self, more: Vec<(Pair, u64)>) {
-        for &(pair, _) in &more {
-            self.met
-                .insert((usize::from(pair.reels.0), usize::from(pair.reels.1)));
-            self.note(pair);
+    /// Whether a packet that is more than a send and a receipt stays.
+    fn stays(&self, odd: &Odd) -> bool {
+        let source = odd.source().map(|source| self.places.find(source));
+        source.is_some_and(|(reel, side, place)| {
+            let ends = self.ends.get(reel).map(|ends| &ends[side as usize]);
+            ends.is_some_and(|ends| ends.contains(place as u32))
+        })
+    }
+
+    /// Forgets all; the packets that were to stay and are more than a send and a receipt.
+    pub fn give_up(&mut self) -> Vec<Odd> {
+        if let Some(kept) = self.kept.take() {
+            self.odd
+                .retain(|odd| !kept.odd().any(|known| known.source() == odd.source()));
+            self.take_back(kept.odd());
         }
-        self.hashes
-            .extend(more.into_iter().map(|(_, hash)| hash).collect());
+        std::mem::take(self).odd
     }
 
-    /// The ends of a side of a reel that are in pairs.
+    /// These are not kept in order any more.
+    pub(super) fn take_back<'a>(&mut self, odd: impl Iterator<Item = &'a Odd>) {
+        let odd: Vec<Odd> = odd.filter(|odd| self.stays(odd)).cloned().collect();
+        self.odd.extend(odd);
+    }
+
+    /// Keeps more packets, each with its hash, as they were woven.
+    fn keep(&mut self, woven: &mut Woven) {
+        let mut more = Vec::new();
+        let is_doubtful = |end: &EndId| woven.doubtful.binary_search(end).is_ok();
+        let own = woven.odd.iter().map(|odd| (odd.source(), odd));
+        let own: BTreeMap<Option<EndId>, &Odd> = own.collect();
+        for (ends, hash) in std::mem::take(&mut woven.stay) {
+            let Some(&(from, side, place)) = ends.first() else {
+                continue;
+            };
+            let sent = self.places.id(usize::from(from), side, place as usize);
+            let odd = own.get(&Some(sent)).copied();
+            let is_one = match ends.len() {
+                0..=2 => odd.is_none(),
+                count => odd.is_some_and(|odd| odd.ends().count() == count),
+            };
+            if !is_one || is_doubtful(&sent) {
+                continue;
+            }
+            self.odd.extend(odd.cloned());
+            for &(to, side, place) in &ends {
+                if side == Side::Receive {
+                    self.met.insert((usize::from(from), usize::from(to)));
+                }
+                if let Some(sides) = self.ends.get_mut(usize::from(to)) {
+                    sides[side as usize].insert(place);
+                }
+            }
+            self.count += ends.len();
+            self.packets += 1;
+            more.push(hash);
+        }
+        self.hashes.extend(more);
+    }
+
+    /// All packets, in order: what is new behind what is kept.
+    ///
+    /// # Errors
+    /// There are more than ids can number.
+    pub fn order(&mut self, order: &Order<'_>, mut woven: Woven) -> Result<Ordered, SessionError> {
+        let wait_ns = self
+            .kept
+            .as_ref()
+            .map_or(SURE_NS, Kept::wait_ns)
+            .max(SURE_NS);
+        let until = self.firm_until(order).map_or(i64::MIN, |until| until.0);
+        let until = SessionTime(until.saturating_sub(wait_ns));
+        let mut kept = self.kept.take();
+        let before = kept.as_ref().map(|kept| (kept.since.clone(), kept.len()));
+        let ordered = order.rows_behind(&mut kept, &mut woven, self, until)?;
+        self.kept = kept;
+        let is_same = |since: &Arc<()>| {
+            let now = self.kept.as_ref();
+            now.is_some_and(|now| Arc::ptr_eq(since, &now.since))
+        };
+        let known = before.filter(|(since, _)| is_same(since));
+        self.known = known.map_or(0, |(_, known)| known);
+        self.keep(&mut woven);
+        self.partners = woven.partners;
+        Ok(ordered)
+    }
+
+    /// How many packets the last look found in their places.
+    pub fn known(&self) -> u32 {
+        self.known
+    }
+
+    /// How many packets are the same ones at the next look, if nothing is read anew.
+    pub fn same(&self) -> Option<Same> {
+        let kept = self.kept.as_ref()?;
+        Some(Same {
+            since: kept.since.clone(),
+            packets: kept.len(),
+        })
+    }
+
+    /// The ends of a side of a reel that stay in packets.
     pub fn ends(&self, reel: usize, side: Side) -> Option<&Bits> {
         Some(&self.ends.get(reel)?[side as usize])
     }
 
-    /// Tells of all pairs.
-    pub(super) fn tell(&self, places: &Places, woven: &mut Woven) {
-        for pair in &self.pairs {
-            let end = |reel, side, place| -> EndId { places.id(usize::from(reel), side, place) };
-            let (from, to) = pair.reels;
-            let sent = end(from, Side::Send, pair.sent as usize);
-            woven.pair(sent, end(to, Side::Receive, pair.received as usize));
-        }
-        woven.met.extend(&self.met);
+    /// The pairs of reels that have a packet in common that stays.
+    pub(super) fn met(&self) -> &BTreeSet<(usize, usize)> {
+        &self.met
+    }
+
+    /// Whether an end is read for good.
+    pub(super) fn is_firm(&self, order: &Order<'_>, end: EndId) -> bool {
+        let (reel, side, place) = order.places.find(end);
+        let scan = order.roads.scans.get(reel);
+        let number = scan.map(|scan| scan.side(side).number(place));
+        let firm = self.firm.get(reel);
+        firm.is_some_and(|firm| number.is_some_and(|number| number < firm.until))
+    }
+
+    /// Up to when all reels are firm that had something new at this look.
+    fn firm_until(&self, order: &Order<'_>) -> Option<SessionTime> {
+        let reels = self.firm.iter().zip(&self.is_new).enumerate();
+        let grown = reels.filter(|(_, (_, is_new))| **is_new);
+        let times = grown.filter_map(|(reel, (firm, _))| {
+            let clock = order.clocks.get(reel)?;
+            Some(clock.map.time(firm.last, || firm.until))
+        });
+        times.min()
     }
 }
 
@@ -164,23 +331,31 @@ impl Settled {
 fn is_whole(scan: &Scan) -> bool {
     let is_cut = Side::ALL.iter().any(|&side| scan.side(side).cut() > 0);
     let is_holed = !scan.holes.is_empty() || !scan.from_start || scan.begins_later;
-    !is_cut && !is_holed && !scan.told && scan.faults.is_empty()
+    let is_watched = scan.observer || scan.captured || !scan.seen.is_empty();
+    !is_cut && !is_holed && !is_watched && !scan.told && scan.faults.is_empty()
 }
 
 impl Weaver<'_> {
-    /// The pairs that the ends with one hash are, where all of them are such for good.
-    pub(super) fn stay(&self, equal: &[End]) -> Option<Pairs> {
+    /// The packets that the ends with one hash are, where all of them are such for good.
+    pub(super) fn stay(&self, equal: &[End]) -> Option<Stays> {
         let settled = self.settled?;
         let hash = equal.first()?.hash;
-        let pairs = groups(equal).map(|group| Some((self.pair(settled, group)?, hash)));
-        (!settled.repeated.contains(&hash)).then(|| pairs.collect())?
+        if settled.repeated.contains(&hash) {
+            return None;
+        }
+        let is_one = groups(equal).nth(1).is_none();
+        let packets = groups(equal).map(|group| {
+            let is_pair = group.len() == 2;
+            let stays = (is_pair || is_one) && self.is_fixed(settled, group)?;
+            let ends = group.iter().map(|end| (end.reel, end.side, end.place));
+            stays.then(|| (ends.collect(), hash))
+        });
+        packets.collect()
     }
 
-    /// The pair that a group is, if it stays one.
-    fn pair(&self, settled: &Settled, group: &[End]) -> Option<Pair> {
-        let [sent, received] = group else {
-            return None;
-        };
+    /// Whether a group is a packet that stays one: a send alone, or with its receipts.
+    fn is_fixed(&self, settled: &Settled, group: &[End]) -> Option<bool> {
+        let (sent, receipts) = group.split_first()?;
         let is_firm = |end: &End| {
             let reel = usize::from(end.reel);
             let ends = self.roads.scans.get(reel)?.side(end.side);
@@ -191,17 +366,15 @@ impl Weaver<'_> {
         };
         let sender = settled.firm.get(usize::from(sent.reel))?;
         let until = self.at(usize::from(sent.reel), sender.last, || sender.until);
-        let at = self.time(received);
-        let stays = self.is_plain(sent, received)
-            && self.time(sent) <= at
-            && at.saturating_add(SURE_NS) <= until.0
-            && is_firm(sent)?
-            && is_firm(received)?;
-        stays.then_some(Pair {
-            reels: (sent.reel, received.reel),
-            sent: sent.place,
-            received: received.place,
-        })
+        let at = self.time(sent);
+        let is_sure = |at: i64| at.saturating_add(SURE_NS) <= until.0;
+        let is_receipt = |end: &End| {
+            let received = self.time(end);
+            let is_plain = end.side == Side::Receive && !end.shared;
+            is_plain && at <= received && is_sure(received) && is_firm(end) == Some(true)
+        };
+        let is_send = sent.side == Side::Send && !sent.shared;
+        Some(is_send && is_sure(at) && is_firm(sent)? && receipts.iter().all(is_receipt))
     }
 }
 

@@ -13,7 +13,7 @@ use super::matching::{End, Matched, assign, doubt, groups, sight, sort};
 use super::missing::{Held, Missing};
 use super::neighbours::Known;
 pub(crate) use super::places::{EndId, Places};
-use super::settled::{Pair, Settled};
+use super::settled::{Settled, Stays};
 use super::sockets::{OwnPorts, by_sockets};
 use super::strangers::{Strangers, mark};
 use crate::session::SessionTime;
@@ -29,7 +29,7 @@ use crate::session::who::roads::Roads;
 const PART: usize = 1 << 20;
 
 /// A packet that is more than a send with its first receipt, or one of them alone.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Odd {
     pub from: u16,
     pub to: u16,
@@ -67,8 +67,8 @@ pub(crate) struct Woven {
     pub doubtful: Vec<EndId>,
     /// Of these the sends that may have arrived as somebody else's, in order.
     pub elsewhere: Vec<EndId>,
-    /// Pairs that stay, with their hashes, where somebody keeps them.
-    pub stay: Vec<(Pair, u64)>,
+    /// Packets that stay, with their hashes, where somebody keeps them.
+    pub(super) stay: Stays,
 }
 
 impl Woven {
@@ -106,13 +106,14 @@ impl Woven {
     }
 
     /// All ends are put together: no receipt tells its packet.
-    fn settle(&mut self, scans: &[Scan], places: &Places) {
+    pub fn settle(&mut self, scans: &[Scan], places: &Places) {
         for (reel, scan) in scans.iter().enumerate() {
-            let start = places.id(reel, Side::Receive, 0).0 as usize;
-            let own = start..start + scan.side(Side::Receive).len();
-            for partner in self.partners.get_mut(own).unwrap_or(&mut []) {
-                if *partner != Woven::ALONE {
-                    *partner = Woven::TAKEN;
+            let receipts = (reel, Side::Receive);
+            for own in places.numbers(receipts, scan.side(Side::Receive).len()) {
+                for partner in self.partners.get_mut(own).unwrap_or(&mut []) {
+                    if *partner != Woven::ALONE {
+                        *partner = Woven::TAKEN;
+                    }
                 }
             }
         }
@@ -131,7 +132,7 @@ struct Part {
     /// See [`Woven::doubtful`].
     doubtful: Vec<EndId>,
     /// See [`Woven::stay`].
-    stay: Vec<(Pair, u64)>,
+    stay: Stays,
     /// See [`Strangers::suspects`].
     suspects: Vec<EndId>,
     /// Groups that wait until all is known of which there is no doubt: how many ends each has.
@@ -176,20 +177,22 @@ pub(super) fn parts(ends: usize) -> (u32, Vec<u64>) {
 }
 
 impl Weaver<'_> {
-    /// Puts all ends together.
-    pub fn weave(&self) -> Woven {
+    /// Puts all ends together. `partners` is what stands for those that stay in packets, which are
+    /// left out; [`Woven::settle`] is left to who goes on with them.
+    pub fn weave(&self, partners: Option<Vec<u32>>) -> Woven {
         let settled = self.settled.map_or(0, Settled::len);
-        let (bits, parts) = parts(self.places.len() - 2 * settled);
+        let ends: usize = self.roads.scans.iter().map(Scan::packets).sum();
+        let (bits, parts) = parts(ends - settled);
         let mut woven = Woven {
-            partners: vec![Woven::ALONE; self.places.len()],
+            partners: partners.unwrap_or_else(|| vec![Woven::ALONE; self.places.len()]),
             odd: Vec::new(),
             met: BTreeSet::new(),
             doubtful: Vec::new(),
             elsewhere: Vec::new(),
-            stay: Vec::new(),
+            stay: Stays::new(),
         };
         if let Some(settled) = self.settled {
-            settled.tell(self.places, &mut woven);
+            woven.met.extend(settled.met());
         }
         let mut suspects = Vec::new();
         let mut strays = Vec::new();
@@ -218,7 +221,9 @@ impl Weaver<'_> {
         suspects.sort_unstable();
         let is_receipt = |end: EndId| self.places.find(end).1 == Side::Receive;
         mark(&mut woven, &suspects, is_receipt);
-        woven.settle(self.roads.scans, self.places);
+        if self.settled.is_none() {
+            woven.settle(self.roads.scans, self.places);
+        }
         self.join_strays(&strays, &mut woven.odd);
         self.unheard(&mut woven.odd);
         woven.doubtful.sort_unstable();

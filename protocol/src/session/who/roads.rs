@@ -7,6 +7,7 @@ use netreel_reel::Header;
 use super::cast::{Cast, utc_ns};
 use super::groups::Listeners;
 use super::holders::Holders;
+use crate::session::bits::Bits;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
 use crate::session::weave::matching::End;
@@ -88,6 +89,17 @@ impl<'a> Roads<'a> {
     /// Whether each end is of one packet of two nodes by itself, and compared by all its bytes.
     pub fn is_direct(&self) -> bool {
         !self.is_shared() && self.is_plain(Side::Send)
+    }
+
+    /// Whether it is known of each connection, for all its packets, from whom to whom they go.
+    pub fn is_fixed(&self) -> bool {
+        let mut links = self.known.fixed.iter().flatten();
+        links.all(|ways| ways.iter().all(Option::is_some))
+    }
+
+    /// For each connection of each reel its links.
+    pub fn all_fixed(&self) -> &[Vec<Ways>] {
+        &self.known.fixed
     }
 
     /// For each connection of each reel its links, as far as those are the same all the time and
@@ -175,11 +187,13 @@ impl<'a> Roads<'a> {
         for (reel, scan) in self.scans.iter().enumerate() {
             for side in Side::ALL {
                 let rows = scan.side(side);
-                let settled = settled.and_then(|it| it.ends(reel, side));
-                for (place, &hash) in rows.hashes().iter().enumerate() {
-                    if settled.is_some_and(|it| it.contains(place as u32)) {
+                let none = Bits::default();
+                let settled = settled.and_then(|it| it.ends(reel, side)).unwrap_or(&none);
+                for place in settled.others(rows.len() as u32) {
+                    let place = place as usize;
+                    let Some(&hash) = rows.hashes().get(place) else {
                         continue;
-                    }
+                    };
                     if self.known.trimmed.is_empty() && !belongs(hash) {
                         continue;
                     }

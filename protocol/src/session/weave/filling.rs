@@ -1,0 +1,366 @@
+//! Packets, put one behind the other, and what is told of them all together.
+
+use std::collections::BTreeMap;
+
+use netreel_table::Column;
+
+use super::fate::{Fates, Margins, Missing};
+use super::order::{Key, Next, Order, Ordered};
+use super::rows::{DOUBTFUL, ODD, Rows, Track};
+use super::weaver::{EndId, Odd, Woven};
+use crate::session::read::ends::Side;
+use crate::session::who::proxied::is_dropped;
+use crate::session::who::watched;
+use crate::session::{Fate, NodeId, SessionError, SessionTime, parallel};
+
+/// The packets, as far as they are in order. More can be put behind a copy.
+#[derive(Clone, Default)]
+pub(super) struct Filled {
+    pub ordered: Ordered,
+    places: BTreeMap<(NodeId, NodeId), u64>,
+    /// The link of the packet before, and its place.
+    latest: Option<((NodeId, NodeId), u64)>,
+    /// For each link how long the shortest and the longest way took.
+    ways: Vec<Option<(i64, i64)>>,
+    pub fates: Fates,
+    /// Of the packets behind those that have a row of [`Rows::state`] what stands there.
+    pub states: Vec<u8>,
+    /// Those of them that nobody is known to have received.
+    pub missing: Vec<(u32, Missing)>,
+}
+
+impl Filled {
+    /// Without packets.
+    pub fn new(order: &Order<'_>) -> Filled {
+        let rows = Rows {
+            passing: vec![Column::new(); order.nodes.len()],
+            ..Rows::default()
+        };
+        Filled {
+            ordered: Ordered {
+                rows,
+                ..Ordered::default()
+            },
+            fates: Fates::new(order.nodes, Margins::all(order)),
+            ..Filled::default()
+        }
+    }
+
+    /// How many packets there are.
+    pub fn len(&self) -> usize {
+        self.ordered.rows.state.len() + self.states.len()
+    }
+
+    /// Tells what became of the packets that nobody is known to have received, all of which are in
+    /// [`Filled::states`], and says what all packets tell together.
+    pub fn conclude(&mut self, order: &Order<'_>) {
+        let first = self.ordered.rows.state.len();
+        for (id, missing) in &self.missing {
+            let fate = self.fates.of(missing, order.nodes, order.from_start);
+            if let Some(state) = self.states.get_mut(*id as usize - first) {
+                *state = with_fate(*state, fate);
+            }
+        }
+        self.ordered.wait_ns = self.fates.wait_ns();
+        let ways = self.ordered.rows.links.iter().zip(&self.ways);
+        let ways = ways.filter_map(|(&link, way)| Some((link, (*way)?)));
+        self.ordered.ways = ways.collect();
+        let rows = &mut self.ordered.rows;
+        rows.state.extend(self.states.drain(..).map(u64::from));
+        for column in [
+            &mut rows.link,
+            &mut rows.told,
+            &mut rows.receipt,
+            &mut rows.state,
+        ] {
+            column.shrink();
+        }
+        rows.places = order.places.clone();
+    }
+}
+
+/// What stands in [`Rows::state`] for a packet with another fate.
+pub(super) fn with_fate(state: u8, fate: Fate) -> u8 {
+    state & !(ODD as u8 - 1) | fate as u8
+}
+
+/// Packets that are put behind each other.
+pub(super) struct Filling<'a, 'b> {
+    order: &'a Order<'b>,
+    pub filled: Filled,
+    /// See [`Woven::doubtful`].
+    doubtful: Vec<EndId>,
+    /// See [`Woven::elsewhere`].
+    elsewhere: Vec<EndId>,
+    any_captured: bool,
+    /// What stood for ends that have their packet by now, where somebody asks for that later.
+    pub before: Option<Vec<(EndId, u32)>>,
+}
+
+impl<'a, 'b> Filling<'a, 'b> {
+    /// Behind those that there are.
+    pub fn new(
+        order: &'a Order<'b>,
+        filled: Filled,
+        (doubtful, elsewhere): (Vec<EndId>, Vec<EndId>),
+    ) -> Filling<'a, 'b> {
+        Filling {
+            order,
+            filled,
+            doubtful,
+            elsewhere,
+            any_captured: order.nodes.iter().any(|node| node.captured),
+            before: None,
+        }
+    }
+
+    fn time(&self, end: EndId) -> SessionTime {
+        let (reel, side, place) = self.order.places.find(end);
+        let scan = self.order.roads.scans.get(reel);
+        let clock = self.order.clocks.get(reel);
+        let (Some(ends), Some(clock)) = (scan.map(|scan| scan.side(side)), clock) else {
+            return SessionTime::default();
+        };
+        clock.map.time(ends.time(place), || ends.number(place))
+    }
+
+    /// Puts the next packet behind them.
+    ///
+    /// # Errors
+    /// There are more than ids can number.
+    pub fn push(
+        &mut self,
+        next: &Next,
+        (departed, _, number, _): Key,
+        odd: Option<Odd>,
+        partners: &mut [u32],
+    ) -> Result<(), SessionError> {
+        let (reel, side, place) = self.order.places.find(next.told);
+        let Some(ends) = self.order.roads.scans.get(reel).map(|scan| scan.side(side)) else {
+            return Ok(());
+        };
+        let link = next.link;
+        let id = self.filled.len();
+        // The highest number is none: rows are numbered from 0, and one more is told in ids.
+        let Some(id) = u32::try_from(id).ok().filter(|id| *id < Woven::TAKEN) else {
+            return Err(SessionError::TooLarge {
+                what: format!("{id} packets, and ids go up to {}", u32::MAX),
+            });
+        };
+        let sent = (side == Side::Send).then_some(departed);
+        let receipt = match side {
+            Side::Receive => Some(next.told),
+            _ => next.receipt,
+        };
+        let received = receipt.map(|receipt| self.time(receipt));
+        let is_failed = side == Side::Send && ends.is_failed(place);
+        let fate = match received {
+            Some(_)
+                if self.any_captured
+                    && sent.is_some()
+                    && receipt.is_some_and(|it| self.order.is_one_sighting(next.told, it)) =>
+            {
+                Fate::Unknown
+            }
+            Some(_) => Fate::Received,
+            None if is_failed => Fate::SendFailed,
+            None => Fate::Unknown,
+        };
+        match received {
+            Some(received) if side != Side::Receive => {
+                self.filled.fates.arrived(link, departed, received);
+            }
+            Some(_) => {}
+            None if is_failed => {}
+            None => {
+                let faults = match side {
+                    Side::Send => self.order.faults(reel, number),
+                    _ => &[],
+                };
+                let kept = ends.length(place);
+                let error_ns = self
+                    .order
+                    .clocks
+                    .get(reel)
+                    .map_or(0, |clock| clock.map.error_ns(number, ends.time(place)));
+                let missing = Missing {
+                    link,
+                    departed,
+                    error_ns,
+                    dropped: is_dropped(faults),
+                    doubtful: side == Side::Seen && kept < ends.whole(place, kept)
+                        || self.elsewhere.binary_search(&next.told).is_ok(),
+                    unread: side == Side::Send && self.is_unread(link.1, (reel, place), departed),
+                };
+                self.filled.missing.push((id, missing));
+            }
+        }
+        self.note(link, (side, departed), received, odd.as_ref());
+        let filled = &mut self.filled;
+        let rows = &mut filled.ordered.rows;
+        let at = match filled.latest {
+            Some((latest, at)) if latest == link => at,
+            _ => {
+                let known = filled.places.len() as u64;
+                let at = *filled.places.entry(link).or_insert(known);
+                if at == known {
+                    rows.links.push(link);
+                    filled.ways.push(None);
+                }
+                at
+            }
+        };
+        filled.latest = Some((link, at));
+        rows.link.push(at);
+        rows.told.push(u64::from(next.told.0));
+        let apart = receipt.filter(|it| *it != next.told);
+        if side == Side::Send
+            && fate == Fate::Received
+            && let Some((received, way)) = received.zip(filled.ways.get_mut(at as usize))
+        {
+            let took_ns = received.0.saturating_sub(departed.0);
+            let (shortest, longest) = way.unwrap_or((took_ns, took_ns));
+            *way = Some((took_ns.min(shortest), took_ns.max(longest)));
+        }
+        rows.receipt.push_some(apart.map(|it| u64::from(it.0)));
+        let mut state = fate as u8;
+        if odd.is_some() {
+            state |= ODD as u8;
+        }
+        if !self.doubtful.is_empty() && self.doubtful.binary_search(&next.told).is_ok() {
+            state |= DOUBTFUL as u8;
+        }
+        filled.states.push(state);
+        let plain = [Some(next.told), apart].into_iter().flatten();
+        let plain = plain.filter(|_| odd.is_none());
+        for end in odd.iter().flat_map(Odd::ends).chain(plain) {
+            let Some(slot) = partners.get_mut(end.0 as usize) else {
+                continue;
+            };
+            if let Some(before) = &mut self.before {
+                before.push((end, *slot));
+            }
+            match *slot {
+                // Until then it is told whose packet it is, not which.
+                _ if odd.is_none() => *slot = id,
+                Woven::TAKEN | Woven::ALONE => *slot = id,
+                _ => rows.shared.entry(end).or_default().push(id),
+            }
+        }
+        self.note_passing(id, link, side, odd.as_ref());
+        if let Some(odd) = odd {
+            self.filled.ordered.rows.odd.insert(id, odd);
+        }
+        Ok(())
+    }
+
+    /// Whether the socket that a send went to was closed after it with packets that were not read.
+    fn is_unread(&self, to: NodeId, (reel, place): (usize, usize), departed: SessionTime) -> bool {
+        let unread = self.order.unread.get(usize::from(to.0));
+        let Some(unread) = unread.filter(|unread| !unread.is_empty()) else {
+            return false;
+        };
+        let scan = self.order.roads.scans.get(reel);
+        let peer = scan.and_then(|scan| scan.peer(&scan.sends.get(place)?));
+        let closed = peer.and_then(|peer| unread.get(&peer.port()));
+        closed.is_some_and(|&closed| departed <= closed)
+    }
+
+    /// Notes what is told of all packets together.
+    fn note(
+        &mut self,
+        link: (NodeId, NodeId),
+        (side, first): (Side, SessionTime),
+        received: Option<SessionTime>,
+        odd: Option<&Odd>,
+    ) {
+        let seen = match (side, odd.and_then(|odd| odd.seen.first())) {
+            (Side::Seen, _) => Some(first),
+            (_, Some(&end)) => Some(self.time(end)),
+            _ => None,
+        };
+        if let Some(time) = seen {
+            for node in [link.0, link.1] {
+                let span = self.filled.ordered.seen.entry(node).or_insert((time, time));
+                *span = (span.0.min(time), span.1.max(time));
+            }
+        }
+        let sender = self.order.nodes.get(usize::from(link.0.0));
+        match (side, received) {
+            (Side::Send, Some(received)) if received < first => {
+                let (count, worst_ns) = self.filled.ordered.early.entry(link).or_insert((0, 0));
+                *count += 1;
+                *worst_ns = (first.0.saturating_sub(received.0)).max(*worst_ns);
+            }
+            (Side::Send, _) | (_, None) => {}
+            (_, Some(received)) => {
+                if sender.is_some_and(|node| node.recorded) {
+                    self.filled.ordered.strays.push((link, received));
+                }
+            }
+        }
+    }
+
+    /// Lists a packet for those of its nodes that were not recorded.
+    fn note_passing(
+        &mut self,
+        id: u32,
+        (from, to): (NodeId, NodeId),
+        side: Side,
+        odd: Option<&Odd>,
+    ) {
+        let watched = |node: NodeId| {
+            let node = self.order.nodes.get(usize::from(node.0));
+            !node.is_some_and(|node| node.recorded)
+        };
+        let is_seen = side == Side::Seen || odd.is_some_and(|odd| !odd.seen.is_empty());
+        let passing = &mut self.filled.ordered.rows.passing;
+        if (side != Side::Receive || is_seen)
+            && watched(from)
+            && let Some(list) = passing.get_mut(usize::from(from.0))
+        {
+            list.push(u64::from(id) << 1);
+        }
+        if is_seen
+            && watched(to)
+            && let Some(list) = passing.get_mut(usize::from(to.0))
+        {
+            list.push(u64::from(id) << 1 | 1);
+        }
+    }
+
+    /// All packets; no more will come.
+    pub fn finish(mut self, partners: &[u32]) -> Ordered {
+        self.filled.conclude(self.order);
+        let scans = self.order.roads.scans;
+        let tracks = self.order.tracks(|reel, side| {
+            let count = scans.get(reel).map_or(0, |scan| scan.side(side).len());
+            let stretches = self.order.places.numbers((reel, side), count);
+            let own = stretches.flat_map(|stretch| partners.get(stretch).unwrap_or(&[]));
+            own.map(|&packet| u64::from(packet)).collect()
+        });
+        self.filled.ordered.rows.tracks = tracks;
+        self.filled.ordered
+    }
+}
+
+impl Order<'_> {
+    /// The tracks of all reels, which get of each side the packets of its ends.
+    pub fn tracks(&self, packets: impl Fn(usize, Side) -> Column + Sync) -> Vec<Track> {
+        let scans = self.roads.scans;
+        let reels: Vec<usize> = (0..scans.len()).collect();
+        parallel::map(reels, self.workers, |reel| {
+            let packets = Side::ALL.map(|side| {
+                let mut packets = packets(reel, side);
+                packets.shrink();
+                packets
+            });
+            Track {
+                clock: self.clock(reel),
+                observer: watched::observer(scans, reel),
+                packets,
+                ..Track::default()
+            }
+        })
+    }
+}
