@@ -42,6 +42,7 @@ impl History {
             acked,
             ambiguous,
             resends,
+            copies,
             deliveries,
             delivered,
             objects,
@@ -89,7 +90,7 @@ impl History {
             })
         });
         put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
-        put_plain(&(ambiguous, resends, links.get(), undelivered), to)?;
+        put_plain(&(ambiguous, resends, copies, links.get(), undelivered), to)?;
         put_plain(&(joined, joined_of, partings, parting_messages), to)
     }
 }
@@ -137,6 +138,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
     (
         history.ambiguous,
         history.resends,
+        history.copies,
         links,
         history.undelivered,
     ) = take_plain(from)?;
