@@ -389,8 +389,11 @@ pub fn query_beside(
     session: &Session,
     own_rules: &[&str],
 ) -> Result<Query, Failure> {
-    let query = Query::parse(filter.unwrap_or_default())
-        .map_err(|error| Failure::new(format!("--filter: {error}")))?;
+    let filter = filter.unwrap_or_default();
+    if let Some(sentence) = Query::asked(filter, session, own_rules) {
+        return Err(Failure::new(format!("--filter: {sentence}")));
+    }
+    let query = Query::parse(filter).map_err(|error| Failure::new(format!("--filter: {error}")))?;
     match query.unknown_names_beside(session, own_rules).first() {
         Some(sentence) => Err(Failure::new(format!("--filter: {sentence}"))),
         None => Ok(query),

@@ -182,6 +182,79 @@ fn an_ack_before_anything_came_and_one_of_what_was_never_sent_say_nothing() {
     check(&[says(0, 1, 0), acks(100, 1, 1, 0xFF)], &[]);
 }
 
+#[test]
+fn an_ack_of_a_number_that_nobody_had_used() {
+    let with = |ack: u8| {
+        [
+            says(0, 1, 0),
+            says(10, 2, 1),
+            acks(100, 1, ack, 0),
+            says(300, 3, 2),
+        ]
+    };
+    check(&with(5), &["ack-of-unsent"]);
+    // The number is used later; and what comes before all that was sent stands for nothing.
+    check(&with(3), &["ack-of-unsent"]);
+    check(&with(2), &[]);
+    check(&with(0), &[]);
+}
+
+/// A's packets from 1 to so many, fifty milliseconds apart, of which some are lost; B's go on.
+fn silence(
+    count: u8,
+    is_lost: impl Fn(u8) -> bool,
+    back_is_lost: impl Fn(u8) -> bool,
+) -> Vec<Packet> {
+    let there = (1..=count).map(|n| {
+        let packet = Packet {
+            place: None,
+            ..says(u64::from(n) * 50, n, 0)
+        };
+        if is_lost(n) { lost(packet) } else { packet }
+    });
+    let back = (1..=count).map(|n| {
+        let packet = acks(u64::from(n) * 50 + 5, n, 0, 0);
+        if back_is_lost(n) {
+            lost(packet)
+        } else {
+            packet
+        }
+    });
+    there.chain(back).collect()
+}
+
+#[test]
+fn a_link_is_silent_where_all_is_lost_for_a_second_and_both_ends_go_on() {
+    let within = |from: u8, until: u8| move |n: u8| (from..=until).contains(&n);
+    let never = |_: u8| false;
+    // From the 10th to the 30th it is exactly a second.
+    check(&silence(60, within(10, 30), never), &["silent-link"]);
+    check(&silence(60, within(10, 29), never), &[]);
+    check(&silence(60, |n| within(10, 30)(n) && n != 20, never), &[]);
+    check(
+        &silence(60, within(10, 30), within(10, 30)),
+        &["silent-link"; 2],
+    );
+    // Who sends nothing afterwards may have gone.
+    let mut gone = silence(60, |n| n >= 10, never);
+    gone.retain(|packet| packet.from == A || packet.at < 600);
+    check(&gone, &[]);
+}
+
+#[test]
+fn a_place_of_a_stream_that_was_passed_over() {
+    let row = |skips: bool| -> Vec<Packet> {
+        let places = (1..=20u8).map(|n| says(u64::from(n) * 100, n, n + u8::from(skips && n >= 5)));
+        places.collect()
+    };
+    check(&row(true), &["stream-gap"]);
+    check(&row(false), &[]);
+    // It is filled late; and it may still be filled.
+    let filled = [row(true), vec![says(2_500, 21, 5)]].concat();
+    check(&filled, &[]);
+    check(&row(true)[..12], &[]);
+}
+
 /// A sends 24 packets, a tick apart, and B acks each; `denies` changes what it says of the last eight.
 fn acked_in_turn(denies: impl Fn(u8, u8) -> u8) -> Vec<Packet> {
     let turn = |sequence: u8| {
@@ -250,7 +323,7 @@ fn a_message_that_was_given_up() {
     let later = (3..30u8).map(|n| says(u64::from(n) * 300, n, n));
     let mut story: Vec<Packet> = later.collect();
     story.extend([says(0, 1, 0), acks(0, 1, 0, 0), lost(says(300, 2, 1))]);
-    // The place 2 was never sent either, and nothing tells that it should have been.
+    story.push(says(8_550, 30, 2));
     check(&story, &["reliable-not-delivered"]);
     story.push(lost(says(8_600, 31, 1)));
     check(&story, &[]);

@@ -65,10 +65,14 @@ fn every_example_on_the_page_finds_something() {
         let filter = filter
             .strip_prefix(quote)
             .and_then(|rest| rest.strip_suffix(quote));
-        let query = Query::parse(filter.expect(line)).unwrap_or_else(|why| panic!("{line}: {why}"));
         let story = stories
             .entry((*folder).to_owned())
             .or_insert_with(|| story(folder));
+        if let Some(asked) = Query::asked(filter.expect(line), &story.0, &[]) {
+            assert!(asked.starts_with("here may stand "), "{line}: {asked}");
+            continue;
+        }
+        let query = Query::parse(filter.expect(line)).unwrap_or_else(|why| panic!("{line}: {why}"));
         assert_eq!(query.unknown_names(&story.0), [""; 0], "{line}");
         let all = shown(subcommand, &Query::parse("").unwrap(), story);
         let some = shown(subcommand, &query, story);
@@ -81,4 +85,38 @@ fn every_example_on_the_page_finds_something() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(examples > 15, "{examples}");
+}
+
+#[test]
+fn a_filter_that_ends_in_a_question_mark_is_told_what_may_stand_there() {
+    let (session, _) = story("samples/sessions/host");
+    let check = |filter: &str, expected: Option<&str>| {
+        let asked = Query::asked(filter, &session, &["late-create"]);
+        let expected = expected.map(|it| format!("here may stand {it}"));
+        assert_eq!(asked, expected, "{filter}");
+    };
+    check("level == ?", Some("error, info, warning"));
+    check("to == ?", Some("A, B, HOST, X"));
+    check("lost && from == A || link == B->?", Some("A, B, HOST, X"));
+    check("kind == c?", Some("connect, create"));
+    check("rule == la?", Some("late-create"));
+    check(
+        "lost && un?",
+        Some("undecodable, unknown, unread, unreliable"),
+    );
+    check("(rec?", Some("received"));
+    check("object ?", Some("!=, &&, <, <=, ==, >, >=, ||"));
+    check("kind ?", Some("!=, &&, ==, ||"));
+    check("object == 42 ?", Some("&&, ||"));
+    check("lost ?", Some("&&, ||"));
+    check("create.colo?", Some("create.color"));
+    check("late > ?", Some("100ms, 1s, 50us, 80ns"));
+    // What is no question is none.
+    check("kind == create", None);
+    check("from == \"the ?", None);
+    let nothing = Query::asked("object == ?", &session, &[]);
+    assert_eq!(
+        nothing.as_deref(),
+        Some("nothing that can be listed may stand here")
+    );
 }

@@ -23,7 +23,10 @@ rules counted {
     create = newer; stale = counter; update_from = owner;
 }
 enum Mode : u8 { host = 0 @rules(historic), owner = 1 @rules(counted), }
-enum Kind : u8 { create = 0 @create, migrate = 1 @migrate, destroy = 2 @destroy, update = 3 @update, }
+enum Kind : u8 {
+    create = 0 @create, migrate = 1 @migrate, destroy = 2 @destroy, update = 3 @update,
+    order = 4 @migrate_order, host = 5,
+}
 struct Packet {
     mode: Mode @rules;
     sender: u8 @sender;
@@ -40,9 +43,12 @@ struct Message @message {
         Kind.migrate => migrate: Migrate;
         Kind.destroy => destroy: Plain;
         Kind.update => update: Plain;
+        Kind.order => order: Migrate;
+        Kind.host => host: Host;
     }
 }
 struct Plain { counter: u8 @migration_counter; }
+struct Host { counter: u8; host: u8 @host; }
 struct Create { counter: u8 @migration_counter; owner: u8 @owner; }
 struct Migrate { counter: u8 @migration_counter; new_owner: u8 @new_owner; }
 ";
@@ -51,6 +57,8 @@ const CREATE: u8 = 0;
 const MIGRATE: u8 = 1;
 const DESTROY: u8 = 2;
 const UPDATE: u8 = 3;
+const ORDER: u8 = 4;
+const HOST: u8 = 5;
 const HOST_MODE: u8 = 0;
 const OWNER_MODE: u8 = 1;
 
@@ -357,6 +365,79 @@ fn update_before_ones_own_create_is_dropped() {
     assert_eq!(rules(HOST_MODE, &story), ["update-before-create"]);
     // Another one cannot know what B knows.
     assert_eq!(rules(HOST_MODE, &[update(2), create()]), [""; 0]);
+}
+
+#[test]
+fn update_after_ones_own_destroy_is_dropped() {
+    let both = |at: u64, says| [1, 2].map(|to| say(0, to, at, Some(at + 10), says));
+    let with = |last: Sent| {
+        let mut story: Vec<Sent> = both(10, (CREATE, 0, 0)).into_iter().collect();
+        story.extend(both(30, (DESTROY, 0, 0)));
+        story.push(last);
+        rules(HOST_MODE, &story)
+    };
+    let update = |from, at| say(from, 1, at, Some(at + 40), (UPDATE, 0, 0));
+    assert_eq!(with(update(0, 40)), ["update-after-destroy"]);
+    // It was sent before, and came late; another one may not have read yet that it ended.
+    assert_eq!(with(update(0, 25)), [""; 0]);
+    assert_eq!(with(update(2, 45)), [""; 0]);
+}
+
+#[test]
+fn a_counter_that_falls_is_told_and_one_that_stays_or_rises_is_not() {
+    let said = |mode, counter| {
+        let story = [
+            say(0, 1, 10, Some(20), (CREATE, 0, 4)),
+            say(0, 1, 30, Some(40), (ORDER, 2, 5)),
+            say(0, 1, 50, Some(60), (ORDER, 1, counter)),
+        ];
+        rules(mode, &story).contains(&"counter-falls")
+    };
+    assert!(said(OWNER_MODE, 4));
+    assert!(!said(OWNER_MODE, 5));
+    assert!(!said(OWNER_MODE, 6));
+    // By these rules no counter is looked at.
+    assert!(!said(HOST_MODE, 4));
+}
+
+#[test]
+fn who_migrates_and_is_not_host() {
+    let named = |host| say(0, 1, 5, Some(9), (HOST, host, 0));
+    let create = || say(0, 1, 10, Some(20), (CREATE, 0, 0));
+    let said = |story: &[Sent]| rules(OWNER_MODE, story).contains(&"migrate-not-from-host");
+    let takes = || say(1, 0, 50, Some(60), (MIGRATE, 1, 1));
+    assert!(said(&[named(0), create(), takes()]));
+    // The host told it to; it is the host; nobody said who is.
+    let order = say(0, 1, 30, Some(40), (ORDER, 1, 1));
+    assert!(!said(&[named(0), create(), order, takes()]));
+    assert!(!said(&[named(1), create(), takes()]));
+    assert!(!said(&[create(), takes()]));
+}
+
+/// A creates for B and C and says that it leaves, or not; B and C go on.
+fn left_behind(leaves: bool, ends: bool) -> Vec<&'static str> {
+    let mut story = vec![
+        say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+        say(0, 2, 10, Some(20), (CREATE, 0, 0)),
+    ];
+    for at in (1..=8u64).map(|second| second * 1_000_000_000) {
+        story.push(say(1, 2, at, Some(at + 10), (HOST, 0, 0)));
+        story.push(say(2, 1, at, Some(at + 10), (HOST, 0, 0)));
+        if !leaves {
+            story.push(say(0, 1, at, Some(at + 10), (HOST, 0, 0)));
+        }
+    }
+    if ends {
+        story.push(say(1, 2, 5_000, Some(5_010), (DESTROY, 0, 0)));
+    }
+    rules(HOST_MODE, &story)
+}
+
+#[test]
+fn nobody_owns_what_is_left_of_who_fell_silent() {
+    assert_eq!(left_behind(true, false), ["nobody-owns"]);
+    assert_eq!(left_behind(false, false), [""; 0]);
+    assert_eq!(left_behind(true, true), [""; 0]);
 }
 
 /// A creates for B and C and destroys for B alone, at a moment; then perhaps for C.

@@ -162,7 +162,10 @@ impl Filter {
                     false => search.begin(),
                 });
             }
-            Err(error) => self.error = Some(error.to_string()),
+            Err(error) => {
+                let asked = Query::asked(&self.text, session, &[]);
+                self.error = Some(asked.unwrap_or_else(|| error.to_string()));
+            }
         }
     }
 

@@ -28,7 +28,7 @@ pub use events::{EventJson, event, event_words, readable};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
 pub(crate) use objects::object;
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects, span};
-pub use packets::{EffectJson, MessageJson, PacketJson, packet, protocol};
+pub use packets::{ArgumentJson, EffectJson, MessageJson, PacketJson, packet, protocol};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, Show, show};
 pub use state::{

@@ -173,7 +173,9 @@ fn lanes_at(
         lanes.push(LaneJson {
             node: each.name.clone(),
             spans: vec![match believed {
-                Some(believed) => span(session, history, believed),
+                // Where a reel ends, so does what is known of its node.
+                Some(believed) if time <= each.span.end => span(session, history, believed),
+                Some(_) => unknown(each.span.end..session.span.end),
                 None => unheard(session, each, first, time),
             }],
         });
@@ -197,9 +199,17 @@ fn unheard(session: &Session, node: &Node, first: Option<&Span>, time: SessionTi
         ),
     };
     SpanJson {
+        belief,
+        ..unknown(stretch)
+    }
+}
+
+/// A stretch in which nobody can say.
+fn unknown(stretch: std::ops::Range<SessionTime>) -> SpanJson {
+    SpanJson {
         from_ns: stretch.start.0,
         to_ns: stretch.end.0,
-        belief,
+        belief: "unknown",
         owner: None,
         counter: None,
         packet: None,

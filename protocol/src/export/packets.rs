@@ -3,10 +3,12 @@
 use netreel_reel::FaultVerdict;
 use netreel_wire::MessageFacts;
 use serde::Serialize;
+use serde_json::Value as Json;
 
+use super::show::raw_and_value;
 use crate::history::History;
 use crate::query::effect_name;
-use crate::session::{Fate, MessageId, PacketId, ProxyFault, Session};
+use crate::session::{Fate, MessageId, PacketId, ProxyFault, Rpc, Session};
 
 /// One line of `netreel packets --json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -97,6 +99,9 @@ pub struct MessageJson {
     /// The name of the RPC that it is; left out where the wire names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpc: Option<String>,
+    /// What stands behind the name, by the fields' paths from there; left out where the wire names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<ArgumentJson>>,
     /// The object that it is about.
     pub object: Option<u64>,
     /// The owner, or the new owner.
@@ -109,6 +114,15 @@ pub struct MessageJson {
     pub fragment: Option<(u64, u64)>,
     /// Where it was delivered, and what it did there.
     pub effects: Vec<EffectJson>,
+}
+
+/// What an RPC carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArgumentJson {
+    /// The path of the field.
+    pub path: String,
+    /// Its value, as `show` has it.
+    pub value: Json,
 }
 
 /// What a message did at a node.
@@ -129,8 +143,8 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
     let packet = session.packet(id)?;
     let said = session.said(id)?;
     let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
-    let names = session.rpc_names(id, messages.iter().map(|(_, facts)| facts));
-    let mut names = names.into_iter();
+    let rpcs = session.rpcs(id, messages.iter().map(|(_, facts)| facts));
+    let mut rpcs = rpcs.into_iter();
     let sent_ns = packet.sent.map(|stamp| stamp.time.0);
     let received_ns = packet.received.map(|stamp| stamp.time.0);
     Some(PacketJson {
@@ -182,12 +196,25 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
         diagnostics: said.diagnostics,
         messages: messages
             .iter()
-            .map(|(id, facts)| MessageJson {
-                rpc: names.next().flatten(),
-                ..message(session, history, *id, facts)
+            .map(|(id, facts)| {
+                let (rpc, arguments) = rpcs.next().flatten().map(told).unzip();
+                MessageJson {
+                    rpc,
+                    arguments,
+                    ..message(session, history, *id, facts)
+                }
             })
             .collect(),
     })
+}
+
+/// An RPC's name and its arguments.
+fn told(rpc: Rpc) -> (String, Vec<ArgumentJson>) {
+    let arguments = rpc.arguments.into_iter().map(|(path, value)| {
+        let (_, value) = raw_and_value(value);
+        ArgumentJson { path, value }
+    });
+    (rpc.name, arguments.collect())
 }
 
 /// The name of the protocol that claims a packet, where the wire has several.
@@ -214,6 +241,7 @@ fn message(
         reliable_sequence: facts.reliable_sequence.map(|sequence| sequence.value),
         origin: facts.origin.map(|peer| session.peer_name(peer)),
         rpc: None,
+        arguments: None,
         object: facts.object,
         owner: facts
             .owner

@@ -116,7 +116,21 @@ fn fields(tree: &Tree) -> Vec<FieldJson> {
 }
 
 fn field(node: TreeNode<'_>, path: String, depth: u32) -> FieldJson {
-    let (raw, value) = match node.value() {
+    let (raw, value) = raw_and_value(node.value());
+    FieldJson {
+        path,
+        depth,
+        type_name: node.type_name().to_owned(),
+        bits: (node.bits().start, node.bits().end),
+        raw,
+        value,
+        annotation: node.annotation().map(str::to_owned),
+    }
+}
+
+/// What stands on the wire, where that is another thing than the value; and the value.
+pub(super) fn raw_and_value(value: Value) -> (Option<String>, Json) {
+    match value {
         Value::None => (None, Json::Null),
         Value::Unsigned(value) => (Some(value.to_string()), unsigned(value)),
         Value::Wide(value) => {
@@ -158,15 +172,6 @@ fn field(node: TreeNode<'_>, path: String, depth: u32) -> FieldJson {
         }
         Value::Text(text) | Value::Uuid(text) => (None, Json::String(text)),
         Value::Bytes(bytes) | Value::Hash(bytes) => (None, Json::String(hex(&bytes))),
-    };
-    FieldJson {
-        path,
-        depth,
-        type_name: node.type_name().to_owned(),
-        bits: (node.bits().start, node.bits().end),
-        raw,
-        value,
-        annotation: node.annotation().map(str::to_owned),
     }
 }
 

@@ -23,6 +23,10 @@ pub struct Bounds {
     pub rtt_step: RttStep,
     /// `tick-stall`.
     pub tick_stall: TickStall,
+    /// `silent-link`.
+    pub silent_link: SilentLink,
+    /// `stream-gap`.
+    pub stream_gap: StreamGap,
 }
 
 /// See `resend-storm`.
@@ -84,6 +88,24 @@ pub struct TickStall {
     pub longest: Option<Length>,
 }
 
+/// See `silent-link`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SilentLink {
+    /// So many packets in a row must have been lost,
+    pub packets: u64,
+    /// and over so long a time.
+    pub longest: Length,
+}
+
+/// See `stream-gap`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StreamGap {
+    /// So many messages must have been sent behind the first one that waits.
+    pub later: u64,
+}
+
 /// A length of time, written with its unit: `1s`, `300ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Length(
@@ -115,6 +137,21 @@ impl Default for ReliableNotDelivered {
 impl Default for ObjectsDifferAtRest {
     fn default() -> ObjectsDifferAtRest {
         ObjectsDifferAtRest { known_percent: 90 }
+    }
+}
+
+impl Default for SilentLink {
+    fn default() -> SilentLink {
+        SilentLink {
+            packets: 16,
+            longest: Length(1_000_000_000),
+        }
+    }
+}
+
+impl Default for StreamGap {
+    fn default() -> StreamGap {
+        StreamGap { later: 8 }
     }
 }
 
@@ -175,7 +212,7 @@ impl Bounds {
 }
 
 /// The rules that have bounds.
-pub const WITH_BOUNDS: [&str; 7] = [
+pub const WITH_BOUNDS: [&str; 9] = [
     "resend-storm",
     "duplicate-sequence",
     "reliable-not-delivered",
@@ -183,6 +220,8 @@ pub const WITH_BOUNDS: [&str; 7] = [
     "head-of-line-wait",
     "rtt-step",
     "tick-stall",
+    "silent-link",
+    "stream-gap",
 ];
 
 #[cfg(test)]

@@ -61,6 +61,14 @@ impl History {
         session.receipt_stamp(sender, receipt as u32)
     }
 
+    /// The packets of which their senders learnt that they had arrived, in order.
+    pub(crate) fn acked_packets(&self) -> impl Iterator<Item = PacketId> + '_ {
+        let acked = (0u32..).zip(self.acked.iter());
+        acked
+            .filter(|&(_, end)| end != 0)
+            .map(|(id, _)| PacketId(id))
+    }
+
     /// Whether the ack of a packet may mean an earlier copy of what it carried.
     pub fn is_ambiguous(&self, packet: PacketId) -> bool {
         self.ambiguous.binary_search(&packet).is_ok()
@@ -78,6 +86,14 @@ impl History {
     /// The messages that repeat an earlier one, in order, each with that one.
     pub fn resends(&self) -> impl Iterator<Item = (MessageId, MessageId)> + '_ {
         self.resends.iter().copied()
+    }
+
+    /// The messages that repeat one, in the order in which they were sent.
+    pub fn copies_of(&self, first: MessageId) -> impl Iterator<Item = MessageId> + '_ {
+        let start = self.copies.partition_point(|&(each, _)| each < first);
+        let copies = self.copies.iter().skip(start);
+        let copies = copies.take_while(move |&&(each, _)| each == first);
+        copies.map(|&(_, copy)| copy)
     }
 
     /// What each link did, for each ordered pair of nodes that sent packets. Worked out when it is
@@ -98,7 +114,11 @@ impl History {
         };
         vec![
             ("acked", self.acked.memory()),
-            ("resends", self.resends.memory()),
+            (
+                "resends",
+                self.resends.memory()
+                    + self.copies.capacity() * size_of::<(MessageId, MessageId)>(),
+            ),
             ("deliveries", self.deliveries.memory()),
             ("objects", objects.map(told).sum()),
         ]

@@ -28,6 +28,8 @@ pub(super) struct Claims {
     pub unreceived: BTreeMap<(NodeId, NodeId), Wrong>,
     /// The same of packets that had come, and that every ack passed over that could name them.
     pub denied: BTreeMap<(NodeId, NodeId), Wrong>,
+    /// By who acks, then whose numbers: numbers that were acked and under which nothing had been sent.
+    pub unsent: BTreeMap<(NodeId, NodeId), Unsent>,
 }
 
 /// Packets of which acks say the wrong thing.
@@ -49,6 +51,25 @@ pub(super) struct Claim {
     pub at: Stamp,
 }
 
+/// Acks of numbers under which nothing had been sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unsent {
+    /// How many.
+    pub count: u64,
+    /// The first ones.
+    pub first: Vec<OfNothing>,
+}
+
+/// An ack of a number under which nothing had been sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfNothing {
+    /// The number, as it is on the wire.
+    pub number: u64,
+    /// The packet that carries the ack, and when it was sent.
+    pub ack: PacketId,
+    pub at: Stamp,
+}
+
 impl Claims {
     /// What the acks of all nodes say.
     pub fn of(all: impl Iterator<Item = (NodeId, Claiming)>) -> Claims {
@@ -65,6 +86,12 @@ impl Claims {
                 };
                 put(link.unreceived, &mut claims.unreceived);
                 put(link.denied, &mut claims.denied);
+                if link.unsent.count > 0 {
+                    let before = claims.unsent.entry((node, peer)).or_default();
+                    before.count += link.unsent.count;
+                    before.first.extend(link.unsent.first);
+                    before.first.truncate(KEPT_MAX);
+                }
             }
         }
         claims
@@ -141,6 +168,7 @@ struct Acking {
     before: Option<Said>,
     unreceived: Wrong,
     denied: Wrong,
+    unsent: Unsent,
 }
 
 /// The last 128 places up to the newest: bit i is the place i before it.
@@ -174,7 +202,17 @@ impl Acking {
         let Some(newest) = self.received.newest else {
             return; // before the first packet the number says nothing
         };
+        let number = ack.value;
         let ack = unwrap(ack, newest);
+        // What is acked again is told once.
+        let is_new = self.before.as_ref().is_none_or(|before| before.ack != ack);
+        if is_new && is_unsent(session, line, ack, (carrier, at)) {
+            self.unsent.count += 1;
+            if self.unsent.first.len() < KEPT_MAX {
+                let ack = carrier;
+                self.unsent.first.push(OfNothing { number, ack, at });
+            }
+        }
         let (bits, count) = bits.map_or((0, 0), |(bits, count)| (bits, u32::from(count.min(64))));
         let covers = (1u128 << (count + 1)) - 1;
         let named = (1 | u128::from(bits) << 1) & covers;
@@ -287,6 +325,26 @@ fn unreceived(session: &Session, line: &Line, place: i64, at: Stamp) -> Option<P
         }
     }
     latest
+}
+
+/// Whether nothing had been sent under the number that a packet acks, which is not before all that
+/// was sent.
+fn is_unsent(session: &Session, line: &Line, place: i64, (carrier, at): (PacketId, Stamp)) -> bool {
+    let open_ns = session.link(carrier).map_or(i64::MAX, |(by, to)| {
+        let errors = [by, to].map(|node| {
+            let node = session.nodes.get(usize::from(node.0));
+            node.map_or(u64::MAX, |node| node.clock_error_ns)
+        });
+        i64::try_from(errors[0].saturating_add(errors[1])).unwrap_or(i64::MAX)
+    });
+    let mut packets = line.at(place).map(PacketId);
+    let is_later = packets.all(|packet| {
+        let departed = session.departed(packet);
+        departed.is_some_and(|(is_sent, sent)| {
+            is_sent && sent.time.0.saturating_sub(at.time.0) > open_ns
+        })
+    });
+    is_later && line.start().is_some_and(|start| start < place)
 }
 
 /// The packet of a place that came and that the receiver had to take: it fits the wire, says

@@ -277,7 +277,7 @@ impl Fold {
             claims: &claims,
         };
         let found = finding::all(&case, wanted).into_iter();
-        history.resends = streams.into_resends();
+        (history.resends, history.copies) = streams.into_resends();
         (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
         history.proofs = proofs(&history.findings);
         Ok(history)

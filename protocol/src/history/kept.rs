@@ -42,6 +42,7 @@ impl History {
             acked,
             ambiguous,
             resends,
+            copies,
             deliveries,
             delivered,
             objects,
@@ -91,7 +92,7 @@ impl History {
         });
         put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
         let resends: Vec<(MessageId, MessageId)> = resends.iter().copied().collect();
-        put_plain(&(ambiguous, resends, links.get(), undelivered), to)?;
+        put_plain(&(ambiguous, resends, copies, links.get(), undelivered), to)?;
         put_plain(&(joined, joined_of, partings, parting_messages), to)
     }
 }
@@ -141,7 +142,13 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
     history.proofs = proofs(&history.findings);
     let links: Option<BTreeMap<_, _>>;
     let resends: Vec<(MessageId, MessageId)>;
-    (history.ambiguous, resends, links, history.undelivered) = take_plain(from)?;
+    (
+        history.ambiguous,
+        resends,
+        history.copies,
+        links,
+        history.undelivered,
+    ) = take_plain(from)?;
     history.resends = resends.into_iter().collect();
     history.links = links.map_or_else(OnceLock::new, OnceLock::from);
     (

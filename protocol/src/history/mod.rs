@@ -62,6 +62,8 @@ pub struct History {
     ambiguous: Vec<PacketId>,
     /// Messages that repeat an earlier one, each with that one, in order.
     resends: List<(MessageId, MessageId)>,
+    /// The same the other way round: each message that was sent again, with its copies, in order.
+    copies: Vec<(MessageId, MessageId)>,
     /// What each node's engine was handed and did itself, ordered by time, then node, then number.
     pub deliveries: Deliveries,
     /// The deliveries of each message, once somebody has asked for them.

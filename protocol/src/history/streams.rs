@@ -12,8 +12,8 @@ use super::sequence::unwrap;
 use super::shelf::Shelf;
 use crate::session::bits::Bits;
 use crate::session::{
-    ACKNOWLEDGES, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session, SessionTime,
-    Shape,
+    ACKNOWLEDGES, HOST, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session,
+    SessionTime, Shape,
 };
 
 /// Messages that share one row of sequence numbers.
@@ -95,6 +95,10 @@ pub(super) struct Streams {
     pub born: Shelf<SessionTime>,
     /// The messages that say that somebody leaves.
     pub partings: Vec<MessageId>,
+    /// The packets that say who is host: of each link those that say something new.
+    pub hosts: Vec<(PacketId, u64)>,
+    /// What the last of them said on each link.
+    named: BTreeMap<(NodeId, NodeId), u64>,
     /// Whether a message acknowledges another one.
     pub acknowledges: bool,
 }
@@ -140,7 +144,7 @@ impl Streams {
         // All others are in no stream, and say nothing of what is asked here.
         let tells = |shape: &Shape| {
             let kind = shape.kind().map(|kind| usize::from(kind.0));
-            shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT)
+            shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT | HOST)
                 || kind.is_some_and(|kind| telling.get(kind) == Some(&true))
         };
         for packet in (self.next..until).map(PacketId) {
@@ -167,6 +171,11 @@ impl Streams {
                 self.take(sent, at);
                 if let Some(object) = facts.object {
                     self.was_born(object, first);
+                }
+                if let Some(host) = facts.host
+                    && self.named.insert(link, host) != Some(host)
+                {
+                    self.hosts.push((packet, host));
                 }
                 if session.role(facts) == Role::Disconnect {
                     self.partings.push(message);
@@ -389,9 +398,10 @@ impl Streams {
         self.resent.contains(message.0)
     }
 
-    /// The messages that repeat an earlier one, each with that one.
-    pub fn into_resends(self) -> List<(MessageId, MessageId)> {
-        self.resends
+    /// The messages that repeat an earlier one, each with that one; and the same the other way round.
+    #[allow(clippy::type_complexity)] // taken apart where it is called
+    pub fn into_resends(self) -> (List<(MessageId, MessageId)>, Vec<(MessageId, MessageId)>) {
+        (self.resends, self.copies)
     }
 
     /// The messages of a stream at a place for which this holds, in the order in which they were

@@ -25,6 +25,7 @@
 //! packet passes where one of its messages does, or where it has none and passes without; a finding
 //! where a piece of its evidence does, or where it has none and passes without.
 
+mod candidates;
 mod error;
 mod eval;
 mod many;
@@ -55,6 +56,17 @@ impl Query {
     /// The first thing that does not fit, with its column and what was expected there.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
         parse::parse(text).map(|root| Query { root })
+    }
+
+    /// What may stand where a filter ends in a `?`, in a sentence; what stands right before the `?`
+    /// begins it. `None` where it does not end so. `own_rules`: as for
+    /// [`Query::unknown_names_beside`].
+    pub fn asked(text: &str, session: &Session, own_rules: &[&str]) -> Option<String> {
+        let words = candidates::candidates(text, session, own_rules)?;
+        Some(match words.as_slice() {
+            [] => "nothing that can be listed may stand here".to_owned(),
+            words => format!("here may stand {}", words.join(", ")),
+        })
     }
 
     /// Whether a packet passes: one of its messages does, or it has none and passes without.

@@ -360,7 +360,7 @@ fn distance(one: &str, other: &str) -> usize {
     above.last().copied().unwrap_or(0)
 }
 
-fn all_names() -> Vec<&'static str> {
+pub(super) fn all_names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Field::ALL.iter().map(|(name, _)| *name).collect();
     names.extend(Word::ALL.iter().map(|(name, _)| *name));
     names.sort_unstable();

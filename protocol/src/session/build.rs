@@ -1,6 +1,7 @@
 //! From reels to a session.
 
 mod nodes;
+mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,7 +11,7 @@ use netreel_reel::{Header, Time};
 use netreel_wire::{Keys, PacketFacts, Wire};
 
 use super::clock::copied::Copies;
-use super::clock::pieces::epochs;
+use super::clock::pieces::{epochs, pauses};
 use super::clock::{Aligned, Alignment, align, is_one_clock, readings};
 use super::facts::told::Told;
 use super::growing::Growing;
@@ -135,9 +136,10 @@ impl Session {
             let those: Vec<&Scan> = scans.iter().collect();
             let epochs = parallel::map(those, workers, epochs);
             let readings = readings(&anchors, epochs, |boot| copies.has(boot));
-            align(&readings, |pieces| {
-                samples(&roads, &places, pieces, workers)
-            })
+            let gather = |pieces: &_| samples(&roads, &places, pieces, workers);
+            let first = scans.first();
+            let pauses = |span| first.map_or((0, 0), |scan| pauses(scan, span));
+            align(&readings, gather, pauses)
         };
         let clocks = match is_one {
             true => Aligned::one(scans.len()),
@@ -359,27 +361,6 @@ impl<'a> Builder<'a> {
                  told"
                     .to_owned(),
             );
-        }
-    }
-
-    /// Says where clocks were set.
-    fn set_clocks(&self, warnings: &mut Vec<String>) {
-        for (reel, (source, clock)) in self.sources.iter().zip(self.clocks).enumerate() {
-            for step in &clock.steps {
-                let (way, by_ns) = match step.by_ns < 0 {
-                    true => ("back", -step.by_ns),
-                    false => ("forward", step.by_ns),
-                };
-                let at = |time: Time| self.time(reel, time).0 as f64 / 1e9;
-                warnings.push(format!(
-                    "the clock of {} was set {way} by {:.6} s between {:.6} s and {:.6} s of the \
-                     session: where it was in between is known to that alone",
-                    source.node,
-                    by_ns as f64 / 1e9,
-                    at(step.last),
-                    at(step.first),
-                ));
-            }
         }
     }
 

@@ -18,12 +18,13 @@ mod who;
 pub use ask::moments::Moments;
 pub(crate) use ask::ports::Ports;
 pub use ask::reels::SessionReel;
+pub use ask::rpc::Rpc;
 pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
 pub(crate) use build::packets;
 pub use error::SessionError;
 pub use facts::shape::Said;
-pub(crate) use facts::shape::{ACKNOWLEDGES, OBJECT, RELIABLE_SEQUENCE, Shape};
+pub(crate) use facts::shape::{ACKNOWLEDGES, HOST, OBJECT, RELIABLE_SEQUENCE, Shape};
 pub use growing::Growing;
 pub use index::{IndexError, IndexKey};
 pub(crate) use index::{put_plain, take_plain};
@@ -216,6 +217,8 @@ pub struct Node {
     /// How far its clock may be off the session's; 0 where they share one, [`u64::MAX`] where
     /// nothing tells.
     pub clock_error_ns: u64,
+    /// Where its clock was set, in the order of its events.
+    pub clock_steps: Vec<ClockStep>,
     /// Stretches that its reel does not hold, in the order of its events.
     pub holes: Vec<Hole>,
     /// What triggers said in its reel, in the order of its events.
@@ -326,6 +329,18 @@ pub struct Sighting {
     pub observer: ObserverId,
     /// The event of the observer's reel.
     pub stamp: Stamp,
+}
+
+/// A clock was set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockStep {
+    /// Between these two moments; where the clock was in between is not known.
+    pub time: Range<SessionTime>,
+    /// Forward by so many ns.
+    pub by_ns: i64,
+    /// Whether it may be the other way round: where it is of the session's own clock, that all others
+    /// were set, and where it is of all others, that the session's own was.
+    pub or_else: bool,
 }
 
 /// A stretch of a node's time that its reel does not hold.

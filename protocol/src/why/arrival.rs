@@ -154,11 +154,8 @@ impl Telling<'_> {
             return vec![self.end(fact, heard)];
         }
         let after_ns = copy.sent.0.saturating_sub(before.sent.0);
-        let round = history
-            .links(session)
-            .get(&link)
-            .and_then(|link| link.rtt_ns);
-        if let Some((round_ns, ..)) = round.filter(|&(shortest_ns, ..)| after_ns < shortest_ns) {
+        let fastest_ns = self.fastest_answer(packet, link);
+        if let Some(round_ns) = fastest_ns.filter(|&fastest_ns| after_ns < fastest_ns) {
             let fact = Fact::Eager {
                 packet,
                 after_ns,
@@ -168,7 +165,7 @@ impl Telling<'_> {
         }
         // Who hears of the other side, and of no ack, hears acks that nobody can read.
         let mut heard_of = of_link(session, copy.packet, (link.1, link.0), false);
-        if round.is_none() && heard_of.next().is_some() {
+        if fastest_ns.is_none() && heard_of.next().is_some() && !self.is_ever_acked(link) {
             return vec![self.nothing(NotKnown::Acks(link))];
         }
         let mut steps = Vec::new();
@@ -195,6 +192,26 @@ impl Telling<'_> {
             steps.extend(self.acks_away(before.packet, link, (received, copy.sent)));
         }
         steps
+    }
+
+    /// The shortest time after which the sender of a link knew that a packet had arrived, of the
+    /// packets around one.
+    fn fastest_answer(&self, packet: PacketId, link: Link) -> Option<i64> {
+        let around =
+            [false, true].map(|is_forward| of_link(self.session, packet, link, is_forward));
+        let around = around.into_iter().flatten().chain([packet]);
+        let rounds = around.filter_map(|id| {
+            let learnt = self.history.acked(self.session, id)?;
+            let (_, left) = self.session.departed(id)?;
+            (!self.history.is_ambiguous(id)).then(|| learnt.time.0.saturating_sub(left.time.0))
+        });
+        rounds.min()
+    }
+
+    /// Whether the sender of a link learnt of the arrival of any packet.
+    fn is_ever_acked(&self, link: Link) -> bool {
+        let mut acked = self.history.acked_packets();
+        acked.any(|id| self.session.link(id) == Some(link) && !self.history.is_ambiguous(id))
     }
 
     /// What became of the answers to a packet that had arrived.

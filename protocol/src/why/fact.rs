@@ -157,7 +157,7 @@ pub enum Fact {
         packet: PacketId,
         /// How long the sender had waited.
         after_ns: i64,
-        /// The shortest time after which a sender of this link knew of an arrival.
+        /// The shortest time after which the sender knew of an arrival, of the link's packets around it.
         round_ns: i64,
     },
     /// Acks of a packet that had arrived were lost or under way when it was sent again.

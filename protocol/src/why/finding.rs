@@ -11,6 +11,9 @@ use crate::session::{MessageId, NodeId, PacketId};
 /// Of a finding with more proof, the first pieces are explained.
 const PIECES_MAX: usize = 8;
 
+/// The rules of which each piece of proof is a packet that does not fit the wire.
+const UNFIT: [&str; 2] = ["undecodable-packet", "derived-field-wrong"];
+
 /// Of a reel with more holes, the first are told.
 const HOLES_MAX: usize = 4;
 
@@ -42,7 +45,11 @@ impl Telling<'_> {
             "ack-of-unreceived" | "never-acked" | "duplicate-sequence" => {
                 because.push(self.nothing(NotKnown::Program(node)));
             }
-            "undecodable-packet" => because.push(self.nothing(NotKnown::Wire)),
+            "undecodable-packet" | "derived-field-wrong" => {
+                because.push(self.nothing(NotKnown::Wire))
+            }
+            "clock-set" => because.push(self.nothing(NotKnown::Clock)),
+            "silent-link" => because.extend(self.silent(finding)),
             "clock-disagreement" => because.extend(self.clocks(finding)),
             "incomplete-reel" => because.extend(self.incomplete(node)),
             "two-owners" => because.extend(self.not_told(finding)),
@@ -70,7 +77,7 @@ impl Telling<'_> {
             }
         }
         let is_unfit = self.history.findings.get(finding as usize);
-        let is_unfit = is_unfit.is_some_and(|it| it.rule == "undecodable-packet");
+        let is_unfit = is_unfit.is_some_and(|it| UNFIT.contains(&it.rule));
         let packet = evidence.packet;
         self.step(
             Fact::Evidence { finding, piece },
@@ -206,6 +213,13 @@ impl Telling<'_> {
             }
             None => Vec::new(),
         }
+    }
+
+    /// Nothing tells why a link let nothing through.
+    fn silent(&mut self, finding: &Finding) -> Option<StepId> {
+        let packet = finding.evidence.first()?.packet;
+        let link = self.session.link(packet)?;
+        Some(self.nothing(NotKnown::OnTheWay(link)))
     }
 
     fn clocks(&mut self, finding: &Finding) -> Vec<StepId> {

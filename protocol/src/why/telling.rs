@@ -1,7 +1,5 @@
 //! Steps, as they are gathered: each fact once.
 
-use std::collections::BTreeMap;
-
 use super::fact::Fact;
 use super::{Certainty, Step, StepId, Why};
 use crate::history::History;
@@ -16,8 +14,6 @@ pub(super) struct Telling<'a> {
     pub history: &'a History,
     steps: Vec<Step>,
     cut: bool,
-    /// The copies of each message that was sent again, once somebody has asked.
-    copies: Option<BTreeMap<MessageId, Vec<MessageId>>>,
 }
 
 impl<'a> Telling<'a> {
@@ -27,7 +23,6 @@ impl<'a> Telling<'a> {
             history,
             steps: Vec::new(),
             cut: false,
-            copies: None,
         }
     }
 
@@ -80,18 +75,9 @@ impl<'a> Telling<'a> {
 
     /// The copies of a message in the order in which they were sent; the first is the message that
     /// the others repeat.
-    pub fn all_copies(&mut self, message: MessageId) -> Vec<MessageId> {
-        let history = self.history;
-        let first = history.resend_of(message).unwrap_or(message);
-        let copies = self.copies.get_or_insert_with(|| {
-            let mut copies: BTreeMap<MessageId, Vec<MessageId>> = BTreeMap::new();
-            for (copy, first) in history.resends() {
-                copies.entry(first).or_default().push(copy);
-            }
-            copies
-        });
-        let mut all = vec![first];
-        all.extend(copies.get(&first).into_iter().flatten());
-        all
+    pub fn all_copies(&self, message: MessageId) -> Vec<MessageId> {
+        let first = self.history.resend_of(message).unwrap_or(message);
+        let copies = self.history.copies_of(first);
+        [first].into_iter().chain(copies).collect()
     }
 }

@@ -136,6 +136,62 @@ fn clocks_that_are_set_are_where_they_are_said_to_be() {
     );
 }
 
+/// The session's clock is set, once in the middle.
+fn own_is_set(seed: u64, by: i128) -> (World, Vec<String>) {
+    let mut random = Random(seed ^ 0x0eed);
+    let mut plan = plan(seed);
+    plan.nodes = 2 + plan.nodes % 5;
+    // Nobody is silent for as long as the clock is set by.
+    plan.seconds = 60 + plan.seconds % 60;
+    plan.packets = plan.seconds * 200;
+    let length = plan.seconds * SECOND;
+    let clocks = (0..plan.nodes).map(|node| Clock {
+        at_zero: i128::from(random.within(100 * SECOND, 100_000 * SECOND)),
+        drift: i128::from(random.within(0, 200_001)) - 100_000,
+        steps: match node {
+            0 => vec![(random.within(length / 3, length / 3 * 2), by)],
+            _ => Vec::new(),
+        },
+    });
+    let clocks = clocks.collect();
+    let world = World::with_clocks(random, &plan, clocks);
+    let told = world.session.warnings().into_iter();
+    let told = told.filter(|it| it.contains(" was set ")).collect();
+    (world, told)
+}
+
+#[test]
+fn the_session_s_clock_was_set_where_it_alone_was() {
+    for seed in 0..seeds() {
+        let mut random = Random(seed ^ 0x57e9);
+        let by = i128::from(random.within(SECOND / 2, 5 * SECOND));
+        let by = if random.hits(50) { by } else { -by };
+        let (world, told) = own_is_set(seed, by);
+        let what = format!("seed {seed}, by {by}");
+        let [told] = told.as_slice() else {
+            panic!("{what}: {told:#?}")
+        };
+        assert!(
+            told.starts_with("the clock of n00 was set "),
+            "{what}: {told}"
+        );
+        // A step forward may have been one back of all others, in a pause of all of them.
+        assert_eq!(
+            told.contains("; or else all others"),
+            by > 0,
+            "{what}: {told}"
+        );
+        let steps = &world.session.nodes[0].clock_steps;
+        let [step] = steps.as_slice() else {
+            panic!("{what}: {steps:?}")
+        };
+        assert!(
+            (i128::from(step.by_ns) - by).abs() < 200_000_000,
+            "{what}: {step:?}"
+        );
+    }
+}
+
 #[test]
 fn a_hundred_parts_of_a_million_over_ten_minutes() {
     let clock = |at_zero, drift| Clock {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use netreel_protocol::export;
 use netreel_protocol::history::{History, Level};
-use netreel_protocol::session::{PacketId, Session, SessionTime};
+use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
 use netreel_protocol::verdict::Judgement;
 use netreel_sample_engine::{Mode, Script, SimWorldStart, Topology};
 use serde_json::Value;
@@ -133,6 +133,30 @@ fn show_has_every_field_with_path_bits_raw_and_value() {
 }
 
 #[test]
+fn an_rpc_has_its_name_and_what_stands_behind_it() {
+    let (session, history) = &*PLAYED;
+    let packets = (0..session.packet_count() as u32).map(PacketId);
+    let packets = packets.filter_map(|id| export::packet(session, history, id));
+    let messages: Vec<Value> = packets
+        .flat_map(|packet| packet.messages)
+        .map(json)
+        .collect();
+    let mut rpcs = messages.iter().filter(|message| message["kind"] == "rpc");
+    let ready = rpcs.next().expect("the demonstration has some");
+    assert_eq!(ready["rpc"], "ready");
+    assert_eq!(
+        ready["arguments"][0],
+        serde_json::json!({ "path": "count", "value": 0 })
+    );
+    let others = messages.iter().filter(|message| message["kind"] != "rpc");
+    assert!(
+        others
+            .into_iter()
+            .all(|message| message.get("arguments").is_none())
+    );
+}
+
+#[test]
 fn objects_show_lanes_over_all_time_or_at_a_moment() {
     let (session, history) = &*PLAYED;
     let object = |at: Option<SessionTime>| {
@@ -154,6 +178,30 @@ fn objects_show_lanes_over_all_time_or_at_a_moment() {
         json([&at_end["lanes"][1]["spans"][0]])
     );
     assert_eq!(at_end["lanes"][1]["spans"][0]["belief"], "destroyed");
+}
+
+#[test]
+fn what_a_node_believes_after_its_reel_ends_is_unknown() {
+    let start = SimWorldStart::new(7, Mode::Host, Topology::PeerToPeer, Script::Demonstration);
+    let mut reels = Played::to_rest(&start).reels;
+    let (_, cut) = reels.iter_mut().find(|(name, _)| name == "B").expect("B");
+    cut.truncate(cut.len() / 2);
+    let (session, history) = read(&reels);
+    let node = session.nodes.iter().position(|node| node.name == "B");
+    let node = node.expect("B");
+    let end = session.nodes[node].span.end;
+    let known: Vec<u64> = history
+        .objects
+        .iter()
+        .filter(|(_, object)| object.lanes.contains_key(&NodeId(node as u16)))
+        .map(|(&id, _)| id)
+        .collect();
+    assert!(end < session.span.end && !known.is_empty());
+    for object in known {
+        let at = |at| beliefs(&session, &history, object, at).swap_remove(node);
+        assert_ne!(at(end), "unknown", "object {object}");
+        assert_eq!(at(session.span.end), "unknown", "object {object}");
+    }
 }
 
 #[test]

@@ -153,6 +153,9 @@ fn every_finding_of_planted_faults_has_a_cause_or_says_that_none_is_known() {
         Fault::CounterNotRaised,
         Fault::DeliverTwice,
         Fault::NeverDeliver,
+        Fault::AckUnsent,
+        Fault::UpdateAfterDestroy,
+        Fault::SkipPlace,
     ];
     let mut rules = std::collections::BTreeSet::new();
     let mut kinds = std::collections::BTreeSet::new();
@@ -175,14 +178,17 @@ fn every_finding_of_planted_faults_has_a_cause_or_says_that_none_is_known() {
     }
     let of_acks = [
         "ack-of-unreceived",
+        "ack-of-unsent",
         "duplicate-sequence",
         "never-acked",
         "resend-storm",
+        "stream-gap",
     ];
     let of_objects = [
         "objects-differ-at-rest",
         "told-twice",
         "two-owners",
+        "update-after-destroy",
         "update-before-create",
     ];
     for rule in of_acks.into_iter().chain(of_objects) {

@@ -73,4 +73,12 @@ pub enum Fault {
     MisnameHeir,
     /// It does nothing for a second, from its 60th tick on.
     Stall,
+    /// Its acks name numbers that nobody has used.
+    AckUnsent,
+    /// As HOST, it gives an object away at a lower counter than it has heard, where it has heard one.
+    CounterFalls,
+    /// It tells of an object's last values after its DESTROY.
+    UpdateAfterDestroy,
+    /// It never sends one in sixteen messages of its reliable stream.
+    SkipPlace,
 }

@@ -251,6 +251,9 @@ impl Link {
         let ack = match (self.received.ack(), self.fault) {
             (Some((newest, _)), Some(Fault::AckUnreceived)) => Some((newest, u32::MAX)),
             (Some((newest, bits)), Some(Fault::AckAhead)) => Some((newest.wrapping_add(3), bits)),
+            (Some((newest, bits)), Some(Fault::AckUnsent)) => {
+                Some((newest.wrapping_add(5000), bits))
+            }
             (_, Some(Fault::NeverAck)) => None,
             (Some(ack), Some(Fault::HoldAcks)) if now_ns / 1_000_000_000 % 2 == 1 => held(ack),
             (ack, _) => ack,

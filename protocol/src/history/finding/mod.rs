@@ -1,21 +1,30 @@
 //! The rules that say what went wrong. Each has its own file.
 
 mod ack_of_unreceived;
+mod ack_of_unsent;
 mod clock_disagreement;
+mod clock_set;
+mod counter_falls;
+mod derived_field_wrong;
 mod duplicate_sequence;
 mod head_of_line_wait;
 mod incomplete_reel;
 mod migrate_before_create;
+mod migrate_not_from_host;
 mod never_acked;
+mod nobody_owns;
 mod objects_differ_at_rest;
 mod reliable_not_delivered;
 mod resend_storm;
 mod rtt_step;
+mod silent_link;
 mod stale_message_ignored;
+mod stream_gap;
 mod tick_stall;
 mod told_twice;
 mod two_owners;
 mod undecodable_packet;
+mod update_after_destroy;
 mod update_before_create;
 mod values_differ;
 mod words;
@@ -29,23 +38,32 @@ use super::{Finding, History, Level, Wanted};
 use crate::session::{PacketId, Session, SessionTime, parallel};
 
 /// The ids of all rules.
-pub const RULES: [&str; 19] = [
+pub const RULES: [&str; 28] = [
     ack_of_unreceived::RULE,
+    ack_of_unsent::RULE,
     clock_disagreement::RULE,
+    clock_set::RULE,
+    counter_falls::RULE,
+    derived_field_wrong::RULE,
     duplicate_sequence::RULE,
     head_of_line_wait::RULE,
     incomplete_reel::RULE,
     migrate_before_create::RULE,
+    migrate_not_from_host::RULE,
     never_acked::RULE,
+    nobody_owns::RULE,
     objects_differ_at_rest::RULE,
     reliable_not_delivered::RULE,
     resend_storm::RULE,
     rtt_step::RULE,
+    silent_link::RULE,
     stale_message_ignored::RULE,
+    stream_gap::RULE,
     tick_stall::RULE,
     told_twice::RULE,
     two_owners::RULE,
     undecodable_packet::RULE,
+    update_after_destroy::RULE,
     update_before_create::RULE,
     values_differ::RULE,
     zombie_object::RULE,
@@ -81,20 +99,28 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
     type Rule = fn(&Case<'_>) -> Vec<Found>;
     let rules: Vec<Rule> = vec![
         |case| clock_disagreement::find(case.session, case.history),
+        |case| clock_set::find(case.session, case.history),
+        |case| derived_field_wrong::find(case.session, case.history),
         |case| incomplete_reel::find(case.session, case.history),
         |case| migrate_before_create::find(case.session, case.history),
         |case| stale_message_ignored::find(case.session, case.history),
         |case| two_owners::find(case.session, case.history),
         |case| undecodable_packet::find(case.session, case.history),
         ack_of_unreceived::find,
+        ack_of_unsent::find,
+        counter_falls::find,
         duplicate_sequence::find,
         head_of_line_wait::find,
+        migrate_not_from_host::find,
         never_acked::find,
         reliable_not_delivered::find,
         resend_storm::find,
         rtt_step::find,
+        silent_link::find,
+        stream_gap::find,
         tick_stall::find,
         told_twice::find,
+        update_after_destroy::find,
         update_before_create::find,
         zombie_object::find,
     ];
@@ -105,6 +131,7 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
     let mut all: Vec<Found> = found.into_iter().flatten().collect();
     let explained = explained(&all);
     all.extend(objects_differ_at_rest::find(case, &explained));
+    all.extend(nobody_owns::find(case, &explained));
     all.extend(values_differ::find(case, &explained));
     for found in &mut all {
         doubt(session, &mut found.finding);

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use netreel_wire::KindId;
 
-use super::Found;
+use super::{Found, derived_field_wrong};
 use crate::history::{Evidence, Finding, History, Level};
 use crate::session::{MessageId, NodeId, PacketId, Session, packets};
 
 pub(super) const RULE: &str = "undecodable-packet";
 
 /// More packets of the same sort are counted, not listed.
-const EVIDENCE_MAX: usize = 8;
+pub(super) const EVIDENCE_MAX: usize = 8;
 
 /// How many packets there are, and the first of them.
 type Group = (u64, Vec<PacketId>);
 
 pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
     let mut groups: BTreeMap<(NodeId, Option<KindId>), Group> = BTreeMap::new();
-    for id in session.unfit_packets() {
+    for id in derived_field_wrong::others(session) {
         let Some((from, _)) = session.link(id) else {
             continue;
         };
@@ -59,25 +59,7 @@ fn finding(
         session.name(node),
         first.0,
     );
-    let evidence: Vec<Evidence> = examples
-        .iter()
-        .filter_map(|&id| {
-            let packet = session.packet(id)?;
-            let stamp = packet.first()?;
-            Some(Evidence {
-                what: "not explained by the wire".to_owned(),
-                message: MessageId(session.said(id)?.messages.start),
-                packet: id,
-                node: if packet.departed().is_some() {
-                    packet.from
-                } else {
-                    packet.to
-                },
-                number: stamp.number,
-                time: stamp.time,
-            })
-        })
-        .collect();
+    let evidence = evidence(session, examples, "not explained by the wire");
     let time = evidence.last()?.time;
     Some(Finding {
         rule: RULE,
@@ -88,4 +70,25 @@ fn finding(
         sentence,
         evidence,
     })
+}
+
+/// Packets, each where it was first known, as pieces of a finding's proof.
+pub(super) fn evidence(session: &Session, examples: &[PacketId], what: &str) -> Vec<Evidence> {
+    let pieces = examples.iter().filter_map(|&id| {
+        let packet = session.packet(id)?;
+        let stamp = packet.first()?;
+        Some(Evidence {
+            what: what.to_owned(),
+            message: MessageId(session.said(id)?.messages.start),
+            packet: id,
+            node: if packet.departed().is_some() {
+                packet.from
+            } else {
+                packet.to
+            },
+            number: stamp.number,
+            time: stamp.time,
+        })
+    });
+    pieces.collect()
 }

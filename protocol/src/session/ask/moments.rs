@@ -89,7 +89,7 @@ impl<'a> Moments<'a> {
     }
 
     /// The same with its event.
-    fn stamp(&self, place: usize) -> Option<Stamp> {
+    pub(crate) fn stamp(&self, place: usize) -> Option<Stamp> {
         let time = self.get(place)?;
         let number = self.ends.number(place);
         Some(Stamp { number, time })

@@ -82,6 +82,7 @@ impl Builder<'_> {
             None => SessionTime(0)..SessionTime(0),
         };
         node.clock_error_ns = self.clocks[reel].error_ns;
+        node.clock_steps = self.steps(reel);
         node.window = window(&self.sources[reel].reel, scan).is_some();
         node.kernel_drops.clone_from(&scan.kernel_drops);
         node.limit.clone_from(&scan.limit);

@@ -21,9 +21,9 @@ use netreel_reel::{ClockAnchor, Time};
 
 use self::hull::Crossed;
 use self::map::{ClockMap, Knot, Stretch, on, stretches};
-use self::pieces::{Gathered, Pieces, Reading};
+use self::pieces::{BACK_NS, Gathered, Pieces, Reading};
 use self::place::{Placed, place};
-use self::solve::{ALLOWED_NS, Sample};
+use self::solve::{ALLOWED_NS, Sample, Span};
 
 /// How to read one reel's clock on the session's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,10 @@ pub(crate) struct Step {
     pub first: Time,
     /// Forward by so much.
     pub by_ns: i128,
+    /// Whether the reel's own times fall there.
+    pub shows_itself: bool,
+    /// Whether packets fit as well that others were set, the other way.
+    pub is_open: bool,
 }
 
 /// The clocks of all reels.
@@ -63,6 +67,16 @@ impl Aligned {
         }
     }
 
+    /// Of the steps that may be of others as well, says so: of those of the first clock forward, and of
+    /// those of others back.
+    fn leave_open(&mut self) {
+        for (reel, clock) in self.clocks.iter_mut().enumerate() {
+            for step in clock.steps.iter_mut().filter(|step| !step.shows_itself) {
+                step.is_open = (step.by_ns > 0) == (reel == 0);
+            }
+        }
+    }
+
     /// The same, on a clock that is 0 at this time.
     pub fn with_zero(mut self, zero_ns: i128) -> Aligned {
         for clock in &mut self.clocks {
@@ -73,8 +87,13 @@ impl Aligned {
 }
 
 /// Places every reel's clock on the clock of the first. `gather` compares packets: of those between
-/// pieces it gives all that can bind.
-pub(crate) fn align(readings: &[Reading], gather: impl Fn(&Pieces) -> Gathered) -> Aligned {
+/// pieces it gives all that can bind. `pauses` tells for how long, at the most, the first reel has no
+/// packet around two of its times, and at all others.
+pub(crate) fn align(
+    readings: &[Reading],
+    gather: impl Fn(&Pieces) -> Gathered,
+    pauses: impl Fn(Span) -> (u64, u64),
+) -> Aligned {
     let whole = Pieces::new(readings, &BTreeMap::new());
     let gathered = gather(&whole);
     let samples = with_order(readings, &whole, gathered.coarse());
@@ -85,9 +104,18 @@ pub(crate) fn align(readings: &[Reading], gather: impl Fn(&Pieces) -> Gathered) 
     let fine = gathered.fine();
     drop(gathered);
     for is_wide in [false, true] {
-        let gaps = steps::find(&whole.all, reference, &fine, is_wide);
-        let pieces = Pieces::new(readings, &gaps);
-        if let Some(aligned) = with_steps(readings, &pieces, &gather) {
+        let found = steps::find(&whole.all, reference, &fine, is_wide);
+        let explained = |gaps| with_steps(readings, &Pieces::new(readings, gaps), &gather);
+        let own = found.own.as_ref().and_then(explained);
+        let shown = own.as_ref().map_or(Shown::No, |own| shown(own, &pauses));
+        let aligned = match shown {
+            Shown::Yes => own,
+            _ => explained(&found.gaps).or(own.filter(|_| shown == Shown::Maybe)),
+        };
+        if let Some(mut aligned) = aligned {
+            if shown > Shown::No {
+                aligned.leave_open();
+            }
             return aligned;
         }
     }
@@ -96,6 +124,39 @@ pub(crate) fn align(readings: &[Reading], gather: impl Fn(&Pieces) -> Gathered) 
     let mut placed = placed.unwrap_or_else(|_| place::by_calendar(readings, &whole));
     placed.iter_mut().skip(1).for_each(|it| it.is_tied = false);
     finish(readings, &whole, &placed, &placed, &BTreeMap::new(), true)
+}
+
+/// Whether the first reel shows that its own clock was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    No,
+    /// It may have been, and others as well.
+    Maybe,
+    Yes,
+}
+
+/// A clock that is set forward passes over times, so that its reel has none of them; one that is set
+/// back falls, which shows as an epoch. Had the others been set the other way, they would have fallen,
+/// unless all were silent for so long. Where the first reel is silent for so long at other times too,
+/// that says nothing.
+fn shown(aligned: &Aligned, pauses: impl Fn(Span) -> (u64, u64)) -> Shown {
+    let steps = aligned.clocks.first().map_or(&[][..], |own| &own.steps);
+    let shows = |step: &Step| {
+        let (first, last) = (step.last.0, step.first.0);
+        let by_ns = u64::try_from(step.by_ns).unwrap_or(0);
+        let (then, else_ns) = pauses(Span { first, last });
+        // How far the clock was set is known as well as the packets allow.
+        match by_ns > BACK_NS && then >= by_ns - by_ns / 8 {
+            true if else_ns <= by_ns / 2 => Shown::Yes,
+            true => Shown::Maybe,
+            false => Shown::No,
+        }
+    };
+    let steps = steps.iter().map(|step| match step.shows_itself {
+        true => Shown::Yes,
+        false => shows(step),
+    });
+    steps.min().unwrap_or(Shown::No)
 }
 
 /// The same where clocks were set in some gaps; `None` where these do not explain the packets.
@@ -290,6 +351,8 @@ fn finish(
                         last: Time(gap.first),
                         first: Time(gap.last),
                         by_ns: times(cut).unwrap_or(0),
+                        shows_itself: false,
+                        is_open: false,
                     });
                 }
             }
@@ -305,6 +368,8 @@ fn finish(
                         last: Time(own.end),
                         first: Time(next.begin),
                         by_ns: one - other,
+                        shows_itself: true,
+                        is_open: false,
                     });
                 }
             }

@@ -12,7 +12,7 @@ use crate::session::read::scan::Scan;
 
 /// A clock falls back where a time is so much before the latest one: threads that were stopped
 /// between reading the clock and writing it down are off by less.
-pub(super) const BACK_NS: u64 = 50_000_000;
+pub(crate) const BACK_NS: u64 = 50_000_000;
 
 /// Packets between two pieces are looked at in so many parts of the sender's time, or of the gap's,
 /// so that it is seen where a clock was set.
@@ -53,23 +53,8 @@ pub(crate) fn epochs(scan: &Scan) -> Vec<Epoch> {
             last: last.0,
         },
     };
-    let sides = Side::ALL.map(|side| {
-        let rows = scan.side(side).rows();
-        rows.map(|(number, time, _)| (number, time.0)).peekable()
-    });
-    let [mut one, mut two, mut three] = sides;
-    let next = || {
-        let ahead = [one.peek(), two.peek(), three.peek()];
-        let ahead = ahead.map(|it| it.map(|(number, _)| *number));
-        let least = ahead.into_iter().flatten().min()?;
-        match ahead.map(|it| it == Some(least)) {
-            [true, ..] => one.next(),
-            [_, true, _] => two.next(),
-            _ => three.next(),
-        }
-    };
     let mut epochs: Vec<Epoch> = Vec::new();
-    for (number, time) in std::iter::from_fn(next) {
+    for (number, time) in events(scan) {
         match epochs.last_mut() {
             Some(epoch) if time.saturating_add(BACK_NS) >= epoch.span.last => {
                 epoch.span.first = epoch.span.first.min(time);
@@ -94,6 +79,43 @@ pub(crate) fn epochs(scan: &Scan) -> Vec<Epoch> {
             epochs
         }
     }
+}
+
+/// For how long, at the most, a reel has no packet around two of its times, and at all others.
+pub(crate) fn pauses(scan: &Scan, span: Span) -> (u64, u64) {
+    let (mut before, mut then, mut others) = (None, 0, 0);
+    for (_, time) in events(scan) {
+        let Some(before) = before.replace(time) else {
+            continue;
+        };
+        let pause = time.saturating_sub(before);
+        let longest = match span.first <= time && before <= span.last {
+            true => &mut then,
+            false => &mut others,
+        };
+        *longest = pause.max(*longest);
+    }
+    (then, others)
+}
+
+/// The packets of a reel, each with its time, in the order of the reel.
+fn events(scan: &Scan) -> impl Iterator<Item = (EventNumber, u64)> + '_ {
+    let sides = Side::ALL.map(|side| {
+        let rows = scan.side(side).rows();
+        rows.map(|(number, time, _)| (number, time.0)).peekable()
+    });
+    let [mut one, mut two, mut three] = sides;
+    let next = move || {
+        let ahead = [one.peek(), two.peek(), three.peek()];
+        let ahead = ahead.map(|it| it.map(|(number, _)| *number));
+        let least = ahead.into_iter().flatten().min()?;
+        match ahead.map(|it| it == Some(least)) {
+            [true, ..] => one.next(),
+            [_, true, _] => two.next(),
+            _ => three.next(),
+        }
+    };
+    std::iter::from_fn(next)
 }
 
 /// A stretch of a clock.

@@ -18,25 +18,47 @@ const TRIED_MAX: usize = 16;
 /// Packets between two clocks that fall into more runs are of no use.
 const RUNS_MAX: usize = 32;
 
-/// For each clock and epoch where it was set, in the order of time. Pieces are whole epochs. With
-/// `is_wide` a step may be wherever one of those that saw it has it, not where all of them do.
-pub(super) fn find(
-    pieces: &[Piece],
-    reference: usize,
-    samples: &[Sample],
-    is_wide: bool,
-) -> BTreeMap<(usize, usize), Vec<Gap>> {
+/// For each clock and epoch where it was set, in the order of time.
+pub(super) type Gaps = BTreeMap<(usize, usize), Vec<Gap>>;
+
+/// What explains the packets.
+pub(super) struct Found {
+    pub gaps: Gaps,
+    /// The same with steps of the session's clock, where it takes no more steps.
+    pub own: Option<Gaps>,
+}
+
+/// Where clocks were set. Pieces are whole epochs. With `is_wide` a step may be wherever one of those
+/// that saw it has it, not where all of them do.
+pub(super) fn find(pieces: &[Piece], reference: usize, samples: &[Sample], is_wide: bool) -> Found {
+    let is_own = |found: &Steps| found.iter().any(|((clock, _), _)| *clock == reference);
     let mut found = all((pieces, reference), samples, is_wide, true);
+    // Between two it cannot be told which of them was set: here it is the session's.
+    let mut clocks: Vec<usize> = pieces.iter().map(|piece| piece.clock).collect();
+    clocks.dedup();
+    clocks.retain(|&clock| clock != reference);
+    let mut own = match clocks.as_slice() {
+        &[other] => Some(all((pieces, other), samples, is_wide, true)),
+        _ => None,
+    };
     // Whether the session's clock was set or all others were, packets alone do not tell. The session
     // is told on its clock, so where steps of others explain the packets, it was not: what else is
     // said of clocks would be wrong by the step if it was the others after all.
-    if found.iter().any(|((clock, _), _)| *clock == reference) {
+    if is_own(&found) {
         let others = all((pieces, reference), samples, is_wide, false);
         if Apart::at(pieces, samples, &others).is_even() {
-            found = others;
+            own = Some(std::mem::replace(&mut found, others));
         }
     }
-    let mut gaps: BTreeMap<(usize, usize), Vec<Gap>> = BTreeMap::new();
+    let own = own.filter(|own| is_own(own) && own.len() <= found.len());
+    Found {
+        gaps: in_order(pieces, found),
+        own: own.map(|own| in_order(pieces, own)),
+    }
+}
+
+fn in_order(pieces: &[Piece], found: Steps) -> Gaps {
+    let mut gaps = Gaps::new();
     for (own, gap) in found {
         gaps.entry(own).or_default().push(gap);
     }
@@ -60,18 +82,21 @@ pub(super) fn find(
     gaps
 }
 
+/// Where clocks were set, each with its clock and epoch.
+type Steps = Vec<((usize, usize), Gap)>;
+
 /// The steps that explain the packets, each with its clock and epoch.
 fn all(
     (pieces, reference): (&[Piece], usize),
     samples: &[Sample],
     is_wide: bool,
     with_reference: bool,
-) -> Vec<((usize, usize), Gap)> {
+) -> Steps {
     let mut apart = Apart {
         pieces: pieces.to_vec(),
         samples: samples.to_vec(),
     };
-    let mut found: Vec<((usize, usize), Gap)> = Vec::new();
+    let mut found = Steps::new();
     while found.len() < STEPS_MAX {
         let asked = (apart.pieces.as_slice(), reference, with_reference);
         let Some((piece, gap)) = next(asked, &apart.samples, is_wide) else {

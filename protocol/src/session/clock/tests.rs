@@ -40,14 +40,15 @@ fn aligned(anchors: &[ClockAnchor], packets: &[Packet]) -> Aligned {
         }]
     });
     let readings = readings(&anchors, epochs.collect(), |_| false);
-    align(&readings, |pieces| {
+    let gather = |pieces: &Pieces| {
         let mut gathered = Gathered::default();
         for &(from, sent, to, received) in packets {
             let moment = |reel, time| -> Moment { (reel, EventNumber(0), Time(time)) };
             gathered.add(pieces, moment(from, sent), moment(to, received));
         }
         gathered
-    })
+    };
+    align(&readings, gather, |_| (0, 0))
 }
 
 /// What is added to a reel's time.

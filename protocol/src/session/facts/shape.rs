@@ -374,6 +374,8 @@ impl Parts {
 pub(crate) const RELIABLE_SEQUENCE: u32 = 1;
 /// In [`Shape::has`]: that a message acknowledges others.
 pub(crate) const ACKNOWLEDGES: u32 = 1 << 2 | 1 << 18;
+/// In [`Shape::has`]: a `@host`.
+pub(crate) const HOST: u32 = 1 << 5;
 /// In [`Shape::has`]: an `@object`.
 pub(crate) const OBJECT: u32 = 1 << 7;
 

@@ -197,8 +197,8 @@ impl Words<'_> {
                 after_ns,
                 round_ns,
             } => format!(
-                "no answer to {} could have come within {}: the fastest of that link took {}; such \
-                 a sender says it again without waiting",
+                "no answer to {} could have come within {}: the fastest around it took {}; such a \
+                 sender says it again without waiting",
                 number(packet),
                 length(after_ns),
                 length(round_ns)

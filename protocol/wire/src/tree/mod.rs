@@ -399,4 +399,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The stream that the bit is in.
     pub stream: StreamId,
+    /// Whether the field was read, and has another value than others say that it has: a length, a
+    /// count, a checksum.
+    pub is_derived: bool,
 }

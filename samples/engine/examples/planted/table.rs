@@ -47,7 +47,7 @@ const fn plant(
 }
 
 /// All of them.
-pub const TABLE: [Planted; 32] = {
+pub const TABLE: [Planted; 36] = {
     use Mode::{Host, Owner};
     [
         plant(Fault::AckUnreceived, A, Owner, P2P, "ack-of-unreceived"),
@@ -122,6 +122,16 @@ pub const TABLE: [Planted; 32] = {
         plant(Fault::CutPacket, A, Owner, P2P, "undecodable-packet"),
         plant(Fault::ResendLate, A, Owner, P2P, "head-of-line-wait"),
         plant(Fault::HoldAcks, A, Owner, P2P, "rtt-step"),
+        plant(Fault::AckUnsent, A, Owner, P2P, "ack-of-unsent"),
+        plant(Fault::CounterFalls, HOST, Owner, P2P, "counter-falls"),
+        plant(
+            Fault::UpdateAfterDestroy,
+            A,
+            Owner,
+            P2P,
+            "update-after-destroy",
+        ),
+        plant(Fault::SkipPlace, A, Owner, P2P, "stream-gap"),
         plant(Fault::Stall, A, Owner, P2P, "tick-stall"),
         plant(Fault::Stall, HOST, Host, SERVER, "tick-stall"),
     ]

@@ -143,12 +143,21 @@ impl NetLayer {
             return Err(Refusal::NotOwner);
         }
         let counter = self.counts().then_some(object.counter);
+        let last_words = self.has(Fault::UpdateAfterDestroy).then(|| Body::Update {
+            object: id,
+            counter,
+            kind: object.state.kind,
+            changes: object.state.values.iter().cloned().map(Some).collect(),
+        });
         self.forget(id, object.counter, own);
         let body = Body::Destroy {
             object: id,
             counter,
         };
         self.tell_all(own, &body, self.untold(Fault::ForgetDestroy));
+        if let Some(last_words) = last_words {
+            self.tell_all(own, &last_words, None);
+        }
         Ok(())
     }
 
@@ -239,8 +248,12 @@ impl NetLayer {
                 .heard
                 .get(&id)
                 .map_or(object.counter, |heard| heard.counter);
-            let raised = u64::from(self.start.fault != Some(Fault::CounterNotRaised));
-            object.counter = Counter(heard.0.saturating_add(raised));
+            let falls = self.start.fault == Some(Fault::CounterFalls) && heard.0 > 0;
+            object.counter = Counter(match self.start.fault {
+                Some(Fault::CounterNotRaised) => heard.0,
+                _ if falls => heard.0 - 1,
+                _ => heard.0.saturating_add(1),
+            });
             self.heard.insert(id, Heard::alive(object.counter));
             let migration = object.migration(id);
             self.drop_copies(id);

@@ -181,6 +181,7 @@ impl Sink for Full<'_> {
             bit,
             message,
             stream: self.stream,
+            is_derived: matches!(problem, Problem::Derived { .. }),
         });
     }
 

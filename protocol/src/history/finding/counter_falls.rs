@@ -1,0 +1,91 @@
+//! `counter-falls`: a node said a lower migration counter of an object than it had said before.
+//!
+//! Where the rules go by the counter, whoever has heard the higher one takes what is said now for
+//! old, and ignores it: an error. What is said again is no new word.
+
+use std::collections::BTreeMap;
+
+use netreel_wire::StaleRule;
+
+use super::words::{Told, and_more, told};
+use super::{Case, Found};
+use crate::history::nodes::rules_of;
+use crate::history::{Effect, Finding, Level};
+use crate::session::NodeId;
+
+pub(super) const RULE: &str = "counter-falls";
+
+/// Where a node's counters fell.
+struct Fall {
+    count: u64,
+    object: u64,
+    before: Told,
+    after: Told,
+}
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let Case {
+        session, history, ..
+    } = *case;
+    let counts = |node: NodeId| {
+        let node = session.nodes.get(usize::from(node.0));
+        let rules = node.and_then(|node| rules_of(session, node));
+        rules.is_some_and(|rules| rules.stale == StaleRule::Counter)
+    };
+    let counting: Vec<bool> = (0..session.nodes.len())
+        .map(|node| counts(NodeId(node as u16)))
+        .collect();
+    let mut falls: BTreeMap<NodeId, Fall> = BTreeMap::new();
+    for (&object, known) in &history.objects {
+        let mut highest: BTreeMap<NodeId, Told> = BTreeMap::new();
+        for &place in &known.deliveries {
+            let (node, effect) = history.deliveries.effect(place);
+            // Most deliveries are updates that were taken, and nobody says those of itself.
+            if effect == Effect::Updated || counting.get(usize::from(node.0)) != Some(&true) {
+                continue;
+            }
+            let Some(after) = told(session, history, place).filter(|it| it.delivery.local) else {
+                continue;
+            };
+            let Some(counter) = after.counter else {
+                continue;
+            };
+            let before = *highest.entry(node).or_insert(after);
+            if before.counter.is_some_and(|before| counter < before) {
+                let fall = falls.entry(node).or_insert(Fall {
+                    count: 0,
+                    object,
+                    before,
+                    after,
+                });
+                fall.count += 1;
+            } else {
+                highest.insert(node, after);
+            }
+        }
+    }
+    let found = falls.into_iter().map(|(node, it)| {
+        let finding = Finding {
+            rule: RULE,
+            level: Level::Error,
+            node,
+            object: Some(it.object),
+            time: it.after.delivery.at.time,
+            sentence: format!(
+                "{} said {} of object {} ({}) after {} ({}): whoever heard the higher counter takes \
+                 it for old{}",
+                session.name(node),
+                it.after.words(session),
+                it.object,
+                it.after.packet_words(),
+                it.before.words(session),
+                it.before.packet_words(),
+                and_more(it.count),
+            ),
+            evidence: vec![it.before.evidence("sent"), it.after.evidence("sent")],
+        };
+        // More may come, and they are counted.
+        Found::from(finding)
+    });
+    found.collect()
+}

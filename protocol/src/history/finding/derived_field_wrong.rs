@@ -1,0 +1,92 @@
+//! `derived-field-wrong`: a field that follows from others, such as a length or a checksum, has
+//! another value in packets that fit the wire otherwise.
+
+use std::collections::BTreeMap;
+
+use super::Found;
+use super::undecodable_packet::{EVIDENCE_MAX, evidence};
+use crate::history::{Finding, History, Level};
+use crate::session::{NodeId, PacketId, Session, packets};
+
+pub(super) const RULE: &str = "derived-field-wrong";
+
+/// So many packets that do not fit are decoded to their last field to see why; of those beyond it is
+/// said that they do not fit.
+const LOOKED_AT: usize = 4096;
+
+/// The field, and what is wrong with its value, where this is all that is wrong with a packet.
+fn wrong_field(session: &Session, packet: PacketId) -> Option<(String, String)> {
+    let decoded = session.decode(packet)?;
+    let first = decoded.diagnostics.first()?;
+    let is_all = decoded.diagnostics.iter().all(|it| it.is_derived);
+    is_all.then(|| (without_places(&first.path), first.message.clone()))
+}
+
+/// `messages[].length` of `messages[2].length`.
+fn without_places(path: &str) -> String {
+    let mut is_within = false;
+    let kept = path.chars().filter(|&it| {
+        is_within = (is_within || it == '[') && it != ']';
+        !is_within || it == '['
+    });
+    kept.collect()
+}
+
+/// The packets that do not fit the wire for another reason than a derived field.
+pub(super) fn others(session: &Session) -> impl Iterator<Item = PacketId> + '_ {
+    let unfit = session.unfit_packets().enumerate();
+    let others =
+        unfit.filter(|&(place, id)| place >= LOOKED_AT || wrong_field(session, id).is_none());
+    others.map(|(_, id)| id)
+}
+
+pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
+    type Group = (u64, String, Vec<PacketId>);
+    let mut groups: BTreeMap<(NodeId, String), Group> = BTreeMap::new();
+    for id in session.unfit_packets().take(LOOKED_AT) {
+        let (Some((from, _)), Some((field, why))) = (session.link(id), wrong_field(session, id))
+        else {
+            continue;
+        };
+        let group = groups.entry((from, field)).or_default();
+        group.0 += 1;
+        if group.2.is_empty() {
+            group.1 = why;
+        }
+        if group.2.len() < EVIDENCE_MAX {
+            group.2.push(id);
+        }
+    }
+    let found = groups
+        .into_iter()
+        .filter_map(|((node, field), (count, why, examples))| {
+            let evidence = evidence(session, &examples, "with another value than others say");
+            let finding = Finding {
+                rule: RULE,
+                level: Level::Warning,
+                node,
+                object: None,
+                time: evidence.last()?.time,
+                sentence: format!(
+                    "`{field}` is wrong in {} from {}; in packet {} {why}",
+                    packets(count),
+                    session.name(node),
+                    examples.first()?.0,
+                ),
+                evidence,
+            };
+            Some(Found::from(finding))
+        });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn fields_of_all_elements_are_one() {
+        let check = |path, expected| assert_eq!(super::without_places(path), expected);
+        check("messages[2].length", "messages[].length");
+        check("checksum", "checksum");
+        check("a[0].b[17]", "a[].b[]");
+    }
+}

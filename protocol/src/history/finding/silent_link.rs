@@ -1,0 +1,169 @@
+//! `silent-link`: for a while nothing that one node sent to another arrived.
+//!
+//! So many packets in a row, over so long a time, are not lost by chance: a cable, a firewall, an
+//! address that a router gave to somebody else. A warning, which says whether the way back was open.
+//! Who had fallen silent itself, or was not recorded to the end, may just have gone, and is not meant.
+
+use std::collections::BTreeMap;
+
+use super::words::{and_more, length, sent};
+use super::{Case, Found};
+use crate::history::{Finding, Level};
+use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
+
+pub(super) const RULE: &str = "silent-link";
+
+/// Packets are looked at in pieces of so many.
+const PIECE: usize = 4096;
+
+/// Packets of a link that were lost one after the other.
+#[derive(Clone, Copy)]
+struct Silence {
+    first: PacketId,
+    last: PacketId,
+    since: SessionTime,
+    until: SessionTime,
+    count: u64,
+    /// How many packets came the other way meanwhile.
+    back: u64,
+}
+
+impl Silence {
+    fn length_ns(&self) -> i64 {
+        self.until.0.saturating_sub(self.since.0)
+    }
+}
+
+/// A link's silences: how many, and the longest.
+#[derive(Default)]
+struct Silences {
+    open: Option<Silence>,
+    count: u64,
+    longest: Option<Silence>,
+}
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let session = case.session;
+    let packets_min = session.bounds.silent_link.packets;
+    let lost = |link: (NodeId, NodeId)| {
+        let traffic = session.traffic().get(&link);
+        traffic.map_or(0, |it| it.fate(Fate::Lost))
+    };
+    let suspects = session.links().iter();
+    let suspects = suspects.filter(|&&link| lost(link) >= packets_min && is_known(session, link));
+    let mut links: BTreeMap<(NodeId, NodeId), Silences> =
+        suspects.map(|&link| (link, Silences::default())).collect();
+    if links.is_empty() {
+        return Vec::new();
+    }
+    for first in (0..session.packet_count()).step_by(PIECE) {
+        let some = session.some(first, PIECE);
+        for place in 0..some.len() {
+            let Some(&(from, to)) = some.links().get(some.link(place)) else {
+                continue;
+            };
+            let (fate, id) = (some.fate(place), PacketId((first + place) as u32));
+            if fate == Fate::Received
+                && let Some(Silences {
+                    open: Some(open), ..
+                }) = links.get_mut(&(to, from))
+            {
+                open.back += 1;
+            }
+            let Some(silences) = links.get_mut(&(from, to)) else {
+                continue;
+            };
+            match fate {
+                Fate::Lost if !some.is_doubtful(place) => {
+                    let time = some.time(place);
+                    let open = silences.open.get_or_insert(Silence {
+                        first: id,
+                        last: id,
+                        since: time,
+                        until: time,
+                        count: 0,
+                        back: 0,
+                    });
+                    (open.last, open.until) = (id, time);
+                    open.count += 1;
+                }
+                // What failed was not sent, and says nothing.
+                Fate::SendFailed => {}
+                _ => silences.end(session, to),
+            }
+        }
+    }
+    let found = links.into_iter().filter_map(|(link, mut silences)| {
+        silences.end(session, link.1);
+        let longest = silences.longest?;
+        Some(Found::from(finding(
+            session,
+            link,
+            &longest,
+            silences.count,
+        )))
+    });
+    found.collect()
+}
+
+/// Whether both ends have a reel of their own: what became of a packet is known of no others.
+fn is_known(session: &Session, (from, to): (NodeId, NodeId)) -> bool {
+    [from, to].into_iter().all(|node| {
+        let node = session.nodes.get(usize::from(node.0));
+        node.is_some_and(|node| node.recorded && !node.captured && !node.proxied)
+    })
+}
+
+impl Silences {
+    /// Something arrived, or no more is known.
+    fn end(&mut self, session: &Session, to: NodeId) {
+        let Some(silence) = self.open.take() else {
+            return;
+        };
+        let bounds = &session.bounds.silent_link;
+        // Who sends nothing afterwards may have gone.
+        let is_there = || session.sends_after(to, silence.until).is_some();
+        if silence.count < bounds.packets || silence.length_ns() < bounds.longest.0 || !is_there() {
+            return;
+        }
+        self.count += 1;
+        let longest = self.longest.as_ref();
+        if longest.is_none_or(|it| it.length_ns() < silence.length_ns()) {
+            self.longest = Some(silence);
+        }
+    }
+}
+
+fn finding(
+    session: &Session,
+    (from, to): (NodeId, NodeId),
+    silence: &Silence,
+    count: u64,
+) -> Finding {
+    let (name, other) = (session.name(from), session.name(to));
+    let back = match silence.back {
+        0 => format!("nor did anything from {other} arrive at {name}"),
+        back => format!(
+            "while {} from {other} arrived at {name}: the link was open one way only",
+            packets(back)
+        ),
+    };
+    let pieces = [
+        sent(session, silence.first, "the first that did not arrive sent"),
+        sent(session, silence.last, "the last sent"),
+    ];
+    Finding {
+        rule: RULE,
+        level: Level::Warning,
+        node: to,
+        object: None,
+        time: silence.until,
+        sentence: format!(
+            "for {} nothing arrived of what {name} sent to {other} ({}), {back}{}",
+            length(silence.length_ns()),
+            packets(silence.count),
+            and_more(count),
+        ),
+        evidence: pieces.into_iter().flatten().collect(),
+    }
+}
