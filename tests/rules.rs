@@ -302,3 +302,51 @@ fn following_asks_the_rules_of_own_when_all_is_recorded() {
     );
     failed.expect(2);
 }
+
+/// The picture of the window that shows what a rule of a file found.
+fn pictured(rules: &str, rule: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let picture = folder.path().join("window.png");
+    let filter = format!("rule == {rule}");
+    let asked = ["inspect", HOST, "--rules", rules, "--filter", &filter];
+    let drawn = ["--workspace", "why", "--size", "900x560", "--screenshot"];
+    let path = picture.to_str().expect("UTF-8");
+    netreel(&[&asked[..], &drawn[..], &[path]].concat()).expect(0);
+    std::fs::read(picture).expect("the picture")
+}
+
+#[test]
+fn the_window_shows_what_own_rules_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The same file with a rule that finds nothing.
+    let none = "\nrule(\"never\", function() end)\n";
+    let rules = written(&folder, &(shown() + none));
+    let (found, nothing) = (pictured(&rules, "late-create"), pictured(&rules, "never"));
+    assert!(found.starts_with(b"\x89PNG") && nothing.starts_with(b"\x89PNG"));
+    assert_ne!(found, nothing);
+    // Without the file nobody knows the rule.
+    let filter = [
+        "--filter",
+        "rule == late-create",
+        "--screenshot",
+        "window.png",
+    ];
+    let ran = netreel(&[&["inspect", HOST], &filter[..]].concat()).expect(2);
+    assert!(ran.err.contains("late-create"), "{}", ran.err);
+}
+
+#[test]
+fn the_window_refuses_rules_that_are_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = written(&folder, "rule(");
+    let asked = [
+        "inspect",
+        HOST,
+        "--rules",
+        &rules,
+        "--screenshot",
+        "window.png",
+    ];
+    let ran = netreel(&asked).expect(2);
+    assert!(ran.err.contains("own.lua"), "{}", ran.err);
+}
