@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::StaleRule;
+use netreel_wire::{Role, StaleRule};
 
 use super::words::{Told, and_more, told};
 use super::{Case, Found};
@@ -50,6 +50,11 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let Some(counter) = after.counter else {
                 continue;
             };
+            // With a CREATE the object, or another one under its number, begins anew.
+            if after.role == Role::Create {
+                highest.insert(node, after);
+                continue;
+            }
             let before = *highest.entry(node).or_insert(after);
             if before.counter.is_some_and(|before| counter < before) {
                 let fall = falls.entry(node).or_insert(Fall {
