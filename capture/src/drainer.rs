@@ -112,7 +112,7 @@ pub(crate) struct Drainer {
     shared: Arc<Shared>,
     gate: StopAtEnd,
     series: Series,
-    lanes: Vec<Lane>,
+    lanes: Vec<DrainLane>,
     /// The lane of the latest event; the next is most likely there too.
     lane: usize,
     /// Since when at most what is not sealed has been there.
@@ -134,7 +134,7 @@ pub(crate) struct Drainer {
     note: Option<(u64, String)>,
 }
 
-struct Lane {
+struct DrainLane {
     ring: Arc<MappedRing>,
     reader: RingReader,
     /// Up to here, in bytes ever published, the pages are writable.
@@ -293,7 +293,7 @@ impl Drainer {
     /// Whether a ring fills faster than it is looked at. Else a pause lets events gather: a reader
     /// that follows each push takes the line from the writer that it is about to write to.
     fn is_behind(&self) -> bool {
-        let filling = |lane: &Lane| lane.reader.waiting() > lane.reader.capacity() / 16;
+        let filling = |lane: &DrainLane| lane.reader.waiting() > lane.reader.capacity() / 16;
         self.lanes.iter().any(filling)
     }
 
@@ -419,7 +419,7 @@ impl Drainer {
         let old = self
             .opened
             .is_some_and(|opened| opened.elapsed() >= SEAL_AFTER);
-        let tight = |lane: &Lane| {
+        let tight = |lane: &DrainLane| {
             let used = lane.reader.used();
             // A ring whose pusher has gone is wanted by the next one.
             used > lane.reader.capacity() / 4 || (used > 0 && !lane.ring.is_leased())
@@ -461,7 +461,7 @@ impl Drainer {
 
     /// Keeps storage ahead of the pushers.
     fn back(&mut self) -> Result<(), WriteError> {
-        let back = |lane: &mut Lane| lane.ring.back(&mut lane.back_again);
+        let back = |lane: &mut DrainLane| lane.ring.back(&mut lane.back_again);
         let backed = self.lanes.iter_mut().try_for_each(back);
         backed.map_err(|error| AppendError(os_code(&error)).into())
     }
@@ -506,7 +506,7 @@ impl Drainer {
             let reader = unsafe { RingReader::new(ring.memory()) };
             let prepared = reader.at() + reader.capacity();
             self.series.add_beside(ring.length());
-            self.lanes.push(Lane {
+            self.lanes.push(DrainLane {
                 ring,
                 reader,
                 prepared,
@@ -535,7 +535,7 @@ impl Drainer {
         {
             self.write_note()?;
         }
-        let dropped = |lane: &Lane| lane.ring.head().dropped.0.load(Ordering::Relaxed);
+        let dropped = |lane: &DrainLane| lane.ring.head().dropped.0.load(Ordering::Relaxed);
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
         let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
         let dropped = (count > 0).then_some(Event::Dropped { count });

@@ -101,7 +101,7 @@ pub fn processes() -> Option<(u32, u32)> {
 }
 
 /// What a thread's turn is answered with.
-pub struct Turn {
+pub struct TapeTurn {
     tape: &'static TapeControl,
     entry: &'static Entry,
 }
@@ -190,7 +190,7 @@ fn find(tape: &TapeControl, identity: u64) -> Option<u32> {
 
 /// Waits until it is this thread's turn. `None`: it is not replayed.
 #[inline]
-pub fn turn() -> Option<Turn> {
+pub fn turn() -> Option<TapeTurn> {
     let tape = tape()?;
     let own = own_number(tape)?;
     if tape.one_thread() {
@@ -223,7 +223,7 @@ pub fn turn() -> Option<Turn> {
 
 /// The turn that comes next, if it is this thread's; before that, the signals that come to it.
 #[inline]
-fn own_turn(tape: &'static TapeControl, own: u16) -> Option<Turn> {
+fn own_turn(tape: &'static TapeControl, own: u16) -> Option<TapeTurn> {
     loop {
         let Some(entry) = next_entry(tape) else {
             over(tape)
@@ -231,7 +231,7 @@ fn own_turn(tape: &'static TapeControl, own: u16) -> Option<Turn> {
         if entry.thread != own {
             return None;
         }
-        let turn = Turn::of(tape, entry);
+        let turn = TapeTurn::of(tape, entry);
         match entry.called() {
             Some(CallId::SIGNAL) => signals::comes(turn.done()),
             Some(CallId::CANCELLED) => {
@@ -410,14 +410,14 @@ impl Entry {
     }
 }
 
-impl Turn {
+impl TapeTurn {
     /// That of an entry which comes next. Stops before it where that is wanted.
     #[inline]
-    fn of(tape: &'static TapeControl, entry: &'static Entry) -> Turn {
+    fn of(tape: &'static TapeControl, entry: &'static Entry) -> TapeTurn {
         if entry.number >= tape.stop_at && tape.stopped.swap(1, Ordering::Relaxed) == 0 {
             stop();
         }
-        Turn { tape, entry }
+        TapeTurn { tape, entry }
     }
 
     /// Parts from the recording unless this is the next call in it.

@@ -9,7 +9,7 @@ use netreel_wire::{MessageFacts, Sequence};
 
 use super::line::Line;
 use super::sequence::{span, unwrap};
-use super::streams::{Stream, Streams, reliable};
+use super::streams::{MessageStream, Streams, reliable};
 use crate::session::{ACKNOWLEDGES, MessageId, NodeId, PacketId, Said, Session, Shape, Stamp, Way};
 
 /// What senders learnt.
@@ -50,9 +50,9 @@ impl Acks {
 #[derive(Clone, Default)]
 pub(super) struct Heard {
     acks: BTreeMap<(NodeId, u16), Acked>,
-    newest_messages: BTreeMap<Stream, i64>,
+    newest_messages: BTreeMap<MessageStream, i64>,
     /// All messages before this place are known to have arrived.
-    all_before: BTreeMap<Stream, i64>,
+    all_before: BTreeMap<MessageStream, i64>,
     learnt: Learnt,
 }
 
@@ -255,7 +255,7 @@ impl Learning<'_> {
     /// Marks the packets that carried the messages of a stream before one.
     fn hears_of_all_before(
         &mut self,
-        stream: Stream,
+        stream: MessageStream,
         before: Sequence,
         end: Receipt,
         stamp: Stamp,

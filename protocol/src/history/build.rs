@@ -7,7 +7,7 @@ use netreel_wire::MessageFacts;
 
 use super::delivered::Deliveries;
 use super::fold::{Fold, Known};
-use super::streams::{Stream, Streams};
+use super::streams::{MessageStream, Streams};
 use super::walked::NodeHistory;
 use super::{Belief, Finding, History, Joined, Link, Object, Span, Wanted, kept, links};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
@@ -277,7 +277,7 @@ pub(super) fn undelivered(
     };
     let mut undelivered = Vec::new();
     for (&key, line) in &streams.links {
-        let Stream { from, to, .. } = key;
+        let MessageStream { from, to, .. } = key;
         let from_place = |floor| line.from(floor).map(|(place, id)| (place, MessageId(id)));
         let Some(receiver) = history(to) else {
             continue;

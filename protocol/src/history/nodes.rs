@@ -7,7 +7,7 @@ use netreel_wire::{MessageFacts, Role, Rules};
 
 use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
-use super::streams::{Sent, Stream, Streams, Turn};
+use super::streams::{HandedOver, MessageStream, Sent, Streams};
 use super::walked::{Inbox, NodeHistory, Walked};
 use super::wholes::{FragmentPart, Wholes};
 use super::{Belief, Delivery, Effect, Parting, Span, Wanted};
@@ -179,17 +179,17 @@ impl Walk<'_> {
                 facts,
             };
             let (stream, place) = match self.facts.streams.turn(id, sent) {
-                Turn::Now => {
+                HandedOver::Now => {
                     self.hand_over(sent, id, stamp);
                     continue;
                 }
-                Turn::Once => {
+                HandedOver::Once => {
                     if self.is_first_arrival(message) {
                         self.hand_over(sent, id, stamp);
                     }
                     continue;
                 }
-                Turn::InOrder(stream, place) => (stream, place),
+                HandedOver::InOrder(stream, place) => (stream, place),
             };
             if stream.ordered && !self.is_first_arrival(message) {
                 continue;
@@ -219,7 +219,7 @@ impl Walk<'_> {
     /// Hands over what no longer waits.
     fn empty_inbox(
         &mut self,
-        stream: Stream,
+        stream: MessageStream,
         latest: (PacketId, &[(MessageId, MessageFacts)]),
         stamp: Stamp,
     ) {
@@ -268,7 +268,7 @@ impl Walk<'_> {
 
     /// Where a stream begins, as far as anybody recorded it; after a hole, the first place from
     /// `floor` on that cannot have been delivered in it.
-    fn first_place(&self, stream: Stream, floor: i64) -> i64 {
+    fn first_place(&self, stream: MessageStream, floor: i64) -> i64 {
         let session = self.facts.session;
         let sent_after_hole = |message: MessageId| {
             let Some(until) = self.own.blind_until else {
@@ -486,7 +486,7 @@ impl Walk<'_> {
         let time = hole.time.start;
         let until = SessionTime(hole.time.end.0.saturating_add(DOUBT_NS));
         self.own.blind_until = self.own.blind_until.max(Some(until));
-        let streams: Vec<(Stream, i64)> = self
+        let streams: Vec<(MessageStream, i64)> = self
             .own
             .inboxes
             .iter()

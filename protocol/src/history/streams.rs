@@ -18,7 +18,7 @@ use crate::session::{
 
 /// Messages that share one row of sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Stream {
+pub(super) struct MessageStream {
     pub from: NodeId,
     pub to: NodeId,
     /// How often these two had connected anew: numbering begins again.
@@ -31,13 +31,13 @@ pub(super) struct Stream {
 
 /// When the engine is handed a message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum HandedOver {
     /// At once.
     Now,
     /// At once, and its copies never.
     Once,
     /// When all that stands before its place has been handed over.
-    InOrder(Stream, i64),
+    InOrder(MessageStream, i64),
 }
 
 /// A message on its link: from whom to whom, which, and what it says.
@@ -49,7 +49,7 @@ pub(super) struct Sent<'a> {
 }
 
 /// From whom to whom packets go, and how often these two had connected anew.
-pub(super) type Way = (NodeId, NodeId, u16);
+pub(super) type NumberedLink = (NodeId, NodeId, u16);
 
 /// A packet's number follows the one before by so many at the most: some may not have been recorded.
 const FOLLOWS_MAX: i64 = 8;
@@ -61,11 +61,11 @@ pub(super) struct Streams {
     /// The first packet that was not taken yet.
     next: u32,
     /// The highest place of each stream, and of each way.
-    newest: BTreeMap<Stream, i64>,
-    newest_packets: BTreeMap<Way, i64>,
+    newest: BTreeMap<MessageStream, i64>,
+    newest_packets: BTreeMap<NumberedLink, i64>,
     restarting: Option<Restarting>,
     /// What was the highest where the pass last stopped.
-    passed: Option<(BTreeMap<Stream, i64>, BTreeMap<Way, i64>)>,
+    passed: Option<(BTreeMap<MessageStream, i64>, BTreeMap<NumberedLink, i64>)>,
     /// Whether something came at a place that had been passed then.
     is_disturbed: bool,
     /// Messages that repeat an earlier one.
@@ -79,18 +79,18 @@ pub(super) struct Streams {
     /// For each packet how often its sender and its receiver had connected anew when it left.
     met: Column,
     /// For each link and session its packets by that place.
-    pub packets: BTreeMap<Way, Line>,
+    pub packets: BTreeMap<NumberedLink, Line>,
     meetings: Meetings,
     /// For each message its place in the stream of its reliable sequence, laid out on one line.
     places: Column,
     /// For each message its place in the order of its channel, where that is apart.
     orders: Column,
     /// For each stream its messages by place; of each the first copy.
-    pub links: BTreeMap<Stream, Line>,
+    pub links: BTreeMap<MessageStream, Line>,
     /// For each stream of ordered sequences the messages at each place; of each the first copy.
-    ordered: BTreeMap<Stream, Line>,
+    ordered: BTreeMap<MessageStream, Line>,
     /// Streams of reliable sequences that say nothing of the order.
-    pub unordered: BTreeSet<Stream>,
+    pub unordered: BTreeSet<MessageStream>,
     /// When each object was first spoken of.
     pub born: Shelf<SessionTime>,
     /// The messages that say that somebody leaves.
@@ -218,7 +218,7 @@ impl Streams {
 
     /// Whether a place had been passed where the pass last stopped, or is on a line that nobody had
     /// spoken on then: acks may have named what came later.
-    fn was_passed(&self, stream: Stream, place: i64) -> bool {
+    fn was_passed(&self, stream: MessageStream, place: i64) -> bool {
         let passed = self.passed.as_ref();
         passed.is_some_and(|(streams, _)| is_passed(streams, &stream, place))
     }
@@ -247,7 +247,7 @@ impl Streams {
 
     /// Whether a packet's number goes on where its way's numbers are. Who connects anew begins to
     /// count anew.
-    fn follows(&self, way: Way, sequence: Option<Sequence>) -> bool {
+    fn follows(&self, way: NumberedLink, sequence: Option<Sequence>) -> bool {
         let newest = self.newest_packets.get(&way).zip(sequence);
         newest.is_some_and(|(&newest, sequence)| {
             let ahead = unwrap(sequence, newest).saturating_sub(newest);
@@ -362,20 +362,20 @@ impl Streams {
     }
 
     /// When the engine is handed a message of a packet.
-    pub fn turn(&self, packet: PacketId, sent: Sent<'_>) -> Turn {
+    pub fn turn(&self, packet: PacketId, sent: Sent<'_>) -> HandedOver {
         let row = sent.message.0 as usize;
         if let Some(place) = get(&self.orders, row) {
             let at = self.meeting_of(packet);
-            return Turn::InOrder(in_order(sent.link, at, sent.facts), place);
+            return HandedOver::InOrder(in_order(sent.link, at, sent.facts), place);
         }
         let Some(place) = get(&self.places, row) else {
-            return Turn::Now;
+            return HandedOver::Now;
         };
         let at = self.meeting_of(packet);
         let stream = reliable(sent.link, at, sent.facts);
         match !self.unordered.is_empty() && self.unordered.contains(&stream) {
-            true => Turn::Once,
-            false => Turn::InOrder(stream, place),
+            true => HandedOver::Once,
+            false => HandedOver::InOrder(stream, place),
         }
     }
 
@@ -435,7 +435,7 @@ impl Streams {
     /// The first place of a stream from `floor` on whose messages all fit.
     pub fn next_place(
         &self,
-        stream: Stream,
+        stream: MessageStream,
         floor: i64,
         fits: impl Fn(MessageId) -> bool,
     ) -> Option<i64> {
@@ -453,7 +453,7 @@ impl Streams {
     }
 
     /// How many messages stand at a place.
-    pub fn count_at(&self, stream: Stream, place: i64) -> usize {
+    pub fn count_at(&self, stream: MessageStream, place: i64) -> usize {
         match self.ordered.get(&stream) {
             Some(line) => line.at(place).count(),
             None => 1,
@@ -463,12 +463,16 @@ impl Streams {
 
 /// The stream of a reliable sequence. Where the order has numbers of its own, the reliable ones are
 /// those of the whole link; otherwise each channel has its own.
-pub(super) fn reliable((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) -> Stream {
+pub(super) fn reliable(
+    (from, to): (NodeId, NodeId),
+    meeting: u16,
+    facts: &MessageFacts,
+) -> MessageStream {
     let channel = match facts.ordered_sequence {
         Some(_) => None,
         None => facts.channel,
     };
-    Stream {
+    MessageStream {
         from,
         to,
         meeting,
@@ -478,8 +482,8 @@ pub(super) fn reliable((from, to): (NodeId, NodeId), meeting: u16, facts: &Messa
 }
 
 /// The stream of an ordered sequence.
-fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) -> Stream {
-    Stream {
+fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) -> MessageStream {
+    MessageStream {
         from,
         to,
         meeting,

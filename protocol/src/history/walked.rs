@@ -30,7 +30,7 @@ pub(super) struct NodeHistory {
     /// Per object, spans whose `because` is a place among all deliveries of the node.
     pub lanes: Shelf<Vec<Span>>,
     /// For each stream the place that the engine waits for at the end.
-    pub waits_for: BTreeMap<Stream, i64>,
+    pub waits_for: BTreeMap<MessageStream, i64>,
     /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
     /// that was sent first.
     pub seen: Bits,
@@ -61,7 +61,7 @@ pub(super) struct Walked {
     /// The last receipt that was taken, and how many holes.
     pub reached: EventNumber,
     pub holes: usize,
-    pub inboxes: BTreeMap<Stream, Inbox>,
+    pub inboxes: BTreeMap<MessageStream, Inbox>,
     /// For each whole whose fragments may come in any order, by the first of them, how many have
     /// arrived.
     pub arrived: BTreeMap<MessageId, usize>,

@@ -96,7 +96,7 @@ struct SentPacket {
 
 /// What became of the cargo of a packet.
 #[derive(Debug)]
-pub enum Fate {
+pub enum CargoFate {
     /// The peer has received the packet.
     Arrived { cargo: Cargo },
     /// Packet `packet` was judged lost. It may still arrive.
@@ -151,7 +151,7 @@ impl Link {
     }
 
     /// Takes the acks of a received header.
-    pub fn take_acks(&mut self, ack: u16, ack_bits: u32, now_ns: u64) -> Vec<Fate> {
+    pub fn take_acks(&mut self, ack: u16, ack_bits: u32, now_ns: u64) -> Vec<CargoFate> {
         let Some(next) = self.next_packet else {
             return Vec::new();
         };
@@ -177,7 +177,7 @@ impl Link {
                     _ => self.out.acked(place),
                 }
             }
-            fates.push(Fate::Arrived { cargo: sent.cargo });
+            fates.push(CargoFate::Arrived { cargo: sent.cargo });
         }
         let newest = self.acked_newest.unwrap_or(newest).max(newest);
         self.acked_newest = Some(newest);
@@ -194,7 +194,7 @@ impl Link {
     }
 
     /// Judges packets lost that have not been acked for too long.
-    pub fn judge(&mut self, now_ns: u64, tuning: &Tuning) -> Vec<Fate> {
+    pub fn judge(&mut self, now_ns: u64, tuning: &Tuning) -> Vec<CargoFate> {
         let round_trips = 2 * self.round_trip_ns.unwrap_or(0);
         let patience = match self.fault {
             Some(Fault::ResendEveryTick) => 1,
@@ -310,7 +310,7 @@ impl Link {
         self.out.is_empty()
     }
 
-    fn lose(&mut self, packet: u64, mut sent: SentPacket) -> (Option<Fate>, SentPacket) {
+    fn lose(&mut self, packet: u64, mut sent: SentPacket) -> (Option<CargoFate>, SentPacket) {
         if sent.judged_lost {
             return (None, sent);
         }
@@ -322,7 +322,7 @@ impl Link {
         let tickets = std::mem::take(&mut sent.cargo.tickets);
         let updates = sent.cargo.updates.clone();
         (
-            Some(Fate::Lost {
+            Some(CargoFate::Lost {
                 packet,
                 tickets,
                 updates,
@@ -411,12 +411,12 @@ mod tests {
     }
 
     /// The numbers of the arrived and of the lost packets, by what they carried.
-    fn numbers(fates: Vec<Fate>) -> (Vec<u64>, Vec<u64>) {
+    fn numbers(fates: Vec<CargoFate>) -> (Vec<u64>, Vec<u64>) {
         let (mut arrived, mut lost) = (Vec::new(), Vec::new());
         for fate in fates {
             match fate {
-                Fate::Arrived { cargo } => arrived.extend(cargo.reliable),
-                Fate::Lost { packet, .. } => lost.push(packet - FIRST),
+                CargoFate::Arrived { cargo } => arrived.extend(cargo.reliable),
+                CargoFate::Lost { packet, .. } => lost.push(packet - FIRST),
             }
         }
         arrived.sort_unstable();

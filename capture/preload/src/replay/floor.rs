@@ -9,7 +9,7 @@ use crate::threads;
 
 use super::places::place;
 use super::queue::QUEUES;
-use super::{Did, Turn, next_entry, over, own_number, part, tape};
+use super::{Did, TapeTurn, next_entry, over, own_number, part, tape};
 
 /// Whether this thread gives the floor up for the call that it makes now.
 pub fn gives_up(own: &Own) -> bool {
@@ -40,7 +40,7 @@ pub fn takes(own: &Own) {
             over(tape)
         };
         if entry.thread == number {
-            let turn = Turn { tape, entry };
+            let turn = TapeTurn { tape, entry };
             if entry.called() != Some(CallId::TURN) {
                 part(Did {
                     why: why::STEP,

@@ -14,7 +14,7 @@ use crate::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
 use crate::threads;
 
 use super::places::is_free;
-use super::{Did, Turn, own_number, part, tape, turn};
+use super::{Did, TapeTurn, own_number, part, tape, turn};
 
 /// How many steps each thread of the tape has made.
 static DONE: [AtomicU64; THREADS_MAX] = [const { AtomicU64::new(0) }; THREADS_MAX];
@@ -71,7 +71,7 @@ impl Step {
     }
 
     /// Waits for its turn, and for whoever had the lock before.
-    fn waits(&self, call: CallId) -> Option<(Turn, Order)> {
+    fn waits(&self, call: CallId) -> Option<(TapeTurn, Order)> {
         let turn = turn()?;
         let did = Did::called(call, -1);
         turn.expect(did);
@@ -90,7 +90,7 @@ impl Step {
         Some((turn, order))
     }
 
-    fn leaves(&self, turn: Turn, order: Order) {
+    fn leaves(&self, turn: TapeTurn, order: Order) {
         self.ordered.store(order.next, Ordering::Relaxed);
         self.done();
         turn.done();

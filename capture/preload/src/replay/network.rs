@@ -10,7 +10,7 @@ use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno};
 use crate::tape::{UNKNOWN_RESULT, why};
 use crate::vectors::Vectors;
 
-use super::{Did, Turn, is_muted, part, result, scatter, stray, tape, turn};
+use super::{Did, TapeTurn, is_muted, part, result, scatter, stray, tape, turn};
 
 /// What a call hands over to be sent.
 pub struct Outgoing {
@@ -47,7 +47,7 @@ fn down() -> isize {
 }
 
 /// How many bytes the recorded call took; the negative error code where it failed.
-fn taken(turn: Turn, length: usize) -> isize {
+fn taken(turn: TapeTurn, length: usize) -> isize {
     let (entry, tape) = (turn.entry, turn.tape);
     let order = core::sync::atomic::Ordering::Relaxed;
     tape.sends.fetch_add(1, order);

@@ -13,7 +13,7 @@ use crate::locks::ECANCELED;
 use crate::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_MAX, TapeControl};
 
 use super::queue::{QUEUES, Queue};
-use super::{Turn, entry_at, find, floor, locks, next_entry, over, own_number, tape};
+use super::{TapeTurn, entry_at, find, floor, locks, next_entry, over, own_number, tape};
 
 /// What is kept of a thread.
 pub struct Place {
@@ -194,7 +194,7 @@ pub fn ends_in(identity: u64, name: &[u8]) -> bool {
     let mut at = tape.next.load(Ordering::SeqCst);
     while let Some(entry) = entry_at(tape, at) {
         if u32::from(entry.thread) == thread && entry.called() != Some(CallId::TURN) {
-            let turn = Turn { tape, entry };
+            let turn = TapeTurn { tape, entry };
             return entry.called() == Some(CallId::CANCELLED) && turn.bytes() == name;
         }
         at += entry.size();
@@ -218,7 +218,7 @@ pub fn is_cancelled() {
         match next_entry(tape) {
             Some(entry) if entry.thread == own => {
                 if entry.called() == Some(CallId::CANCELLED) {
-                    Turn { tape, entry }.done();
+                    TapeTurn { tape, entry }.done();
                 }
                 return;
             }

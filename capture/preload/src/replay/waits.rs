@@ -4,10 +4,10 @@ use crate::call::CallId;
 use crate::sys::{EpollEvent, PollFd, TimeVal};
 use crate::tape::why;
 
-use super::{Did, Turn, part, result, turn};
+use super::{Did, TapeTurn, part, result, turn};
 
 /// The turn of a wait; `None`: it is not replayed.
-fn waits_for(call: CallId) -> Option<Turn> {
+fn waits_for(call: CallId) -> Option<TapeTurn> {
     let turn = turn()?;
     turn.expect(Did::called(call, -1));
     Some(turn)
@@ -22,7 +22,7 @@ fn not_waited_for(call: CallId, fd: i32) -> ! {
 }
 
 /// What was ready: descriptors with their events.
-fn ready(turn: &Turn) -> impl Iterator<Item = (i32, u32)> {
+fn ready(turn: &TapeTurn) -> impl Iterator<Item = (i32, u32)> {
     let pairs = turn.bytes().as_chunks::<8>().0.iter();
     pairs.map(|[a, b, c, d, e, f, g, h]| {
         let fd = i32::from_le_bytes([*a, *b, *c, *d]);

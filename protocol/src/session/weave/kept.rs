@@ -11,7 +11,7 @@ use netreel_table::Column;
 
 use super::fate::{Margins, Missing};
 use super::filling::{Filled, Filling, with_fate};
-use super::order::{Key, Next, Order, Ordered, Stream, Tells};
+use super::order::{Key, Next, Order, Ordered, TellingEnds, Tells};
 use super::rows::{DOUBTFUL, ODD};
 use super::settled::Settled;
 use super::weaver::{EndId, Odd, Woven};
@@ -265,7 +265,7 @@ impl Kept {
     }
 
     /// The ends that tell packets which are not kept, in several rows that are in order each.
-    fn streams<'s>(&self, order: &Order<'_>, partners: &[u32]) -> Vec<Stream<'s>> {
+    fn streams<'s>(&self, order: &Order<'_>, partners: &[u32]) -> Vec<TellingEnds<'s>> {
         let mut streams = Vec::new();
         for (reel, scan) in order.roads.scans.iter().enumerate() {
             for side in Side::ALL {
@@ -294,7 +294,7 @@ impl Kept {
                 let mut made: Vec<(Key, Next)> = made.collect();
                 // In the order of the reel where times are equal.
                 made.sort_by_key(|(key, _)| key.0);
-                streams.push(Stream::Made(made.into_iter()));
+                streams.push(TellingEnds::Made(made.into_iter()));
             }
         }
         streams

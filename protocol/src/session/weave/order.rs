@@ -94,7 +94,7 @@ impl Order<'_> {
     /// Those of `take`.
     pub(super) fn merge(
         &self,
-        (mut streams, tells): (Vec<Stream<'_>>, &Tells),
+        (mut streams, tells): (Vec<TellingEnds<'_>>, &Tells),
         odd: &mut [Option<Odd>],
         partners: &mut [u32],
         mut take: impl FnMut(&Next, Key, Option<Odd>, &mut [u32]) -> Result<bool, SessionError>,
@@ -133,7 +133,7 @@ impl Order<'_> {
     }
 
     /// The ends that tell packets, in several rows that are in order each.
-    fn streams(&self, odd: &[Option<Odd>]) -> Vec<Stream<'_>> {
+    fn streams(&self, odd: &[Option<Odd>]) -> Vec<TellingEnds<'_>> {
         let mut streams = Vec::new();
         for (reel, scan) in self.roads.scans.iter().enumerate() {
             for side in Side::ALL {
@@ -156,7 +156,7 @@ impl Order<'_> {
                         }))
                     }
                 };
-                streams.push(Stream::Ends { reel, side, rows });
+                streams.push(TellingEnds::Ends { reel, side, rows });
             }
         }
         streams.push(self.stream_of_odd(odd));
@@ -164,14 +164,14 @@ impl Order<'_> {
     }
 
     /// Packets that are told apart from the others, in order.
-    pub(super) fn stream_of_odd<'s>(&self, odd: &[Option<Odd>]) -> Stream<'s> {
+    pub(super) fn stream_of_odd<'s>(&self, odd: &[Option<Odd>]) -> TellingEnds<'s> {
         let keyed = odd.iter().enumerate().filter_map(|(place, odd)| {
             let odd = odd.as_ref()?;
             Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
         });
         let mut keyed: Vec<(Key, usize)> = keyed.collect();
         keyed.sort_unstable();
-        Stream::Odd { keyed, next: 0 }
+        TellingEnds::Odd { keyed, next: 0 }
     }
 
     pub(super) fn clock(&self, reel: usize) -> ClockMap {
@@ -214,13 +214,13 @@ impl Order<'_> {
 
     fn next(
         &self,
-        stream: &mut Stream<'_>,
+        stream: &mut TellingEnds<'_>,
         (tells, partners): (&Tells, &[u32]),
         odd: &[Option<Odd>],
     ) -> Option<(Key, Next)> {
         match stream {
-            Stream::Made(rows) => rows.next(),
-            Stream::Odd { keyed, next } => {
+            TellingEnds::Made(rows) => rows.next(),
+            TellingEnds::Odd { keyed, next } => {
                 let &(key, at) = keyed.get(*next)?;
                 *next += 1;
                 let own = odd.get(at)?.as_ref()?;
@@ -234,7 +234,7 @@ impl Order<'_> {
                 };
                 Some((key, next))
             }
-            Stream::Ends { reel, side, rows } => {
+            TellingEnds::Ends { reel, side, rows } => {
                 for (place, (number, time, way)) in rows.by_ref() {
                     let told = self.places.id(*reel, *side, place);
                     if !tells.get(told) {
@@ -305,7 +305,7 @@ impl Tells {
 type Row = (EventNumber, Time, (u32, bool));
 
 /// Ends that tell packets, in order.
-pub(super) enum Stream<'a> {
+pub(super) enum TellingEnds<'a> {
     /// Of which all is known.
     Made(std::vec::IntoIter<(Key, Next)>),
     /// Of one side of a reel, each with its place there.

@@ -92,7 +92,7 @@ impl Woven {
         self.note(received, sent.0);
     }
 
-    fn take(&mut self, mut part: Part) {
+    fn take(&mut self, mut part: WovenPart) {
         for (sent, received) in part.pairs {
             self.pair(sent, received);
         }
@@ -122,10 +122,10 @@ impl Woven {
 
 /// What one part of the ends came to.
 #[derive(Default)]
-struct Part {
+struct WovenPart {
     pairs: Vec<(EndId, EndId)>,
     odd: Vec<Odd>,
-    /// Of [`Part::odd`], those that may be one packet of which nobody has the send: the first, and
+    /// Of [`WovenPart::odd`], those that may be one packet of which nobody has the send: the first, and
     /// how many follow.
     strays: Vec<(usize, usize)>,
     met: BTreeSet<(usize, usize)>,
@@ -140,7 +140,7 @@ struct Part {
     later_ends: Vec<End>,
 }
 
-impl Part {
+impl WovenPart {
     /// Lets a group wait.
     fn wait(&mut self, group: &[End]) {
         self.later.push(group.len());
@@ -196,7 +196,7 @@ impl Weaver<'_> {
         }
         let mut suspects = Vec::new();
         let mut strays = Vec::new();
-        let mut take = |woven: &mut Woven, mut part: Part| {
+        let mut take = |woven: &mut Woven, mut part: WovenPart| {
             let before = woven.odd.len();
             let own = part.strays.drain(..);
             strays.extend(own.map(|(first, count)| (before + first, count)));
@@ -251,10 +251,10 @@ impl Weaver<'_> {
         odd.retain(|odd| odd.source().is_some());
     }
 
-    fn part(&self, part: u64, bits: u32) -> Part {
+    fn part(&self, part: u64, bits: u32) -> WovenPart {
         let mut ends = self.roads.ends(part, bits, self.settled);
         sort(&mut ends);
-        let mut part = Part::default();
+        let mut part = WovenPart::default();
         let mut matched = Vec::new();
         for equal in ends.chunk_by(|a, b| a.hash == b.hash) {
             part.stay.extend(self.stay(equal).into_iter().flatten());
@@ -277,7 +277,7 @@ impl Weaver<'_> {
     }
 
     /// Matches ends of one payload, or lets them wait.
-    fn take(&self, group: &[End], matched: &mut Vec<Matched>, part: &mut Part) {
+    fn take(&self, group: &[End], matched: &mut Vec<Matched>, part: &mut WovenPart) {
         match group {
             [alone] if !alone.shared => {}
             [sent, received] if self.is_plain(sent, received) => {
@@ -347,8 +347,8 @@ impl Weaver<'_> {
     }
 
     /// The groups that waited.
-    fn later(&self, (counts, ends): &(Vec<usize>, Vec<End>), known: &Known) -> Part {
-        let mut part = Part::default();
+    fn later(&self, (counts, ends): &(Vec<usize>, Vec<End>), known: &Known) -> WovenPart {
+        let mut part = WovenPart::default();
         let mut matched = Vec::new();
         let mut rest = ends.as_slice();
         for &count in counts {
@@ -421,7 +421,13 @@ impl Weaver<'_> {
     }
 
     /// Matches the ends of one payload.
-    fn group(&self, group: &[End], known: &Known, matched: &mut Vec<Matched>, part: &mut Part) {
+    fn group(
+        &self,
+        group: &[End],
+        known: &Known,
+        matched: &mut Vec<Matched>,
+        part: &mut WovenPart,
+    ) {
         let Some(first) = group.first() else { return };
         let (crossed, seen) = group.split_at(group.partition_point(|end| end.side != Side::Seen));
         let tolerance_ns = self.tolerance_ns((first.from, first.to), seen);

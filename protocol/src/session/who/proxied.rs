@@ -31,15 +31,15 @@ pub(crate) struct RawRelay {
 
 /// One end of what went through a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum ProxySide {
     Client(Endpoint),
     Server(Endpoint),
 }
 
-impl Side {
+impl ProxySide {
     fn endpoint(self) -> Endpoint {
         match self {
-            Side::Client(endpoint) | Side::Server(endpoint) => endpoint,
+            ProxySide::Client(endpoint) | ProxySide::Server(endpoint) => endpoint,
         }
     }
 }
@@ -177,19 +177,19 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
         let known = targets.get(&listener).or(scan.sockets.get(&listener));
         known.copied()
     };
-    let mut parts: BTreeMap<Side, Part> = BTreeMap::new();
+    let mut parts: BTreeMap<ProxySide, OpenEnd> = BTreeMap::new();
     for (&listener, &local) in scan
         .sockets
         .iter()
         .filter(|(id, _)| !relays.contains_key(id))
     {
         if let Some(target) = target_of(listener) {
-            let part = parts.entry(Side::Server(target)).or_default();
+            let part = parts.entry(ProxySide::Server(target)).or_default();
             part.scan.aliases.extend([local, target]);
         }
     }
     for relay in &scan.relays {
-        let part = parts.entry(Side::Client(relay.client)).or_default();
+        let part = parts.entry(ProxySide::Client(relay.client)).or_default();
         let local = scan.sockets.get(&relay.socket);
         part.scan.aliases.extend(local.copied());
     }
@@ -214,9 +214,9 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
         };
         let (socket, peer) = (socket.socket, socket.peer);
         let (own, other) = match relays.get(&socket) {
-            Some(relay) => (Side::Server(peer), relay.client),
+            Some(relay) => (ProxySide::Server(peer), relay.client),
             None => match target_of(socket) {
-                Some(target) => (Side::Client(peer), target),
+                Some(target) => (ProxySide::Client(peer), target),
                 None => continue,
             },
         };
@@ -231,8 +231,10 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
         let source = Source {
             file: proxy.file.clone(),
             node: match side {
-                Side::Client(client) => client.to_string(),
-                Side::Server(server) => names.get(&server).cloned().unwrap_or(server.to_string()),
+                ProxySide::Client(client) => client.to_string(),
+                ProxySide::Server(server) => {
+                    names.get(&server).cloned().unwrap_or(server.to_string())
+                }
             },
             reel: proxy.reel.clone(),
             scan: part.scan,
@@ -284,12 +286,12 @@ fn names(
 
 /// An end under way.
 #[derive(Default)]
-struct Part {
+struct OpenEnd {
     scan: Scan,
     known: BTreeMap<(SocketId, Endpoint), u32>,
 }
 
-impl Part {
+impl OpenEnd {
     /// Takes a packet between `own` and `other` that went through the proxy's `socket`; `out`: it is
     /// one that `own` sent.
     fn take(

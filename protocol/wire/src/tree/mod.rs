@@ -27,7 +27,7 @@ pub struct Tree {
     /// A parent stands before its children.
     nodes: Vec<Node>,
     /// The bytes of each stream, the packet's first.
-    streams: Vec<Stream>,
+    streams: Vec<BitStream>,
     /// What nodes stand for that are added to another value, in the order of nodes.
     sums: Vec<(u32, Option<i128>)>,
     /// Decoding ended before the wire did, or before the packet did.
@@ -48,7 +48,7 @@ pub(crate) struct Mark {
 
 /// A row of bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stream {
+struct BitStream {
     bytes: Vec<u8>,
     order: Order,
     coding: Option<Arc<HuffmanTable>>,
@@ -105,7 +105,7 @@ impl Tree {
 
     /// Adds a stream's bytes.
     pub(crate) fn add_stream(&mut self, stream: &BitReader<'_>) -> StreamId {
-        self.streams.push(Stream {
+        self.streams.push(BitStream {
             bytes: stream.all().to_vec(),
             order: stream.order(),
             coding: stream.coding().cloned(),

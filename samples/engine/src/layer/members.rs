@@ -2,7 +2,7 @@
 
 use super::NetLayer;
 use crate::event::{EndReason, Event};
-use crate::link::{Fate, LinkState};
+use crate::link::{CargoFate, LinkState};
 use crate::message::{Body, Counter, ObjectId, Peer};
 
 impl NetLayer {
@@ -18,10 +18,10 @@ impl NetLayer {
     }
 
     /// Learns what became of packets sent to a peer.
-    pub(super) fn settle_fates(&mut self, peer: Peer, fates: Vec<Fate>) {
+    pub(super) fn settle_fates(&mut self, peer: Peer, fates: Vec<CargoFate>) {
         for fate in fates {
             match fate {
-                Fate::Arrived { cargo } => {
+                CargoFate::Arrived { cargo } => {
                     for ticket in cargo.tickets {
                         self.events.push_back(Event::Arrived { to: peer, ticket });
                     }
@@ -30,7 +30,7 @@ impl NetLayer {
                         .into_iter()
                         .for_each(|update| self.update_arrived(peer, update));
                 }
-                Fate::Lost {
+                CargoFate::Lost {
                     packet,
                     tickets,
                     updates,
