@@ -9,7 +9,7 @@ use super::acts::{Act, Acting};
 use super::belief::Believer;
 use super::delivered::Deliveries;
 use super::shelf::Shelf;
-use super::streams::Stream;
+use super::streams::MessageStream;
 use super::{Parting, Span};
 use crate::session::bits::Bits;
 use crate::session::{MessageId, Node, SessionTime};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use netreel_reel::EventNumber;
 
 use crate::session::read::ends::Side;
-use crate::session::weave::weaver::EndId;
+use crate::session::weave::places::EndId;
 use crate::session::{Crossing, NodeId, PacketId, Session, Stamp, Way};
 
 impl Session {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use netreel_reel::{EventNumber, Reel, Time};
 use twox_hash::xxhash3_64::Hasher;
 
+use crate::session::weave::places::EndId;
 use crate::session::weave::rows::DOUBTFUL;
-use crate::session::weave::weaver::EndId;
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 
 /// What of a reel that grows was read, and the wire asked about, once and for all.

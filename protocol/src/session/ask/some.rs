@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use netreel_table::Column;
 
 use crate::session::read::ends::Side;
+use crate::session::weave::places::EndId;
 use crate::session::weave::rows::{DOUBTFUL, ODD, Rows};
-use crate::session::weave::weaver::EndId;
 use crate::session::{Fate, NodeId, Session, SessionTime};
 
 /// See the module. Places count from the first of them.

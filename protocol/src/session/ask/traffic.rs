@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::session::parallel;
 use crate::session::read::ends::Side;
+use crate::session::weave::places::EndId;
 use crate::session::weave::rows::{DOUBTFUL, ODD, Rows};
-use crate::session::weave::weaver::EndId;
 use crate::session::{Fate, NodeId, PacketId};
 
 /// What passed from one node to another.

@@ -11,7 +11,8 @@ use crate::session::build::packets;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
-use crate::session::weave::weaver::{Places, Woven};
+use crate::session::weave::places::Places;
+use crate::session::weave::woven::Woven;
 
 /// What one machine writes down may be off by less: threads are stopped between reading the clock
 /// and writing.

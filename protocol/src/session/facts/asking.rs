@@ -11,7 +11,7 @@ use netreel_wire::{PacketFacts, States, StreamId, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
 use super::shape::Shapes;
-use crate::session::index::{put_map, put_plain, take_map, take_plain};
+use crate::session::index::plain::{put_map, put_plain, take_map, take_plain};
 use crate::session::read::connections::{Connection, payload};
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;

@@ -8,7 +8,7 @@ use netreel_reel::{EventNumber, Reel};
 use netreel_table::{Column, Misfit, Putting, Taking};
 use netreel_wire::{ConnectionState, FILE_STEPS_MAX, PACKET_STEPS, PacketFacts, States, Wire};
 
-use crate::session::index::{put_plain, take_plain};
+use crate::session::index::plain::{put_plain, take_plain};
 use crate::session::read::connections::{Connection, payload};
 use crate::session::read::payloads;
 

@@ -6,8 +6,8 @@ use netreel_table::{Column, List};
 
 use super::told::Told;
 use crate::session::ask::firm::Same;
+use crate::session::weave::places::EndId;
 use crate::session::weave::rows::Rows;
-use crate::session::weave::weaver::EndId;
 
 /// The messages of the first packets, numbered; it goes on with those of more.
 #[derive(Clone, Default)]

@@ -17,7 +17,7 @@ use super::asking::{Asking, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
 use super::numbered::Numbered;
 use super::shape::{Messages, Said};
-use crate::session::index::{put_list, put_plain, take_list, take_plain};
+use crate::session::index::plain::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
 use crate::session::read::connections::payload;
 use crate::session::read::ends::{Ends, Side};

@@ -7,8 +7,7 @@
 
 mod frame;
 mod parts;
-
-pub(crate) use self::parts::{put_list, put_map, put_plain, take_list, take_map, take_plain};
+pub(crate) mod plain;
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -7,64 +7,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use bincode::config::{Configuration, Limit};
 use netreel_reel::Reel;
 use netreel_table::{Column, Misfit, Putting, Taking};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
+use super::plain::{put_list, put_plain, take_list, take_plain};
 use crate::session::facts::told::Told;
 use crate::session::read::ends::Ends;
-use crate::session::weave::rows::{Rows, Ticks, Track};
+use crate::session::read::ticks::Ticks;
+use crate::session::weave::rows::{Rows, Track};
 use crate::session::{Observer, ReelInput, Session, Warnings};
-
-/// What goes through serde takes no more memory than this at a time, whatever its bytes say.
-const PLAIN_MAX: usize = 1 << 30;
-
-fn configuration()
--> Configuration<bincode::config::LittleEndian, bincode::config::Varint, Limit<PLAIN_MAX>> {
-    bincode::config::standard().with_limit::<PLAIN_MAX>()
-}
-
-/// Puts what serde can write.
-pub(crate) fn put_plain<T: Serialize>(it: &T, to: &mut Putting<'_>) -> io::Result<()> {
-    let bytes = bincode::serde::encode_to_vec(it, configuration()).map_err(io::Error::other)?;
-    to.bytes(&bytes)
-}
-
-/// Takes what [`put_plain`] put.
-pub(crate) fn take_plain<T: DeserializeOwned>(from: &mut Taking) -> Result<T, Misfit> {
-    let bytes = from.bytes()?;
-    let taken = bincode::serde::decode_from_slice(&bytes, configuration());
-    let (it, length) = taken.map_err(|_| Misfit)?;
-    match length == bytes.len() {
-        true => Ok(it),
-        false => Err(Misfit),
-    }
-}
-
-/// Puts a list of what is put one by one.
-pub(crate) fn put_list<T>(
-    list: &[T],
-    to: &mut Putting<'_>,
-    mut put: impl FnMut(&T, &mut Putting<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    to.number(list.len() as u64)?;
-    list.iter().try_for_each(|it| put(it, to))
-}
-
-/// Takes what [`put_list`] put.
-pub(crate) fn take_list<T>(
-    from: &mut Taking,
-    mut take: impl FnMut(&mut Taking) -> Result<T, Misfit>,
-) -> Result<Vec<T>, Misfit> {
-    let count = from.number()?;
-    let mut list = Vec::new();
-    for _ in 0..count {
-        list.push(take(from)?);
-    }
-    Ok(list)
-}
 
 /// The place of a reel among those of the session.
 fn place(reel: &Arc<Reel>, reels: &[Arc<Reel>]) -> io::Result<u32> {
@@ -266,26 +217,4 @@ fn take_rows(reels: &[ReelInput], from: &mut Taking) -> Result<Rows, Misfit> {
             })
         })?,
     })
-}
-
-/// Puts a map whose values are put one by one.
-pub(crate) fn put_map<V>(
-    map: &BTreeMap<u32, V>,
-    to: &mut Putting<'_>,
-    mut put: impl FnMut(&V, &mut Putting<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    to.number(map.len() as u64)?;
-    map.iter().try_for_each(|(&key, value)| {
-        to.number(u64::from(key))?;
-        put(value, to)
-    })
-}
-
-/// Takes what [`put_map`] put.
-pub(crate) fn take_map<V>(
-    from: &mut Taking,
-    mut take: impl FnMut(&mut Taking) -> Result<V, Misfit>,
-) -> Result<BTreeMap<u32, V>, Misfit> {
-    let entries = take_list(from, |from| Ok((from.number()? as u32, take(from)?)))?;
-    Ok(entries.into_iter().collect())
 }

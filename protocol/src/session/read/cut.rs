@@ -10,7 +10,7 @@ use super::ends::Side;
 use super::payloads;
 use super::scan::hash;
 use super::source::Source;
-use crate::session::weave::matching::End;
+use crate::session::weave::end::End;
 use crate::session::who::roads::{EndKey, Roads};
 
 /// The ends that may be of one packet although one of them was cut, and the hash of the bytes that

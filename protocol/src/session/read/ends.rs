@@ -9,7 +9,7 @@ use netreel_reel::{EventNumber, Time};
 use netreel_table::{Column, List, Misfit, Putting, Taking};
 use serde::{Deserialize, Serialize};
 
-use crate::session::index::{put_plain, take_plain};
+use crate::session::index::plain::{put_plain, take_plain};
 
 /// Which side of a packet's way an end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

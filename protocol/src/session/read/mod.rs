@@ -9,3 +9,4 @@ pub(super) mod pass;
 pub(super) mod payloads;
 pub(super) mod scan;
 pub(super) mod source;
+pub(super) mod ticks;

@@ -10,7 +10,7 @@ use netreel_reel::{
 use super::connections::Connection;
 use super::ends::{RawEnd, Side};
 use super::scan::{RawHole, Scan, hash};
-use crate::session::who::proxied::RawRelay;
+use crate::session::read::scan::RawRelay;
 use crate::session::{ProxyFault, ProxyId};
 
 /// More notes of a reel are not kept: a program may write one a packet.

@@ -9,9 +9,16 @@ use netreel_reel::{
 use super::connections::Connection;
 use super::ends::{Ends, RawEnd, Side};
 use super::interfaces::Interfaces;
+use super::ticks::Ticks;
 use crate::session::ProxyFault;
-use crate::session::weave::rows::Ticks;
-use crate::session::who::proxied::RawRelay;
+
+/// A socket that a proxy opened for one client.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawRelay {
+    pub socket: SocketId,
+    pub listener: SocketId,
+    pub client: Endpoint,
+}
 
 /// What one reel holds of packets, on its own clock.
 #[derive(Clone, Default)]

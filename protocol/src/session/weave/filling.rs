@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use netreel_table::Column;
 
 use super::fate::{Fates, Margins, Missing};
+use super::odd::Odd;
 use super::order::{Key, Next, Order, Ordered};
+use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
-use super::weaver::{EndId, Odd, Woven};
+use super::woven::Woven;
 use crate::session::read::ends::Side;
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::watched;

@@ -11,10 +11,12 @@ use netreel_table::Column;
 
 use super::fate::{Margins, Missing};
 use super::filling::{Filled, Filling, with_fate};
+use super::odd::Odd;
 use super::order::{Key, Next, Order, Ordered, TellingEnds, Tells};
+use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD};
 use super::settled::Settled;
-use super::weaver::{EndId, Odd, Woven};
+use super::woven::Woven;
 use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::Side;
 use crate::session::who::roads::Ways;

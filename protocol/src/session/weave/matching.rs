@@ -6,29 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use super::end::End;
 use super::explain::Payload;
 use super::neighbours::Neighbours;
-use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
-
-/// One end of a packet's way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
-    /// Of the bytes that are compared.
-    pub hash: u64,
-    /// How long the packet was.
-    pub whole: u32,
-    /// In the reel's packets of this side.
-    pub place: u32,
-    /// The nodes that it goes from and to, by member.
-    pub from: u16,
-    pub to: u16,
-    /// The reel, by place.
-    pub reel: u16,
-    pub side: Side,
-    /// Whether the same event is an end of other packets too: it was sent to several.
-    pub shared: bool,
-}
 
 /// A packet with all its ends.
 #[derive(Clone, Debug, Default)]
@@ -47,25 +29,6 @@ impl Matched {
     pub fn source(&self) -> Option<End> {
         let seen = self.seen.first().copied();
         self.sent.or(seen).or(self.received.first().copied())
-    }
-}
-
-impl End {
-    /// The packet in its reel.
-    pub fn raw(&self, scans: &[Scan]) -> Option<RawEnd> {
-        let scan = scans.get(usize::from(self.reel))?;
-        scan.side(self.side).get(self.place as usize)
-    }
-
-    /// Whether a proxy tells of it.
-    pub fn is_told(&self, scans: &[Scan]) -> bool {
-        let scan = scans.get(usize::from(self.reel));
-        scan.is_some_and(|scan| scan.told)
-    }
-
-    /// What ends of one group have in common.
-    fn group(&self) -> (u64, u16, u16, u32) {
-        (self.hash, self.from, self.to, self.whole)
     }
 }
 

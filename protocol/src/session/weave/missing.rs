@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::matching::{End, Matched};
+use super::end::End;
+use super::matching::Matched;
 use super::neighbours::Neighbours;
 use crate::session::SessionTime;
 use crate::session::clock::Alignment;

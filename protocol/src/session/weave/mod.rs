@@ -1,5 +1,6 @@
 //! From the ends of packets to packets: which belong together, what became of them, in which order.
 
+pub(super) mod end;
 mod explain;
 pub(super) mod fate;
 mod filling;
@@ -7,11 +8,13 @@ pub(super) mod kept;
 pub(super) mod matching;
 pub(super) mod missing;
 mod neighbours;
+pub(super) mod odd;
 pub(super) mod order;
-mod places;
+pub(super) mod places;
 pub(super) mod rows;
 pub(super) mod samples;
 pub(super) mod settled;
 pub(super) mod sockets;
 pub(super) mod strangers;
 pub(super) mod weaver;
+pub(super) mod woven;

@@ -4,7 +4,8 @@
 //! about as long. Where a receipt may be of several sends, the receipts next to it of which there is
 //! no doubt tell which of these is likely.
 
-use super::weaver::{EndId, Places, Woven};
+use super::places::{EndId, Places};
+use super::woven::Woven;
 use crate::session::parallel;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;

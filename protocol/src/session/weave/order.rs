@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use netreel_reel::{EventNumber, Header, Time};
 
 use super::filling::{Filled, Filling};
+use super::odd::Odd;
+use super::places::{EndId, Places};
 use super::rows::Rows;
-use super::weaver::{EndId, Odd, Places, Woven};
+use super::woven::Woven;
 use crate::session::clock::Alignment;
 use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::Side;

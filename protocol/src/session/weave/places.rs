@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::matching::End;
-use super::weaver::Woven;
+use super::end::End;
+use super::woven::Woven;
 use crate::session::SessionError;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;

@@ -2,8 +2,10 @@
 
 use netreel_reel::{EventNumber, Time};
 
-use super::matching::{End, certain, groups, sort};
-use super::weaver::{Places, parts};
+use super::end::End;
+use super::matching::{certain, groups, sort};
+use super::places::Places;
+use super::weaver::parts;
 use crate::session::clock::pieces::{Gathered, Pieces};
 use crate::session::parallel;
 use crate::session::read::ends::Side;

@@ -9,10 +9,14 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::end::End;
 use super::kept::Kept;
-use super::matching::{End, groups};
+use super::matching::groups;
+use super::odd::Odd;
 use super::order::{Order, Ordered};
-use super::weaver::{EndId, Odd, Places, Weaver, Woven};
+use super::places::{EndId, Places};
+use super::weaver::Weaver;
+use super::woven::Woven;
 use crate::session::ask::firm::{Firm, Same};
 use crate::session::bits::Bits;
 use crate::session::facts::numbered::Numbered;

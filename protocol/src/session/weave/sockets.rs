@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::matching::End;
+use super::end::End;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 

@@ -7,8 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::matching::End;
-use super::weaver::{EndId, Odd, Woven};
+use super::end::End;
+use super::odd::Odd;
+use super::places::EndId;
+use super::woven::Woven;
 use crate::session::read::ends::Side;
 use crate::session::who::cast::{Cast, is_group};
 

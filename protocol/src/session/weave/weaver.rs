@@ -3,19 +3,20 @@
 //! Ends are matched part by part, each part with the payloads whose hashes begin alike: so much
 //! memory is taken at a time, and several processors work at once.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use netreel_reel::{EventNumber, Time};
-use smallvec::SmallVec;
 
-use super::matching::{End, Matched, assign, doubt, groups, sight, sort};
+use super::end::End;
+use super::matching::{Matched, assign, doubt, groups, sight, sort};
 use super::missing::{Held, Missing};
 use super::neighbours::Known;
-pub(crate) use super::places::{EndId, Places};
+use super::odd::Odd;
+use super::places::{EndId, Places};
 use super::settled::{Settled, Stays};
 use super::sockets::{OwnPorts, by_sockets};
 use super::strangers::{Strangers, mark};
+use super::woven::Woven;
 use crate::session::SessionTime;
 use crate::session::clock::Alignment;
 use crate::session::parallel;
@@ -28,70 +29,7 @@ use crate::session::who::roads::Roads;
 /// A part has about so many ends.
 const PART: usize = 1 << 20;
 
-/// A packet that is more than a send with its first receipt, or one of them alone.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Odd {
-    pub from: u16,
-    pub to: u16,
-    pub sent: Option<EndId>,
-    /// In the order of the receiver's reel.
-    pub received: SmallVec<[EndId; 1]>,
-    /// In the order of time.
-    pub seen: SmallVec<[EndId; 1]>,
-}
-
-impl Odd {
-    /// The end whose view of the packet counts.
-    pub fn source(&self) -> Option<EndId> {
-        let seen = self.seen.first().copied();
-        self.sent.or(seen).or(self.received.first().copied())
-    }
-
-    /// All its ends.
-    pub fn ends(&self) -> impl Iterator<Item = EndId> + '_ {
-        let ends = self.sent.iter().chain(&self.received).chain(&self.seen);
-        ends.copied()
-    }
-}
-
-/// Which ends are of one packet.
-pub(crate) struct Woven {
-    /// For each end the first receipt of its packet, or [`Woven::ALONE`] where its packet has no
-    /// other end, or [`Woven::TAKEN`] where the packet is told by another end. While ends are put
-    /// together a receipt has its send here.
-    pub partners: Vec<u32>,
-    pub odd: Vec<Odd>,
-    /// The pairs of reels that have a packet in common.
-    pub met: BTreeSet<(usize, usize)>,
-    /// The sends whose receipts may be another's, in order.
-    pub doubtful: Vec<EndId>,
-    /// Of these the sends that may have arrived as somebody else's, in order.
-    pub elsewhere: Vec<EndId>,
-    /// Packets that stay, with their hashes, where somebody keeps them.
-    pub(super) stay: Stays,
-}
-
 impl Woven {
-    pub const ALONE: u32 = u32::MAX;
-    pub const TAKEN: u32 = u32::MAX - 1;
-
-    /// The first receipt of a packet that an end tells.
-    pub fn partner(&self, end: EndId) -> Option<EndId> {
-        let known = self.partners.get(end.0 as usize).copied();
-        known.filter(|&it| it < Woven::TAKEN).map(EndId)
-    }
-
-    fn note(&mut self, end: EndId, partner: u32) {
-        if let Some(known) = self.partners.get_mut(end.0 as usize) {
-            *known = partner;
-        }
-    }
-
-    pub(super) fn pair(&mut self, sent: EndId, received: EndId) {
-        self.note(sent, received.0);
-        self.note(received, sent.0);
-    }
-
     fn take(&mut self, mut part: WovenPart) {
         for (sent, received) in part.pairs {
             self.pair(sent, received);
@@ -103,20 +41,6 @@ impl Woven {
         self.odd.append(&mut part.odd);
         self.met.append(&mut part.met);
         self.doubtful.append(&mut part.doubtful);
-    }
-
-    /// All ends are put together: no receipt tells its packet.
-    pub fn settle(&mut self, scans: &[Scan], places: &Places) {
-        for (reel, scan) in scans.iter().enumerate() {
-            let receipts = (reel, Side::Receive);
-            for own in places.numbers(receipts, scan.side(Side::Receive).len()) {
-                for partner in self.partners.get_mut(own).unwrap_or(&mut []) {
-                    if *partner != Woven::ALONE {
-                        *partner = Woven::TAKEN;
-                    }
-                }
-            }
-        }
     }
 }
 

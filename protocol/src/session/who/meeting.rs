@@ -9,7 +9,7 @@ use crate::session::SessionError;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
-use crate::session::weave::matching::End;
+use crate::session::weave::end::End;
 
 /// Notes the pairs of reels that have the packets of one group in common.
 pub(crate) fn meet(group: &[End], met: &mut BTreeSet<(usize, usize)>) {

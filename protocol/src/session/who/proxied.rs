@@ -12,7 +12,7 @@ use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
 
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, RawEnd};
-use crate::session::read::scan::Scan;
+use crate::session::read::scan::{RawRelay, Scan};
 use crate::session::read::source::Source;
 use crate::session::{ProxyFault, ProxyId, SessionError};
 
@@ -20,14 +20,6 @@ use crate::session::{ProxyFault, ProxyId, SessionError};
 const LOOKED_AT: usize = 256;
 /// Shorter payloads are too alike to tell whose they are.
 const TELLING_LENGTH: u32 = 8;
-
-/// A socket that a proxy opened for one client.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawRelay {
-    pub socket: SocketId,
-    pub listener: SocketId,
-    pub client: Endpoint,
-}
 
 /// One end of what went through a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,7 +10,7 @@ use super::holders::Holders;
 use crate::session::bits::Bits;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
-use crate::session::weave::matching::End;
+use crate::session::weave::end::End;
 use crate::session::weave::settled::Settled;
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
