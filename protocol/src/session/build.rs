@@ -13,6 +13,7 @@ use netreel_wire::{Keys, PacketFacts, Wire};
 use super::clock::copied::Copies;
 use super::clock::pieces::{epochs, pauses};
 use super::clock::{Aligned, Alignment, align, is_one_clock, readings};
+use super::counted::packets;
 use super::facts::told::Told;
 use super::growing::Growing;
 use super::read::cut::trim;
@@ -238,7 +239,7 @@ impl Session {
         drop(roads);
         let known = session.rows.tracks.iter_mut();
         for ((track, source), scan) in known.zip(&sources).zip(&mut scans) {
-            track.take(source, scan);
+            track.take(&source.reel, scan);
         }
         session.tracks = tracks;
         session.wait_ns = session.wait_ns.filter(|_| stays);
@@ -535,13 +536,4 @@ fn covers(node: &Node, time: SessionTime) -> bool {
         hole.time.start..SessionTime(until)
     };
     within(&node.span) && !node.holes.iter().any(|hole| within(&after(hole)))
-}
-
-/// `1 packet`, `2 packets`.
-pub(crate) fn packets(count: u64) -> String {
-    if count == 1 {
-        "1 packet".to_owned()
-    } else {
-        format!("{count} packets")
-    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::ClockAnchor;
 
-use crate::session::build::packets;
+use crate::session::counted::packets;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;

@@ -24,7 +24,7 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
     if !is_cut {
         return trimmed;
     }
-    let ends = roads.ends(0, 0, None);
+    let ends = roads.ends(0, 0, &[]);
     let class = |end: &End| (end.from, end.to, end.whole);
     let kept = |end: &End| {
         let scan = roads.scans.get(usize::from(end.reel));

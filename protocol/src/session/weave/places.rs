@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::end::End;
-use super::woven::Woven;
 use crate::session::SessionError;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
@@ -12,6 +11,11 @@ use crate::session::read::scan::Scan;
 /// the sends, the receipts, and what was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct EndId(pub u32);
+
+impl EndId {
+    /// Numbers from here on are no ends.
+    pub const END: u32 = u32::MAX - 1;
+}
 
 /// Where the ends of each side of each reel stand. A side whose reel grows has several stretches, with
 /// room for more in the last, so that what has a number keeps it.
@@ -72,7 +76,7 @@ impl Places {
             all += more;
         }
         // The highest ones mean something else.
-        if all >= u64::from(Woven::TAKEN) {
+        if all >= u64::from(EndId::END) {
             return Err(SessionError::TooLarge {
                 what: format!("{all} sends and receipts, and ids go up to {}", u32::MAX),
             });

@@ -13,7 +13,6 @@ use crate::session::clock::map::ClockMap;
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::read::scan::Scan;
-use crate::session::read::source::Source;
 use crate::session::read::ticks::Ticks;
 use crate::session::{
     Crossing, Fate, NodeId, ObserverId, Packet, PacketId, ProxyFault, SessionTime, Sighting, Stamp,
@@ -72,8 +71,8 @@ impl Track {
     }
 
     /// Takes what a reel's scan holds of packets.
-    pub fn take(&mut self, source: &Source, scan: &mut Scan) {
-        self.reel = Some(source.reel.clone());
+    pub fn take(&mut self, reel: &Arc<Reel>, scan: &mut Scan) {
+        self.reel = Some(reel.clone());
         for (own, ends) in self.sides.iter_mut().zip(scan.sides_mut()) {
             *own = std::mem::take(ends);
             own.forget_hashes();

@@ -22,7 +22,7 @@ pub(crate) fn samples(
     let (bits, parts) = parts(places.len());
     let lacks: Vec<bool> = roads.scans.iter().map(|scan| !is_whole(scan)).collect();
     let found = parallel::map(parts, workers, |part| {
-        let mut ends = roads.ends(part, bits, None);
+        let mut ends = roads.ends(part, bits, &[]);
         sort(&mut ends);
         let (mut gathered, mut unsure) = (Gathered::default(), Vec::new());
         for group in groups(&ends) {

@@ -1,4 +1,4 @@
-//! Ends that are packets for good: a later look at reels that grow need not match them again.
+//! PacketEnds that are packets for good: a later look at reels that grow need not match them again.
 //!
 //! A send whose payload nothing else has, with its receipts, stays one packet unless the same payload
 //! comes once more. So a later look matches only ends that are in no such packet yet. Where one of them
@@ -7,8 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::end::End;
 use super::kept::Kept;
 use super::matching::groups;
@@ -16,7 +14,7 @@ use super::odd::Odd;
 use super::order::{Order, Ordered};
 use super::places::{EndId, Places};
 use super::weaver::Weaver;
-use super::woven::Woven;
+use super::woven::{Stays, Woven};
 use crate::session::ask::firm::{Firm, Same};
 use crate::session::bits::Bits;
 use crate::session::facts::numbered::Numbered;
@@ -64,12 +62,6 @@ pub(crate) struct Settled {
     /// How far their messages are numbered.
     pub numbered: Numbered,
 }
-
-/// The ends of a packet that stays: the reel, the side, and the place there. The send first.
-type Ends = SmallVec<[(u16, Side, u32); 2]>;
-
-/// Packets that stay, with their hash.
-pub(super) type Stays = SmallVec<[(Ends, u64); 1]>;
 
 impl Settled {
     /// How many packets stay.
@@ -300,9 +292,9 @@ impl Settled {
         })
     }
 
-    /// The ends of a side of a reel that stay in packets.
-    pub fn ends(&self, reel: usize, side: Side) -> Option<&Bits> {
-        Some(&self.ends.get(reel)?[side as usize])
+    /// Of each side of each reel the ends that stay in packets.
+    pub fn ends(&self) -> &[[Bits; 3]] {
+        &self.ends
     }
 
     /// The pairs of reels that have a packet in common that stays.

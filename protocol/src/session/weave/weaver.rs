@@ -13,10 +13,10 @@ use super::missing::{Held, Missing};
 use super::neighbours::Known;
 use super::odd::Odd;
 use super::places::{EndId, Places};
-use super::settled::{Settled, Stays};
+use super::settled::Settled;
 use super::sockets::{OwnPorts, by_sockets};
 use super::strangers::{Strangers, mark};
-use super::woven::Woven;
+use super::woven::{Stays, Woven};
 use crate::session::SessionTime;
 use crate::session::clock::Alignment;
 use crate::session::parallel;
@@ -176,7 +176,9 @@ impl Weaver<'_> {
     }
 
     fn part(&self, part: u64, bits: u32) -> WovenPart {
-        let mut ends = self.roads.ends(part, bits, self.settled);
+        let mut ends = self
+            .roads
+            .ends(part, bits, self.settled.map_or(&[], Settled::ends));
         sort(&mut ends);
         let mut part = WovenPart::default();
         let mut matched = Vec::new();

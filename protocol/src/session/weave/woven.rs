@@ -2,11 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
+
 use super::odd::Odd;
 use super::places::{EndId, Places};
-use super::settled::Stays;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
+
+/// The ends of a packet that stays: the reel, the side, and the place there. The send first.
+pub(super) type PacketEnds = SmallVec<[(u16, Side, u32); 2]>;
+
+/// Packets that stay, with their hash.
+pub(super) type Stays = SmallVec<[(PacketEnds, u64); 1]>;
 
 /// Which ends are of one packet.
 pub(crate) struct Woven {
@@ -27,7 +34,7 @@ pub(crate) struct Woven {
 
 impl Woven {
     pub const ALONE: u32 = u32::MAX;
-    pub const TAKEN: u32 = u32::MAX - 1;
+    pub const TAKEN: u32 = EndId::END;
 
     /// The first receipt of a packet that an end tells.
     pub fn partner(&self, end: EndId) -> Option<EndId> {

@@ -11,7 +11,6 @@ use crate::session::bits::Bits;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
 use crate::session::weave::end::End;
-use crate::session::weave::settled::Settled;
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
 pub(crate) type EndKey = (u16, Side, u32, u16);
@@ -180,15 +179,15 @@ impl<'a> Roads<'a> {
     }
 
     /// The ends whose hash begins with these bits: the `part`-th of `1 << bits` parts. Those that are
-    /// settled are left out.
-    pub fn ends(&self, part: u64, bits: u32, settled: Option<&Settled>) -> Vec<End> {
+    /// settled, of each side of each reel, are left out.
+    pub fn ends(&self, part: u64, bits: u32, settled: &[[Bits; 3]]) -> Vec<End> {
         let belongs = |hash: u64| bits == 0 || hash >> (64 - bits) == part;
         let (mut ends, mut own) = (Vec::new(), Vec::new());
         for (reel, scan) in self.scans.iter().enumerate() {
             for side in Side::ALL {
                 let rows = scan.side(side);
                 let none = Bits::default();
-                let settled = settled.and_then(|it| it.ends(reel, side)).unwrap_or(&none);
+                let settled = settled.get(reel).map_or(&none, |it| &it[side as usize]);
                 for place in settled.others(rows.len() as u32) {
                     let place = place as usize;
                     let Some(&hash) = rows.hashes().get(place) else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::session::build::packets;
+use crate::session::counted::packets;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
 use crate::session::{Node, NodeId, Observer, ObserverId, SessionTime};
