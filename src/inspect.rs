@@ -42,9 +42,11 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     let theme = arguments.theme.as_deref().map(Theme::named).transpose();
     let theme = theme.map_err(|why| Failure::new(format!("--theme: {why}")))?;
     let size = size(&arguments.size)?;
+    let own = arguments.rules.as_deref().map(rules::tested).transpose()?;
+    let own_rules = own.as_ref().map_or(&[][..], |file| &file.rules);
     if let Some(file) = &arguments.screenshot {
         let mut story = open::story(&arguments.source)?;
-        open::query(Some(&filter), &story.session)?;
+        open::query_beside(Some(&filter), &story.session, own_rules)?;
         let mut model = ruled(&mut story, &filter, arguments.rules.as_deref())?;
         model.finish();
         if let Err(why) = bookmarks::show(&arguments.source.paths, &mut model) {
@@ -84,7 +86,7 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     let model = match opener.wait(AT_ONCE) {
         Some(Heard::Failed(why)) => return Err(Failure::new(why)),
         Some(Heard::Opened { model, .. }) => {
-            open::query(Some(&filter), model.session())?;
+            open::query_beside(Some(&filter), model.session(), own_rules)?;
             let mut model = *model;
             if let Err(why) = bookmarks::show(&arguments.source.paths, &mut model) {
                 opener.unheard(Heard::Failed(why));

@@ -428,15 +428,25 @@ fn a_window_is_kept_by_the_name_of_its_folder() {
     support::netreel(&["trigger", text(&bench.out())]).expect(2);
 }
 
+/// Waits until a program has sent something.
+fn await_packet(bench: &Bench) {
+    let has_sent = || {
+        let opened = netreel_capture::open_session(&[bench.out()]);
+        let mut reels = opened.into_iter().flat_map(|opened| opened.reels);
+        reels.any(|each| each.reel.totals().packets() > 0)
+    };
+    while !has_sent() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn sigterm_ends_a_recording_whatever_its_program_leaves_behind() {
     let bench = Bench::new();
     let orphan = bench.compile("orphan");
     let line = format!("({} stay 1000000 &); sleep 1000", text(&orphan));
     let mut recorder = start(&bench, &[], &["sh", "-c", &line]);
-    while files(&bench, |name| name.starts_with("orphan.")).is_empty() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    await_packet(&bench);
     let left = children(recorder.id());
     assert!(signal(recorder.id(), libc::SIGTERM));
     // Until then it would wait for the orphan, which has three hours to go.
@@ -473,9 +483,7 @@ fn programs_that_were_let_go_start_others_without_a_word_of_the_loader() {
         text(&errors)
     );
     let mut recorder = start(&bench, &[], &["sh", "-c", &line]);
-    while files(&bench, |name| name.starts_with("orphan.")).is_empty() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    await_packet(&bench);
     let left = children(recorder.id());
     assert!(signal(recorder.id(), libc::SIGTERM));
     ended(&mut recorder);

@@ -212,7 +212,7 @@ fn names_that_nobody_has_are_told_with_those_that_there_are() {
     let told = query.unknown_names(session);
     assert_eq!(told[0], "no node is called Y; there are HOST, A, B, X");
     assert!(told[1].starts_with("no kind is called explode; there are connect, leave, create,"));
-    let rules = "no rule is called nonsense; there are ack-of-unreceived, clock-disagreement,";
+    let rules = "no rule is called nonsense; there are ack-of-unreceived, ack-of-unsent,";
     assert!(told[2].starts_with(rules));
 }
 

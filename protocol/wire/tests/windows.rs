@@ -266,13 +266,13 @@ fn what_takes_no_bit_may_stand_after_what_takes_all_that_is_left() {
     check(
         &accepted,
         &[7],
-        "inner.data @0 = [07]\nempty.a @8 = 3\nnone @8 = []",
+        "inner.data @0 = [07]\nempty.a @8 = Signed(3)\nnone @8 = []\nno @8 = -",
     );
     let flags = "struct Flags { a: bool; b: u3; } struct Inner { n: u4; data: bytes(rest); }";
     check(
         &wire("inner: Inner; flags: Flags;", flags),
         &[0x21, 0x43],
-        "inner.n @0 = 1\ninner.data @4 = [32]\nflags.a @12 = false\nflags.b @13 = 2",
+        "inner.n @0 = 1\ninner.data @4 = [32]\nflags.a @12 = Bool(false)\nflags.b @13 = 2",
     );
 }
 

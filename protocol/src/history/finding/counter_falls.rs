@@ -57,6 +57,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             }
             let before = *highest.entry(node).or_insert(after);
             if before.counter.is_some_and(|before| counter < before) {
+                // An order goes to one node alone, and may leave behind a later word to all.
+                if after.role == Role::MigrateOrder {
+                    continue;
+                }
                 let fall = falls.entry(node).or_insert(Fall {
                     count: 0,
                     object,

@@ -1,8 +1,9 @@
 //! `nobody-owns`: all is delivered, an object lives, and its owner is not there any more.
 //!
 //! The nodes that are there agree on an owner who left, fell silent, or never was there: nobody says
-//! anything of the object any more, and nobody will end it. A warning: a game may leave what it does
-//! not need. Where somebody who is there is taken for the owner and does not know,
+//! anything of the object any more, and nobody will end it. An info: a game may leave what it does
+//! not need, and where no counter tells old from new, an order that crosses a parting leaves it so.
+//! Where somebody who is there is taken for the owner and does not know,
 //! `objects-differ-at-rest` tells.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +55,7 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
         };
         let finding = Finding {
             rule: RULE,
-            level: Level::Warning,
+            level: Level::Info,
             node: *nodes.first()?,
             object: Some(id),
             time: evidence.iter().map(|piece| piece.time).max()?,
