@@ -1,9 +1,12 @@
 //! Every node of every world does again what it did.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use netreel_reel::Reel;
 use netreel_replay::{Driver, Outcome};
 use netreel_sample_engine::{NetLayer, Start};
-use std::sync::Arc;
+use twox_hash::XxHash3_128;
 
 use crate::recorded::{WAYS, boxes, record, replay};
 
@@ -14,17 +17,35 @@ fn seeds() -> u64 {
 
 fn check(way: usize) {
     let (mode, topology) = WAYS[way];
+    let mut sums = Vec::new();
     for seed in 0..seeds() {
-        for (node, reel) in record(&boxes(seed, mode, topology), 150)
-            .into_iter()
-            .enumerate()
-        {
+        let reels = record(&boxes(seed, mode, topology), 150);
+        let sum = |reel: &Vec<u8>| format!("{:032x}", XxHash3_128::oneshot(reel));
+        sums.push(reels.iter().map(sum).collect::<Vec<String>>().join(" "));
+        for (node, reel) in reels.into_iter().enumerate() {
             let report = replay(reel, |_| ());
             let what = format!("seed {seed}, {mode:?}, {topology:?}, node {node}");
             assert_eq!(report.outcome, Outcome::Exact, "{what}");
             assert_eq!(report.ticks, 150, "{what}");
             assert!(report.sends > 50, "{what}: {} sends", report.sends);
         }
+    }
+    if let Some(folder) = std::env::var_os("NETREEL_SUMS") {
+        check_sums(&Path::new(&folder).join(format!("{way}.txt")), &sums);
+    }
+}
+
+/// Compares the sums of all reels, a line a seed, with what another build wrote into the file; writes
+/// it where it is not there. Builds that record the same bytes replay each other's.
+fn check_sums(file: &Path, sums: &[String]) {
+    let Ok(others) = std::fs::read_to_string(file) else {
+        std::fs::write(file, sums.join("\n")).expect("NETREEL_SUMS is a folder");
+        return;
+    };
+    let others: Vec<&str> = others.lines().collect();
+    assert_eq!(others.len(), sums.len(), "the other build played as many");
+    for (seed, (other, own)) in others.iter().zip(sums).enumerate() {
+        assert_eq!(other, own, "seed {seed} of {}", file.display());
     }
 }
 

@@ -1,7 +1,8 @@
 //! Recordings of simulated worlds, fed back into the engine.
 //!
 //! `NETREEL_SEEDS` says how many seeds are played, 200 if it says nothing; `./dev campaign` plays
-//! ten thousand.
+//! ten thousand. `NETREEL_SUMS` names a folder in which the sums of all their reels are kept, for the
+//! next build to have the same.
 
 mod divergence;
 mod exact;
