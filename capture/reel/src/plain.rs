@@ -332,6 +332,11 @@ impl OwnedRecord {
         }
     }
 
+    /// Its number.
+    pub(crate) fn number(&self) -> EventNumber {
+        self.number
+    }
+
     /// The record, borrowing from `self`.
     pub fn as_record(&self) -> crate::Record<'_> {
         let event = read_known(self.kind, &mut Cursor::new(&self.body))

@@ -36,7 +36,7 @@ pub struct Reel {
     pub(crate) damage: Vec<Damage>,
     pub(crate) ending: Ending,
     pub(crate) recovery: Recovery,
-    pub(crate) latest: Mutex<Option<Block>>,
+    pub(crate) latest: Mutex<Option<Latest>>,
 }
 
 /// What is known of a recording that is opened again and again while it is written: what was read
@@ -93,6 +93,13 @@ impl Block {
     pub fn info(&self) -> &BlockInfo {
         &self.info
     }
+}
+
+/// The block of which an event was asked for last: who asks for one event often asks for the next.
+pub(crate) struct Latest {
+    block: Block,
+    /// Its events, from the second one on that is asked for.
+    records: Option<Vec<OwnedRecord>>,
 }
 
 /// What a walk over all events met.
@@ -388,20 +395,32 @@ impl Reel {
             .saturating_sub(1)
     }
 
-    /// One event.
+    /// One event. Events of one block that are asked for one after the other cost one reading of
+    /// the block.
     pub fn record(&self, number: EventNumber) -> Option<OwnedRecord> {
         let index = self.find(number)?;
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let block = match latest.take() {
-            Some(block) if block.index == index => block,
-            _ => self.block(index).ok()?,
-        };
+        if let Some(latest) = latest.as_mut().filter(|it| it.block.index == index) {
+            let block = &latest.block;
+            let records = latest.records.get_or_insert_with(|| {
+                block
+                    .records()
+                    .map(|it| OwnedRecord::copy_of(&it))
+                    .collect()
+            });
+            let at = records.binary_search_by_key(&number, OwnedRecord::number);
+            return at.ok().and_then(|at| records.get(at)).cloned();
+        }
+        let block = self.block(index).ok()?;
         let found = block
             .records()
             .find(|record| record.number >= number)
             .filter(|record| record.number == number)
             .map(|record| OwnedRecord::copy_of(&record));
-        *latest = Some(block);
+        *latest = Some(Latest {
+            block,
+            records: None,
+        });
         found
     }
 
