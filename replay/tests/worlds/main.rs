@@ -3,6 +3,7 @@
 //! `NETREEL_SEEDS` says how many seeds are played, 200 if it says nothing; `./dev campaign` plays
 //! ten thousand.
 
+mod crowded;
 mod divergence;
 mod exact;
 mod inside;
