@@ -54,7 +54,7 @@ fn the_last_events_that_agreed_are_told() {
 
 /// A copy of X's reel in which a packet says something else, recorded with this build.
 fn altered(folder: &Path, build: &str) -> String {
-    let opened = open(&Path::new(SESSION).join("X.reel")).expect("a reel");
+    let opened = open(Path::new(SESSION).join("X.reel")).expect("a reel");
     let mut header = opened.header().clone();
     header.build = build.to_owned();
     let mut writer = ReelWriter::create(Vec::new(), &header).expect("a small header");

@@ -136,8 +136,11 @@ fn story(payload: &dyn Fn(u64) -> Vec<u8>, first: First) -> Story {
     }
 }
 
+/// What is done in a tick of this number.
+type Does = fn(u64, &mut dyn Transport);
+
 /// Does what it is told in each of its ticks.
-struct Told(Box<dyn FnMut(u64, &mut dyn Transport)>, u64);
+struct Told(Does, u64);
 
 impl Layer for Told {
     fn tick(&mut self, io: &mut dyn Transport) {
@@ -150,19 +153,23 @@ impl Layer for Told {
     }
 }
 
-fn takes_all(io: &mut dyn Transport) {
+fn takes_all(_: u64, io: &mut dyn Transport) {
     while let Ok(Some(_)) = io.receive(&mut [0; 16]) {}
 }
 
+/// What A did.
+fn sends_all(tick: u64, io: &mut dyn Transport) {
+    for number in (0..MANY).filter(|_| tick == 0) {
+        io.send(end(B), &numbered(number)).unwrap();
+    }
+}
+
 /// Plays a story on with this layer of A; B takes what comes.
-fn play_on(story: &Story, a: fn(u64, &mut dyn Transport)) -> Played {
+fn play_on(story: &Story, a: Does) -> Played {
     let plan = Arc::new(Plan::new(story, &|_, time, _| time.0 as i64));
     let played = play(&plan, 1, Box::new(()), &mut |node, _| {
-        let layer: Box<dyn FnMut(u64, &mut dyn Transport)> = match node {
-            A => Box::new(a),
-            _ => Box::new(|_, io| takes_all(io)),
-        };
-        Ok::<_, ()>(Box::new(Told(layer, 0)))
+        let does = if node == A { a } else { takes_all };
+        Ok::<_, ()>(Box::new(Told(does, 0)))
     });
     played.unwrap()
 }
@@ -174,11 +181,7 @@ fn numbered(number: u64) -> Vec<u8> {
 #[test]
 fn many_calls_before_many_packets() {
     let story = story(&numbered, First::Calls);
-    let played = play_on(&story, |tick, io| {
-        for number in (0..MANY).filter(|_| tick == 0) {
-            io.send(end(B), &numbered(number)).unwrap();
-        }
-    });
+    let played = play_on(&story, sends_all);
     assert!(played.is_exact(), "{played:?}");
     assert_eq!(played.nodes[B].received, MANY);
     assert_eq!(played.nodes[B].inputs, 3 * MANY);
@@ -230,7 +233,7 @@ impl Layer for Asks {
         for _ in 0..times {
             assert!(io.receive_on(SocketId(1), &mut [0; 16]).unwrap().is_none());
         }
-        while let Some(_) = io.receive_on(SocketId(0), &mut [0; 16]).unwrap() {}
+        while io.receive_on(SocketId(0), &mut [0; 16]).unwrap().is_some() {}
     }
 
     fn input(&mut self, _: &[u8], _: &mut dyn Transport) -> Result<(), InputError> {
@@ -244,14 +247,7 @@ fn many_packets_that_wait_on_one_socket_while_another_is_asked() {
     let plan = Arc::new(Plan::new(&story, &|_, time, _| time.0 as i64));
     let played = play(&plan, 1, Box::new(()), &mut |node, io| {
         let layer: Box<dyn Layer> = match node {
-            A => Box::new(Told(
-                Box::new(|tick, io| {
-                    for number in (0..MANY).filter(|_| tick == 0) {
-                        io.send(end(B), &numbered(number)).unwrap();
-                    }
-                }),
-                0,
-            )),
+            A => Box::new(Told(sends_all, 0)),
             _ => Box::new(Asks(io, 0)),
         };
         Ok::<_, ()>(layer)
