@@ -16,7 +16,7 @@ pub fn header(node: &str, session: [u8; 16], seed: (&str, u64), start: &Start) -
         session,
         clock: clock_anchor(),
         engine: ENGINE.to_owned(),
-        build: format!("netreel {}", env!("CARGO_PKG_VERSION")),
+        build: build(),
         args: std::env::args().skip(1).collect(),
         start: start.encode(),
         seeds: vec![(seed.0.to_owned(), seed.1)],
@@ -30,6 +30,11 @@ pub fn header(node: &str, session: [u8; 16], seed: (&str, u64), start: &Start) -
         }],
         redacted: None,
     }
+}
+
+/// What this build calls itself in reels.
+pub fn build() -> String {
+    format!("netreel {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Tells a session from every other: the time, the process and the seed.

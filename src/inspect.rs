@@ -18,6 +18,7 @@ use netreel_inspector::{
 };
 
 use netreel_protocol::history::History;
+use netreel_protocol::rules::RuleFile;
 use netreel_protocol::session::PacketId;
 
 use crate::arguments::{Inspect, Source};
@@ -25,6 +26,9 @@ use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::rules;
 use host::Opener;
+
+/// A file of rules, whose tests have passed.
+pub type Own = (PathBuf, RuleFile);
 
 /// What opens within this is shown with the first frame, or told on the terminal where it fails.
 const AT_ONCE: Duration = Duration::from_millis(400);
@@ -42,12 +46,14 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     let theme = arguments.theme.as_deref().map(Theme::named).transpose();
     let theme = theme.map_err(|why| Failure::new(format!("--theme: {why}")))?;
     let size = size(&arguments.size)?;
-    let own = arguments.rules.as_deref().map(rules::tested).transpose()?;
-    let own_rules = own.as_ref().map_or(&[][..], |file| &file.rules);
+    let own = arguments.rules.as_deref();
+    let own = own.map(|path| Ok::<Own, Failure>((path.to_owned(), rules::tested(path)?)));
+    let own = own.transpose()?;
+    let own_rules = own.as_ref().map_or(&[][..], |(_, file)| &file.rules);
     if let Some(file) = &arguments.screenshot {
         let mut story = open::story(&arguments.source)?;
         open::query_beside(Some(&filter), &story.session, own_rules)?;
-        let mut model = ruled(&mut story, &filter, arguments.rules.as_deref())?;
+        let mut model = ruled(&mut story, &filter, own.as_ref())?;
         model.finish();
         if let Err(why) = bookmarks::show(&arguments.source.paths, &mut model) {
             anstream::eprintln!("netreel: {why}");
@@ -74,7 +80,7 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         return story.answered(out);
     }
     let mut opener = Opener::new(arguments.source.clone(), filter.clone());
-    opener.rules.clone_from(&arguments.rules);
+    opener.rules.clone_from(&own);
     if let Some(path) = &arguments.compare {
         opener.compare_first(path.clone());
     }
@@ -174,13 +180,12 @@ pub fn model(story: &mut Story, filter: &str) -> Model {
 }
 
 /// The same with what the rules of a file find.
-fn ruled(story: &mut Story, filter: &str, rules: Option<&Path>) -> Result<Model, Failure> {
-    let Some(path) = rules else {
+fn ruled(story: &mut Story, filter: &str, rules: Option<&Own>) -> Result<Model, Failure> {
+    let Some((path, file)) = rules else {
         return Ok(model(story, filter));
     };
-    let file = rules::tested(path)?;
     let mut history = History::build(&story.session);
-    rules::add((path, &file), &story.session, &mut history)?;
+    rules::add((path, file), &story.session, &mut history)?;
     story.keep_index();
     let history = Arc::new(history);
     let mut model = Model::without(story.session.clone(), history, &story.unread);
@@ -225,16 +230,26 @@ fn draw_with(
 
 /// Opens the window on a session that is there; returns when it is closed.
 pub fn window(model: Model, folder: &Path) -> Result<(), Failure> {
-    let source = Source {
-        paths: vec![folder.to_owned()],
+    let opener = Opener::new(alone(folder), String::new());
+    let paths = [folder.to_owned()];
+    show(model, Shown::default(), None, &paths, opener)
+}
+
+/// What is recorded at a path, with nothing beside it, and no index of it.
+fn alone(path: &Path) -> Source {
+    Source {
+        paths: vec![path.to_owned()],
         keys: None,
         wire: None,
         bounds: None,
         no_index: true,
-    };
-    let opener = Opener::new(source, String::new());
-    let paths = [folder.to_owned()];
-    show(model, Shown::default(), None, &paths, opener)
+    }
+}
+
+/// A session of the samples.
+#[cfg(test)]
+fn sample() -> Source {
+    alone(&Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/sessions/host"))
 }
 
 fn show(

@@ -23,7 +23,9 @@ use std::sync::Arc;
 
 use netreel_protocol::session::ReelInput;
 use netreel_reel::{Endpoint, Reel};
-use netreel_replay::{Driver, Explanation, FieldDifference, Outcome, Report, cause, explain};
+use netreel_replay::{
+    Agreed, Driver, Explanation, FieldDifference, Outcome, Report, cause, explain,
+};
 use netreel_wire::Wire;
 use serde_json::json;
 
@@ -113,16 +115,29 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             states::named(explanation, it, &input.reel)
         });
         let likely = cause(&input.reel, &report).map(|cause| cause.to_string());
+        let build = report
+            .divergence()
+            .and_then(|_| engine.other_build(&input.reel));
         if arguments.read.json {
             let mut object = as_json(node, &report, explanation.as_ref());
             if let Some(likely) = likely {
                 object["divergence"]["cause"] = likely.into();
+            }
+            if let Some([recorded, own]) = build {
+                object["divergence"]["other_build"] = json!({ "recorded": recorded, "own": own });
             }
             writeln!(out, "{object}")?;
         } else {
             print(node, &report, explanation.as_ref(), out)?;
             if let Some(likely) = likely {
                 writeln!(out, "    likely because {likely}")?;
+            }
+            if let Some([recorded, own]) = build {
+                writeln!(
+                    out,
+                    "    maybe because it was recorded with another build: {recorded}, and this is \
+                     {own}"
+                )?;
             }
         }
         // A plugin may die at the next node.
@@ -140,7 +155,7 @@ pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report, Failure>
 }
 
 /// The names of the nodes behind endpoints, as far as `reels` tell.
-pub fn names(reels: &[Arc<Reel>]) -> impl Fn(Endpoint) -> Option<String> {
+pub fn names(reels: &[Arc<Reel>]) -> impl Fn(Endpoint) -> Option<String> + use<> {
     let mut names = BTreeMap::new();
     for reel in reels {
         for (_, endpoint) in reel.endpoints() {
@@ -223,8 +238,10 @@ pub fn print(
                 expected,
                 came,
                 field,
+                agreed,
             }) = explanation
             {
+                print_agreed(agreed, out)?;
                 writeln!(out, "    expected  {expected}")?;
                 writeln!(out, "    came      {came}")?;
                 if let Some(field) = field {
@@ -234,6 +251,21 @@ pub fn print(
         }
     }
     stretches::print(report, out)
+}
+
+/// Prints the last events that were as recorded.
+fn print_agreed(agreed: &[Agreed], out: &mut dyn Write) -> Result<(), Failure> {
+    for it in agreed {
+        writeln!(out, "    agreed    event {}: {}", it.number, it.words)?;
+    }
+    Ok(())
+}
+
+/// The same as `--json` prints it.
+fn agreed_json(agreed: &[Agreed]) -> serde_json::Value {
+    let each = agreed.iter();
+    let each = each.map(|it| json!({ "event": it.number.0, "what": it.words }));
+    each.collect()
 }
 
 /// A field that differs, as `--json` prints it.
@@ -279,6 +311,7 @@ pub fn as_json(
                 expected,
                 came,
                 field,
+                agreed,
             }),
         ) => {
             object["divergence"] = json!({
@@ -286,6 +319,7 @@ pub fn as_json(
                 "expected": expected,
                 "came": came,
                 "field": field.as_ref().map(field_json),
+                "agreed": agreed_json(agreed),
             });
         }
         _ => {}

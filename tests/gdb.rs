@@ -2,11 +2,13 @@
 
 mod support;
 
-use std::path::Path;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
+use netreel_reel::Event;
 use serde_json::Value;
-use support::programs::{Bench, text};
+use support::programs::{Bench, records, text};
 use support::{demo, netreel};
 
 fn folder() -> tempfile::TempDir {
@@ -79,23 +81,112 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 }
 ";
 
+/// The same once a file is there.
+const HOUR_BY_FILE: &str = "\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  static int (*real)(clockid_t, struct timespec *);
+  if (!real) real = dlsym(RTLD_NEXT, \"clock_gettime\");
+  int result = real(clock, now);
+  const char *file = getenv(\"HOUR_HAS_PASSED\");
+  if (file && access(file, F_OK) == 0) now->tv_sec += 3600;
+  return result;
+}
+";
+
+/// A library of this text.
+fn library(bench: &Bench, code: &str) -> PathBuf {
+    let (source, library) = (bench.at("hour.c"), bench.at("hour.so"));
+    std::fs::write(&source, code).expect("a file");
+    let arguments = [
+        "-shared",
+        "-fPIC",
+        "-o",
+        text(&library),
+        text(&source),
+        "-ldl",
+    ];
+    let compiled = Command::new("cc").args(arguments).status();
+    assert!(compiled.expect("a C compiler").success());
+    library
+}
+
+#[test]
+fn an_hour_in_a_program_that_is_started_again_changes_nothing() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let command = [text(&program), "20"];
+    bench.record(&[], &command).expect(0);
+    let sends = records(&bench.reel()).into_iter().filter_map(|it| {
+        let record = it.as_record();
+        matches!(record.event, Event::Sent { .. }).then_some(record.number)
+    });
+    let until = format!("event {}", sends.collect::<Vec<_>>()[10]);
+    let (out, hour, passed) = (
+        bench.out(),
+        library(&bench, HOUR_BY_FILE),
+        bench.at("passed"),
+    );
+    // Who watches over it has a second's patience, and sees the hour pass.
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["replay", text(&out), "--until", &until, "--patience", "1"])
+        .args(["--json", "--"])
+        .args(command)
+        .env("LD_PRELOAD", &hour)
+        .env("HOUR_HAS_PASSED", &passed)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut told = BufReader::new(replay.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("is stopped before") {
+        line.clear();
+        let read = told.read_line(&mut line).expect("text");
+        assert!(read > 0, "it says where it is");
+    }
+    let pid = line.split("process ").nth(1).expect("a number");
+    let pid = pid.split(' ').next().expect("a number");
+    let passes = format!("shell touch {}", text(&passed));
+    let gdb = Command::new("gdb")
+        .args(["-q", "-batch", "-nx", "-p", pid, "-ex", "break sendto"])
+        .args(["-ex", "handle SIGSTOP nostop nopass"])
+        .args(["-ex", "continue", "-ex", "backtrace"])
+        .args(["-ex", &passes, "-ex", "shell sleep 3", "-ex", "delete"])
+        .args(["-ex", "continue"])
+        .output();
+    let said = gdb.map_or_else(
+        |error| format!("gdb: {error}"),
+        |ran| {
+            let texts =
+                [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+            texts.concat()
+        },
+    );
+    if !said.contains("exited normally") {
+        assert!(!said.contains("in sendto ()"), "{said}");
+        println!("skipped: {said}");
+        support::signal(pid.parse().expect("a number"), libc::SIGKILL);
+        replay.wait().expect("it ends");
+        return;
+    }
+    assert!(said.contains("in sendto ()"), "{said}");
+    let output = replay.wait_with_output().expect("it ends");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(told["result"], "exact", "{told} {said}");
+    assert_eq!(told["sends"], 20);
+    assert!(passed.exists());
+}
+
 #[test]
 fn an_hour_at_a_breakpoint_changes_nothing_with_all_time_outs_on() {
     let folder = folder();
     let bench = Bench::new();
-    let (source, library) = (bench.at("hour.c"), bench.at("hour.so"));
-    std::fs::write(&source, HOUR).expect("a file");
-    let compiled = Command::new("cc")
-        .args([
-            "-shared",
-            "-fPIC",
-            "-o",
-            text(&library),
-            text(&source),
-            "-ldl",
-        ])
-        .status();
-    assert!(compiled.expect("a C compiler").success());
+    let library = library(&bench, HOUR);
     let path = text(folder.path());
     let lines = lines(&[
         "replay",

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use netreel_capture::preload::find_program;
-use netreel_reel::{Event, OwnedRecord};
+use netreel_reel::{Event, OwnedRecord, Record, ThreadId};
 use serde_json::Value;
 use support::programs::{Bench, drawn, records, renumbered, text, with_event, write};
 
@@ -508,10 +508,16 @@ fn is_step(event: &Event<'_>) -> bool {
 }
 
 /// Changes one thing of which a replay has to speak: a packet that was sent says something else, or
-/// goes elsewhere; a step is gone, and its number is a hole; two steps of one thread are exchanged.
+/// goes elsewhere; a step is gone, and its number is a hole; two steps of one thread are exchanged; a
+/// packet is another thread's.
 /// What was done, in words; `None`: nothing of the kind can be done here.
 fn corrupt(all: &mut Vec<OwnedRecord>, seed: u64) -> Option<String> {
-    let way = drawn(seed ^ 0xff) % 4;
+    let way = drawn(seed ^ 0xff) % 5;
+    let others = |thread: ThreadId| {
+        let steps = all.iter().map(|it| it.as_record());
+        let mut steps = steps.filter(|it| is_step(&it.event) && it.thread != thread);
+        steps.next().map(|it| it.thread)
+    };
     let fits = |at: &usize| {
         let record = all[*at].as_record();
         match (way, record.event) {
@@ -523,6 +529,7 @@ fn corrupt(all: &mut Vec<OwnedRecord>, seed: u64) -> Option<String> {
                 let both = is_step(&event) && is_step(&next.event);
                 both && next.event.kind() != event.kind() && next.thread == record.thread
             }),
+            (4, Event::Sent { .. } | Event::Received { .. }) => others(record.thread).is_some(),
             _ => false,
         }
     };
@@ -570,6 +577,11 @@ fn corrupt(all: &mut Vec<OwnedRecord>, seed: u64) -> Option<String> {
                 format!("event {number} goes elsewhere"),
                 with_event(&record, event),
             )
+        }
+        (4, _) => {
+            let thread = others(record.thread)?;
+            let told = format!("event {number} is another thread's");
+            (told, OwnedRecord::copy_of(&Record { thread, ..record }))
         }
         (2, _) => {
             all.remove(at);

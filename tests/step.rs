@@ -6,7 +6,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use netreel_reel::{Event, OwnedRecord};
 use serde_json::Value;
+use support::programs::{records, write};
 use support::{Ran, demo, netreel};
 
 /// A copy of the sample session, so that breakpoints have a place.
@@ -168,12 +170,71 @@ fn messages_are_stepped_one_by_one_and_back() {
     assert_eq!(walked, expected);
 }
 
+/// The sample engine with snapshots, and a hole in X's reel: the first and the last number that is gone.
+fn with_a_hole() -> (tempfile::TempDir, u64, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("race");
+    demo("host", 3, &out).expect(0);
+    let path = out.join("X.reel");
+    let reel = netreel_capture::open(&path).unwrap();
+    let all = records(&reel);
+    let number = |it: &OwnedRecord| it.as_record().number.0;
+    let is_snapshot = |it: &&OwnedRecord| matches!(it.as_record().event, Event::Snapshot { .. });
+    let snapshot = all.iter().find(is_snapshot).map(number).unwrap();
+    let (first, last) = (snapshot - 60, snapshot - 50);
+    let kept = all
+        .into_iter()
+        .filter(|it| !(first..=last).contains(&number(it)));
+    write(&path, &reel, &kept.collect::<Vec<_>>());
+    (folder, first, last)
+}
+
+#[test]
+fn one_goes_back_across_what_is_missing_and_is_told() {
+    let (folder, first, last) = with_a_hole();
+    let race = folder.path().join("race");
+    let script = "goto 99999999\nback until event 1\ngoto 99999999\nback continue\nback event\nstate\n\
+                  event\n";
+    let answers = answers(&race, &[], script);
+    let position = |place: usize| answers[place]["position"].as_u64().unwrap();
+    assert_eq!(answers[1]["crossed"], true);
+    assert_eq!((position(2), &answers[2]["crossed"]), (1, &true.into()));
+    assert_eq!(answers[4]["stop"], "begin");
+    assert_eq!(answers[4]["crossed"], false);
+    assert!(position(4) > last);
+    assert_eq!(answers[5]["stop"], "reached");
+    assert_eq!(answers[5]["crossed"], true);
+    assert_eq!(position(5), first - 1);
+    assert!(answers[6]["state"].as_array().unwrap().len() > 20);
+    assert_eq!(answers[7]["crossed"], true);
+    assert_eq!(position(7), position(4));
+    let said = step(&race, &[], "goto 99999999\nback continue\nback event\n").out;
+    let told = format!(
+        "what can be played here goes from the reel's begin to event {}",
+        first - 1
+    );
+    assert!(said.contains(&told), "{said}");
+    assert!(said.contains("the begin, a snapshot: what comes"), "{said}");
+}
+
 #[test]
 fn a_layer_with_other_constants_stops_where_it_parts() {
     let folder = session();
     let tune = ["--tune", "resend_delay_ns=20000000"];
     let parted = step(folder.path(), &tune, "continue\nback tick\ncontinue\n");
     assert_eq!(parted.code, Some(1));
+    assert!(
+        parted.out.contains("\n    agreed    event "),
+        "{}",
+        parted.out
+    );
+    // The state just before: that of the turn in which it parts.
+    let before = answers(folder.path(), &tune, "continue\nstate\nobject 42\n");
+    let turn = before[1]["turn"].as_u64().unwrap();
+    assert!(turn <= before[1]["position"].as_u64().unwrap());
+    assert_eq!(before[2]["before"], turn);
+    assert!(before[2]["state"].as_array().unwrap().len() > 20);
+    assert!(before[3]["layer"].is_array());
     assert_eq!(
         parted.out.matches("first difference: ").count(),
         2,

@@ -7,6 +7,7 @@ use netreel_reel::{Endpoint, Reel};
 use netreel_transport::{Divergence, Step};
 use netreel_wire::{Decoded, PacketFacts, StreamId, Tree, TreeId, Value, Wire};
 
+use crate::agreed::{Agreed, agreed};
 use crate::said_before::Before;
 
 /// A divergence in words.
@@ -18,6 +19,8 @@ pub struct Explanation {
     pub came: String,
     /// The first thing that differs, where both are packets, or steps on two sockets.
     pub field: Option<FieldDifference>,
+    /// The last events before it, which were as recorded; none without a reel.
+    pub agreed: Vec<Agreed>,
 }
 
 /// The first place where two packets differ.
@@ -107,6 +110,7 @@ pub fn explain(
         expected: words(&divergence.expected, wire, name),
         came: words(&divergence.came, wire, name),
         field,
+        agreed: reel.map_or_else(Vec::new, |reel| agreed(reel, divergence.number, wire, name)),
     }
 }
 
@@ -145,7 +149,7 @@ fn words(step: &Step, wire: Option<&Wire>, name: &dyn Fn(Endpoint) -> Option<Str
     }
 }
 
-fn named(endpoint: Endpoint, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
+pub(crate) fn named(endpoint: Endpoint, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
     name(endpoint).unwrap_or_else(|| endpoint.to_string())
 }
 

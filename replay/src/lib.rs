@@ -7,6 +7,7 @@
 //! where they do something else. [`onto`] plays one node's packets at a live endpoint. [`program`]
 //! makes of an unmodified program's reel what the program is answered when it is started again.
 
+mod agreed;
 mod before;
 mod cause;
 mod checkpoints;
@@ -23,6 +24,7 @@ mod stretches;
 mod tape;
 pub mod together;
 
+pub use agreed::{Agreed, agreed};
 pub use before::netreel_before_event;
 pub use cause::{Cause, Deed, cause};
 pub use cursor::ReelEvents;

@@ -84,6 +84,27 @@ pub struct Moved {
     pub stop: Stop,
     /// Whether all was played again from the begin, because the layer offers no states.
     pub restarted: bool,
+    /// Whether something is missing in the reel between where one was and where one is: what is
+    /// played is another [`Stretch`], and its layer a fresh one.
+    pub crossed: bool,
+}
+
+impl Moved {
+    /// How the way ended that one went in several moves, of which `next` is the last.
+    pub fn and(self, next: Moved) -> Moved {
+        Moved {
+            stop: next.stop,
+            restarted: self.restarted || next.restarted,
+            crossed: self.crossed || next.crossed,
+        }
+    }
+
+    fn across(self) -> Moved {
+        Moved {
+            crossed: true,
+            ..self
+        }
+    }
 }
 
 /// Why a stepper cannot go on.
@@ -232,6 +253,7 @@ impl Stepper {
     pub fn go_to(&mut self, number: EventNumber) -> Result<Moved, StepError> {
         if let Some(other) = self.other_stretch(number) {
             self.enter(other)?;
+            return Ok(self.go_to(number)?.across());
         }
         if number < self.stretch.from {
             let moved = self.settle(self.stretch.from)?;
@@ -254,6 +276,7 @@ impl Stepper {
     pub fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
         if let Some(other) = self.other_stretch(number) {
             self.enter(other)?;
+            return Ok(self.seek(number)?.across());
         }
         let end = self.stretch.until;
         let snapshot = last_snapshot(&self.reel, self.stretch.from, number.min(end));
@@ -296,13 +319,15 @@ impl Stepper {
             let found = tape.next(stretch.from, |it| wanted(&it.as_record()));
             if let Some(record) = found {
                 self.enter(stretch)?;
-                return self.settle(record.as_record().number);
+                return Ok(self.settle(record.as_record().number)?.across());
             }
         }
         Ok(moved)
     }
 
-    /// Goes back to the last event before this one that `wanted` takes.
+    /// Goes back to the last event before this one that `wanted` takes. Where something is missing
+    /// on the way, the layer begins again at the last snapshot before that event, as
+    /// [`seek`](Stepper::seek) does.
     ///
     /// # Errors
     /// As for [`go_to`](Stepper::go_to).
@@ -313,23 +338,33 @@ impl Stepper {
         let found = self
             .tape
             .previous(self.position, |it| wanted(&it.as_record()));
-        let Some(record) = found else {
-            let moved = self.settle(self.stretch.from)?;
-            return Ok(Moved {
-                stop: Stop::Begin,
-                ..moved
-            });
-        };
-        self.settle(record.as_record().number)
+        if let Some(record) = found {
+            return self.settle(record.as_record().number);
+        }
+        // Before what is missing.
+        let begin = self.stretch.from;
+        let before = self.stretches.iter().filter(|it| it.until <= begin);
+        for &stretch in before.rev() {
+            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
+            let found = tape.previous(stretch.until, |it| wanted(&it.as_record()));
+            if let Some(record) = found {
+                return self.seek(record.as_record().number);
+            }
+        }
+        let moved = self.settle(begin)?;
+        Ok(Moved {
+            stop: Stop::Begin,
+            ..moved
+        })
     }
 
-    /// The stretch that has `number`, where the one that is walked has not.
+    /// The stretch that has `number`, or else the next one, or else the last; `None` where it is
+    /// the one that is walked.
     fn other_stretch(&self, number: EventNumber) -> Option<Stretch> {
-        let has = |stretch: &Stretch| (stretch.from..stretch.until).contains(&number);
-        if has(&self.stretch) {
-            return None;
-        }
-        self.stretches.iter().find(|stretch| has(stretch)).copied()
+        let mut behind = self.stretches.iter();
+        let found = behind.find(|stretch| number < stretch.until);
+        let found = found.or(self.stretches.last()).copied();
+        found.filter(|found| *found != self.stretch)
     }
 
     /// Stands at the begin of a stretch.
@@ -415,7 +450,11 @@ impl Stepper {
             self.play(turn);
             (self.position, stop) = (parted, Stop::Parted);
         }
-        Ok(Moved { stop, restarted })
+        Ok(Moved {
+            stop,
+            restarted,
+            crossed: false,
+        })
     }
 
     /// The turn before which the layer is to be for an event; for the end, the end.

@@ -123,24 +123,14 @@ mod tests {
     use netreel_protocol::history::Level;
 
     use super::*;
-
-    fn source() -> Source {
-        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/sessions/host");
-        Source {
-            paths: vec![sample],
-            keys: None,
-            wire: None,
-            bounds: None,
-            no_index: true,
-        }
-    }
+    use crate::inspect::sample;
 
     #[track_caller]
     fn both(answer: Result<Answer, Failure>) -> (Box<Model>, Box<Model>) {
         let Ok(Answer::Compared { model: other, .. }) = answer else {
             panic!("no other session");
         };
-        let source = source();
+        let source = sample();
         let Ok(Answer::Compared { model, .. }) = opened(&source, &source.paths[0], &|| true) else {
             panic!("no session");
         };
@@ -149,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_session_that_is_played_on_unchanged_has_the_same_packets() {
-        let (model, other) = both(played_on(&source(), "", &|| true).map(|(answer, _)| answer));
+        let (model, other) = both(played_on(&sample(), "", &|| true).map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
         assert_eq!(compared.bytes.first, None);
         assert!(compared.bytes.links.iter().all(|link| link.is_same()));
@@ -162,7 +152,7 @@ mod tests {
         let asked = AtomicU32::new(0);
         // It is wanted until a few turns were played.
         let wanted = || asked.fetch_add(1, Ordering::Relaxed) < 40;
-        let failure = played_on(&source(), "--set mode=owner", &wanted).err();
+        let failure = played_on(&sample(), "--set mode=owner", &wanted).err();
         let why = failure.expect("it was given up").to_string();
         assert!(why.contains("given up"), "{why}");
         // Nobody asks again and again whether to go on with what is over.
@@ -172,7 +162,7 @@ mod tests {
     #[test]
     fn a_cure_shows_as_findings_of_the_one_session_alone() {
         let (model, other) =
-            both(played_on(&source(), "--set mode=owner", &|| true).map(|(answer, _)| answer));
+            both(played_on(&sample(), "--set mode=owner", &|| true).map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
         assert!(compared.bytes.first.is_some());
         assert_eq!(compared.rows[0].mark, "first");

@@ -14,7 +14,7 @@ use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
 use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened};
 use crate::inspect::sitting::Seat;
-use crate::inspect::{bookmarks, comparing, settings};
+use crate::inspect::{Own, bookmarks, comparing, settings};
 use crate::open::Story;
 use crate::outcome::Failure;
 
@@ -26,7 +26,7 @@ pub struct Opener {
     source: Source,
     filter: String,
     /// A file of rules that are asked of the session that is opened first.
-    pub rules: Option<PathBuf>,
+    pub rules: Option<Own>,
     shown: Shown,
     to: Sender<Said>,
     from: Receiver<Said>,
@@ -85,7 +85,7 @@ impl Opener {
     fn open_as(&mut self, source: Source, filter: String) {
         let rules = self.rules.take();
         self.begin(
-            move |told| match opened(&source, (&filter, rules.as_deref()), told) {
+            move |told| match opened(&source, (&filter, rules.as_ref()), told) {
                 Ok((answer, story)) => told.bring(answer, Brings::Shown(Box::new((source, story)))),
                 Err(failure) => told.say(Answer::Failed(failure.to_string())),
             },

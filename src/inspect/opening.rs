@@ -14,7 +14,7 @@ use netreel_wire::{Keys, Wire};
 
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
-use crate::inspect::{filtered, ruled};
+use crate::inspect::{Own, filtered, ruled};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
 use crate::watch::{Now, Pace, Watch};
@@ -108,7 +108,7 @@ impl Told {
 /// Opens what `source` names, and says how far it is.
 pub(super) fn opened(
     source: &Source,
-    (filter, rules): (&str, Option<&Path>),
+    (filter, rules): (&str, Option<&Own>),
     told: &Told,
 ) -> Result<(Answer, Story), Failure> {
     let title = Settings::named(&source.paths);
@@ -228,17 +228,7 @@ mod tests {
     use netreel_reel::{Endpoint, Event, Header, SocketId, Time};
 
     use super::*;
-
-    fn source() -> Source {
-        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/sessions/host");
-        Source {
-            paths: vec![sample],
-            keys: None,
-            wire: None,
-            bounds: None,
-            no_index: true,
-        }
-    }
+    use crate::inspect::sample;
 
     #[test]
     fn what_nobody_wants_any_more_is_not_opened() {
@@ -249,7 +239,7 @@ mod tests {
             wake: Arc::default(),
             stop: Arc::new(AtomicBool::new(true)),
         };
-        let failure = opened(&source(), ("", None), &told).err();
+        let failure = opened(&sample(), ("", None), &told).err();
         let why = failure.expect("it was given up").to_string();
         assert!(why.contains("given up"), "{why}");
         // It was given up before its packets were arranged.

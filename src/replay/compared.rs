@@ -1,5 +1,6 @@
 //! What became of a session that was played on, beside what it was.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::diff::{Findings, Same, finding_key};
@@ -7,6 +8,7 @@ use netreel_protocol::export;
 use netreel_protocol::history::{Finding, Level};
 use netreel_protocol::session::{Session, SessionTime};
 use netreel_protocol::verdict::Judgement;
+use netreel_reel::Endpoint;
 use netreel_replay::together::{Left, Played, PlayedNode, Why};
 use netreel_replay::{FieldDifference, explain};
 use serde_json::{Value, json};
@@ -45,6 +47,8 @@ pub struct Compared<'a> {
     new: Vec<Told>,
     /// With the level that each had before.
     stayed: Vec<(Told, Level)>,
+    /// The names of the nodes behind endpoints.
+    names: Box<dyn Fn(Endpoint) -> Option<String>>,
 }
 
 impl Before {
@@ -93,11 +97,11 @@ impl<'a> Compared<'a> {
             (now[is].clone(), level)
         });
         let stayed = stayed.collect();
-        let is_played = |told: &&Told| {
-            let mut nodes = on.played.nodes.iter();
-            nodes.any(|node| node.played && node.name == told.key.node)
-        };
+        let played = on.played.nodes.iter().filter(|node| node.played);
+        let played: BTreeSet<&str> = played.map(|node| node.name.as_str()).collect();
+        let is_played = |told: &&Told| played.contains(told.key.node.as_str());
         let (gone, not_played) = gone.partition(is_played);
+        let reels: Vec<_> = on.session.reels.iter().flatten().cloned().collect();
         Compared {
             on,
             before,
@@ -107,6 +111,7 @@ impl<'a> Compared<'a> {
             not_played,
             new,
             stayed,
+            names: Box::new(replay::names(&reels)),
         }
     }
 
@@ -202,16 +207,16 @@ impl<'a> Compared<'a> {
 
     /// Why the node of this name left its recording.
     fn why(&self, node: &str, left: &Left) -> String {
-        let reels: Vec<_> = self.on.session.reels.iter().flatten().cloned().collect();
-        let names = replay::names(&reels);
+        let names = &self.names;
         let named = |endpoint| names(endpoint).unwrap_or_else(|| endpoint.to_string());
         match &left.why {
             Why::Step(divergence) => {
                 let wire = self.on.session.wire.as_deref();
                 // Up to there the node did what it did, so that its reel tells what came before.
-                let own = reels.iter().find(|reel| reel.header().node == node);
+                let mut reels = self.on.session.reels.iter().flatten();
+                let own = reels.find(|reel| reel.header().node == node);
                 let reel = own.map(|reel| &**reel);
-                let explained = explain(divergence, (wire, reel), &names);
+                let explained = explain(divergence, (wire, reel), names);
                 match explained.field {
                     None => format!("{} in place of {}", explained.came, explained.expected),
                     Some(field) => format!("{}, but {}", explained.came, differs(&field)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use netreel_plugin::{Failed, LoadError, Plugin, PluginLayer, Sockets};
-use netreel_reel::Reel;
+use netreel_reel::{Reel, Removed};
 use netreel_replay::together::NodeIo;
 use netreel_replay::{
     Driver, MakeLayer, Report, Stepper, check_replayable, check_replayable_sockets,
@@ -96,6 +96,20 @@ impl<'a> Engine<'a> {
                  it is `{own}`; give the plugin of that engine, or the name of its reels"
             ),
         })
+    }
+
+    /// The build that a reel was recorded with, and this one, where both are known and differ, and
+    /// nothing else was asked to be different.
+    pub fn other_build(&self, reel: &Reel) -> Option<[String; 2]> {
+        let header = reel.header();
+        let redacted = header.redacted.as_ref();
+        let is_known = !redacted.is_some_and(|redacted| redacted.has(Removed::Build));
+        let own = match self {
+            Engine::Boxes(_) if self.words().is_empty() => crate::boxes::build(),
+            _ => return None,
+        };
+        let is_other = is_known && !header.build.is_empty() && header.build != own;
+        is_other.then(|| [header.build.clone(), own])
     }
 
     /// The start conditions that it begins with.

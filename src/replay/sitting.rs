@@ -33,6 +33,13 @@ state [NAME]                            the layer's state, or what of it begins 
 where, help, quit
 ";
 
+/// One is there already.
+const HERE: Moved = Moved {
+    stop: Stop::Reached,
+    restarted: false,
+    crossed: false,
+};
+
 /// Whether commands go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Going {
@@ -51,6 +58,8 @@ pub struct Sitting<'a> {
     pub json: bool,
     /// A command was not understood or not possible.
     failed: bool,
+    /// The layer parted from the recording somewhere.
+    parted: bool,
 }
 
 /// What is stepped by.
@@ -128,6 +137,7 @@ impl<'a> Sitting<'a> {
             breaks,
             json,
             failed: false,
+            parted: false,
         }
     }
 
@@ -138,10 +148,10 @@ impl<'a> Sitting<'a> {
 
     /// What the command's exit code says.
     pub fn answer(&self) -> Answer {
-        match (self.failed, self.stepper.parted()) {
+        match (self.failed, self.parted) {
             (true, _) => Answer::Unknown,
-            (false, Some(_)) => Answer::Wrong,
-            (false, None) => Answer::Clean,
+            (false, true) => Answer::Wrong,
+            (false, false) => Answer::Clean,
         }
     }
 
@@ -274,10 +284,7 @@ impl<'a> Sitting<'a> {
         back: bool,
         out: &mut dyn Write,
     ) -> Result<(), Trouble> {
-        let mut moved = Moved {
-            stop: Stop::Reached,
-            restarted: false,
-        };
+        let mut moved = HERE;
         for _ in 0..times {
             let once = match unit {
                 Unit::Message => self.step_message(back)?,
@@ -290,8 +297,7 @@ impl<'a> Sitting<'a> {
                     }
                 }
             };
-            moved.stop = once.stop;
-            moved.restarted |= once.restarted;
+            moved = moved.and(once);
             if once.stop != Stop::Reached {
                 break;
             }
@@ -312,10 +318,7 @@ impl<'a> Sitting<'a> {
         };
         if let Some(place) = place.filter(|&place| place < count) {
             self.message = Some(place);
-            return Ok(Moved {
-                stop: Stop::Reached,
-                restarted: false,
-            });
+            return Ok(HERE);
         }
         let (session, reel) = (&self.story.session, self.reel);
         let has_some = |it: &Record<'_>| {
@@ -404,6 +407,7 @@ impl<'a> Sitting<'a> {
 
     /// Says where a move led.
     fn moved(&mut self, moved: Moved, out: &mut dyn Write) -> Result<(), Failure> {
+        self.parted |= moved.stop == Stop::Parted;
         if self.json {
             let mut object = self.here_json();
             object["stop"] = match moved.stop {
@@ -414,6 +418,7 @@ impl<'a> Sitting<'a> {
             }
             .into();
             object["restarted"] = moved.restarted.into();
+            object["crossed"] = moved.crossed.into();
             if moved.stop == Stop::Parted {
                 object["replay"] = self.parted_json();
             }
@@ -425,13 +430,31 @@ impl<'a> Sitting<'a> {
                 "the layer offers no states: it was played again from the begin"
             )?;
         }
+        let stretch = self.stepper.stretch();
+        if moved.crossed {
+            let from = match stretch.snapshot {
+                true => format!("the snapshot of event {}", stretch.from),
+                false => "the reel's begin".to_owned(),
+            };
+            writeln!(
+                out,
+                "something is missing in the reel on the way: what can be played here goes from \
+                 {from} to event {}",
+                stretch.until.0.saturating_sub(1)
+            )?;
+        }
         match moved.stop {
             Stop::Reached => {}
-            Stop::Begin => writeln!(out, "the begin:")?,
+            Stop::Begin => {
+                let why = match stretch.snapshot {
+                    true => ", a snapshot: what comes before it is missing in the reel",
+                    false => "",
+                };
+                writeln!(out, "the begin{why}:")?;
+            }
             Stop::End => {
-                let last = self.stepper.stretch().until.0.saturating_sub(1);
-                let breaks_off = self.stepper.stretch().breaks_off;
-                let why = match breaks_off {
+                let last = stretch.until.0.saturating_sub(1);
+                let why = match stretch.breaks_off {
                     true => ", behind which something is missing in the reel",
                     false => "",
                 };

@@ -1,5 +1,6 @@
 //! `netreel replay --together`: all nodes play on, and a new session says whether it is cured.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -255,14 +256,14 @@ fn prepare(folder: &Path) -> Result<(), Failure> {
 type Written = (Reels<FileAppend>, Vec<PathBuf>);
 
 fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failure> {
-    let mut paths: Vec<PathBuf> = Vec::new();
+    let (mut paths, mut names) = (Vec::new(), Names::default());
     let mut slots = Vec::new();
     for header in headers {
         let Some(header) = header else {
             slots.push(None);
             continue;
         };
-        let path = file(folder, &header.node, &paths);
+        let path = names.file(folder, &header.node);
         let made = File::create_new(&path);
         let made = made.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
         slots.push(Some((header, FileAppend::new(made))));
@@ -274,16 +275,48 @@ fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failur
     Ok((reels, paths))
 }
 
-/// A file for the reel of a node, that no other has.
-fn file(folder: &Path, node: &str, taken: &[PathBuf]) -> PathBuf {
-    let plain = |letter: char| match letter {
-        letter if letter.is_alphanumeric() || "-_ ".contains(letter) => letter,
-        _ => '_',
-    };
-    let name: String = node.chars().take(100).map(plain).collect();
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let names = std::iter::once(name.clone()).chain(numbered);
-    let paths = names.map(|name| folder.join(format!("{name}.reel")));
-    let mut free = paths.filter(|path| !taken.contains(path));
-    free.next().unwrap_or_else(|| folder.join("node.reel"))
+/// The names of files, and how often each was asked for.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+    asked: BTreeMap<String, u64>,
+}
+
+impl Names {
+    /// A file for the reel of a node, that no other has.
+    fn file(&mut self, folder: &Path, node: &str) -> PathBuf {
+        let plain = |letter: char| match letter {
+            letter if letter.is_alphanumeric() || "-_ ".contains(letter) => letter,
+            _ => '_',
+        };
+        let name: String = node.chars().take(100).map(plain).collect();
+        let asked = self.asked.entry(name.clone()).or_default();
+        loop {
+            *asked += 1;
+            let free = match *asked {
+                1 => name.clone(),
+                number => format!("{name}-{number}"),
+            };
+            if self.taken.insert(free.clone()) {
+                return folder.join(format!("{free}.reel"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_are_named_alike_have_a_file_each() {
+        let mut names = Names::default();
+        let nodes = ["A", "A-2", "A", "A/2", "A:2", "A"];
+        let files = nodes.map(|node| names.file(Path::new(""), node));
+        let expected = ["A", "A-2", "A-3", "A_2", "A_2-2", "A-4"];
+        assert_eq!(
+            files,
+            expected.map(|it| PathBuf::from(format!("{it}.reel")))
+        );
+    }
 }

@@ -1,5 +1,5 @@
-//! Copies of the program's own seccomp filters: what they forbid to the program they forbid to this
-//! library.
+//! Filters of system calls (seccomp), and copies of the program's own: what they forbid to the program
+//! they forbid to this library.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -8,19 +8,23 @@ use crate::nr;
 /// One instruction of a filter (classic BPF).
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Instruction {
-    code: u16,
-    yes: u8,
-    no: u8,
-    value: u32,
+pub struct Instruction {
+    pub code: u16,
+    /// So many instructions are left out where it holds, and where it does not.
+    pub yes: u8,
+    pub no: u8,
+    pub value: u32,
 }
 
 /// As `struct sock_fprog`.
 #[repr(C)]
 pub struct Filter {
-    length: u16,
-    instructions: *const Instruction,
+    pub length: u16,
+    pub instructions: *const Instruction,
 }
+
+/// A call is made.
+pub const ALLOW: u32 = 0x7fff_0000;
 
 /// So many filters are remembered, of so many instructions together.
 const FILTERS_MAX: usize = 16;
@@ -72,7 +76,6 @@ fn filters_allow(count: usize, number: usize, arguments: &[usize; 6]) -> bool {
     let mut start = 0;
     for end in ENDS.iter().take(count) {
         let end = end.load(Ordering::Relaxed);
-        const ALLOW: u32 = 0x7fff_0000;
         const LOG: u32 = 0x7ffc_0000;
         match run(copies.get(start..end).unwrap_or(&[]), &data) {
             Some(ALLOW | LOG) => {}

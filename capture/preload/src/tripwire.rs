@@ -5,23 +5,8 @@
 //! in between, and before `io_uring_setup` from anywhere. Reads, writes and closes from there are
 //! asked about as well; only the recorder can tell whether they concern a socket.
 
+use crate::filters::{ALLOW, Filter, Instruction};
 use crate::sys::{self, PT_LOAD, ProgramHeader, nr};
-
-/// One instruction of a classic BPF program.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Instruction {
-    code: u16,
-    yes: u8,
-    no: u8,
-    value: u32,
-}
-
-#[repr(C)]
-struct Program {
-    length: u16,
-    instructions: *const Instruction,
-}
 
 unsafe extern "C" {
     fn getauxval(kind: u64) -> u64;
@@ -37,7 +22,6 @@ const JUMP_EQUAL: u16 = 0x15;
 const JUMP_ABOVE: u16 = 0x25;
 const JUMP_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
-const ALLOW: u32 = 0x7fff_0000;
 const USER_NOTIFICATION: u32 = 0x7fc0_0000;
 
 const PR_SET_NO_NEW_PRIVS: usize = 38;
@@ -109,7 +93,7 @@ pub fn set(pass: impl FnOnce(Option<i32>)) {
     put(step(JUMP_ABOVE, 0, 1, (end - 1) as u32));
     put(step(RETURN, 0, 0, ALLOW));
     put(step(RETURN, 0, 0, USER_NOTIFICATION));
-    let filter = Program {
+    let filter = Filter {
         length: at as u16,
         instructions: program.as_ptr(),
     };

@@ -8,6 +8,7 @@ use netreel_wire::Wire;
 use super::printed::{LineDifference, PrintedNow};
 use super::tape::Tape;
 use super::words::{endpoint_from, of_came, of_entry};
+use crate::agreed::{Agreed, agreed};
 use crate::difference::{Explanation, explain};
 
 /// What is known when the program has ended.
@@ -62,6 +63,8 @@ pub struct Judged {
     pub event: Option<EventNumber>,
     /// What the recording has there.
     pub expected: String,
+    /// Where it was not exact: the last events before that, which were as recorded.
+    pub agreed: Vec<Agreed>,
     /// The first line that it printed otherwise.
     pub line: Option<LineDifference>,
     /// Likely reasons, a sentence each.
@@ -103,8 +106,13 @@ pub fn judge(
         (None, Some(stuck)) => (Ended::Stuck(stuck.clone()), None),
         (None, None) => (Ended::Early(happened.ended.clone()), None),
     };
-    let mut reasons = Vec::new();
+    let (mut reasons, mut last) = (Vec::new(), Vec::new());
     if ended != Ended::Exact {
+        let before = match &ended {
+            Ended::Line(line) => line.event,
+            _ => event,
+        };
+        last = agreed(reel, before.unwrap_or(EventNumber(u64::MAX)), wire, name);
         reasons.extend(reason);
         reasons.extend(tape.doubts.iter().cloned());
         reasons.extend(doubts());
@@ -127,6 +135,7 @@ pub fn judge(
         sleeps: happened.sleeps,
         event,
         expected,
+        agreed: last,
         line,
         reasons,
     }

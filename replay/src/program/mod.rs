@@ -19,3 +19,4 @@ pub use files::{FileWas, ReadFile, read_files, sum};
 pub use judged::{Ended, Happened, Judged, judge};
 pub use printed::{LineDifference, PrintedNow, Rows};
 pub use tape::{Tape, Which, record};
+pub(crate) use words::call_words;

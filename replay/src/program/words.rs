@@ -42,6 +42,11 @@ pub(super) fn endpoint_from(bytes: &[u8]) -> Option<Endpoint> {
     }
 }
 
+/// What a call is.
+pub(crate) fn call_words(of: CallId) -> String {
+    call(of, "")
+}
+
 /// What a step is, apart from the bytes of a packet.
 fn step(kind: u8, id: u8, socket: u16) -> String {
     let on = match socket {

@@ -1,6 +1,6 @@
 //! One node as it is played: where it stands in its recording, its clock, what waits for it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netreel_reel::{
@@ -8,28 +8,11 @@ use netreel_reel::{
 };
 use netreel_transport::{Divergence, Draw, Events, Step};
 
+use super::inbox::Inbox;
 use super::report::{Left, PlayedNode, Why};
+use super::script::Script;
 use super::world::Sink;
 use crate::ReelEvents;
-
-/// Where something that waits for a node stands: at the event of the recording at which it is
-/// there, behind recorded packets if it is one, by its arrival, by the order in which it was sent.
-pub(super) type Place = (EventNumber, bool, i64, u64);
-
-/// What a layer is given when it asks for a packet.
-#[derive(Clone, Debug)]
-pub(super) struct Item {
-    pub socket: SocketId,
-    /// When the recording has it, where it has.
-    pub time: Option<Time>,
-    pub what: Waiting,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Waiting {
-    Packet { from: Endpoint, payload: Arc<[u8]> },
-    Failed(i32),
-}
 
 /// A packet that a node sent off its recording, until its turn is over.
 #[derive(Debug)]
@@ -48,7 +31,7 @@ pub(super) struct NodePlayed {
     /// The session's time at the node's zero, as it is in this turn.
     pub shift_ns: i128,
     /// The events of the turn that is played, without the one that began it.
-    script: Vec<OwnedRecord>,
+    pub script: Script,
     /// The next of them, as long as the node is on its recording.
     next: usize,
     /// Of those that the layer has no part in, all before this one are written.
@@ -68,7 +51,7 @@ pub(super) struct NodePlayed {
     clock: Option<(Time, Time)>,
     randoms: VecDeque<u64>,
     draw: Draw,
-    pub inbox: BTreeMap<Place, Item>,
+    pub inbox: Inbox,
     pub outgoing: Vec<Outgoing>,
     written: u64,
     pub socket: SocketId,
@@ -82,7 +65,7 @@ impl NodePlayed {
             is_cut: false,
             turn: 0,
             shift_ns: 0,
-            script: Vec::new(),
+            script: Script::default(),
             next: 0,
             copied: 0,
             clocks: 0,
@@ -95,7 +78,7 @@ impl NodePlayed {
             clock: None,
             randoms: VecDeque::new(),
             draw: Draw::named(seed, name),
-            inbox: BTreeMap::new(),
+            inbox: Inbox::default(),
             outgoing: Vec::new(),
             written: 0,
             socket: SocketId(0),
@@ -141,11 +124,6 @@ impl NodePlayed {
         begins
     }
 
-    /// The events of the turn.
-    pub fn script(&self) -> impl Iterator<Item = netreel_reel::Record<'_>> {
-        self.script.iter().map(OwnedRecord::as_record)
-    }
-
     /// Writes an event at the time that it is.
     pub fn write(&mut self, sink: &mut dyn Sink, node: usize, event: Event<'_>) -> EventNumber {
         let number = EventNumber(self.written);
@@ -189,7 +167,9 @@ impl NodePlayed {
     /// Writes what the layer has no part in, of the events before this place.
     fn copy(&mut self, until: usize, sink: &mut dyn Sink, node: usize) {
         while self.copied < until.min(self.script.len()) {
-            let record = self.script[self.copied].clone();
+            let Some(record) = self.script.get(self.copied).cloned() else {
+                return;
+            };
             let record = record.as_record();
             self.copied += 1;
             if matches!(
@@ -257,18 +237,10 @@ impl NodePlayed {
 
     /// The answer to a clock read of a layer that has left its recording.
     pub fn clock_off(&mut self) -> Time {
-        let from = self.clocks.max(self.next);
-        let rest = self.script.get(from..).unwrap_or_default().iter();
-        let mut reads = rest.enumerate().filter_map(|(place, record)| {
-            let record = record.as_record();
-            match record.event {
-                Event::Clock { value } => Some((from + place + 1, value, record.time)),
-                _ => None,
-            }
-        });
-        let value = match reads.next() {
-            Some((behind, value, time)) => {
-                self.clocks = behind;
+        let read = self.script.clock_from(self.clocks.max(self.next));
+        let value = match read {
+            Some((place, value, time)) => {
+                self.clocks = place + 1;
                 self.pass_to(time);
                 value
             }
@@ -295,42 +267,20 @@ impl NodePlayed {
     /// Lets the time pass to when the recording has the next send of this turn to the same address.
     pub fn pass_to_send(&mut self, address: Endpoint) {
         let from = self.sends.max(self.next);
-        let rest = self.script.get(from..).unwrap_or_default().iter();
-        let mut sends = rest.enumerate().filter_map(|(place, record)| {
-            let record = record.as_record();
-            match record.event {
-                Event::Sent { to, .. } if to == address => Some((from + place + 1, record.time)),
-                _ => None,
-            }
-        });
-        if let Some((behind, time)) = sends.next() {
-            self.sends = behind;
+        if let Some((place, time)) = self.script.send_from(from, address) {
+            self.sends = place + 1;
             self.pass_to(time);
         }
     }
 
     /// What the call of a recorded send returned.
-    pub fn send_outcome(&self, sent: EventNumber) -> SendOutcome {
-        let rest = self.script.get(self.next..).unwrap_or_default().iter();
-        let mut results = rest.filter_map(|record| match record.as_record().event {
-            Event::SendResult { of, outcome } if of == sent => Some(outcome),
-            _ => None,
-        });
-        results.next().unwrap_or(SendOutcome::Sent)
+    pub fn send_outcome(&mut self, sent: EventNumber) -> SendOutcome {
+        let outcome = self.script.result_from(self.next, sent);
+        outcome.unwrap_or(SendOutcome::Sent)
     }
 
     /// Whether this turn has a note of these words that is not written yet.
-    pub fn has_note(&self, words: &str) -> bool {
-        let rest = self.script.get(self.copied..).unwrap_or_default().iter();
-        rest.map(OwnedRecord::as_record)
-            .any(|record| matches!(record.event, Event::Note { text } if text == words.as_bytes()))
-    }
-
-    /// The first thing that is there at an event of the recording.
-    pub fn first_until(&self, number: EventNumber, socket: Option<SocketId>) -> Option<Place> {
-        let last = (number, true, i64::MAX, u64::MAX);
-        let mut there = self.inbox.range(..=last);
-        let found = there.find(|(_, item)| socket.is_none_or(|socket| socket == item.socket));
-        found.map(|(place, _)| *place)
+    pub fn has_note(&mut self, words: &str) -> bool {
+        self.script.has_note_from(self.copied, words)
     }
 }

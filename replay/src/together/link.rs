@@ -78,10 +78,11 @@ impl Link {
         };
         let at_node = |send: Option<(i64, usize)>, node: usize| {
             let of = all(send?.1);
-            of.iter().find(|it| it.node == node).map(|it| it.came_ns)
+            let first = of.partition_point(|it| it.node < node);
+            let first = of.get(first).filter(|it| it.node == node)?;
+            Some(first.came_ns)
         };
-        let mut like: Vec<Arrival> = all(nearest).to_vec();
-        like.dedup_by_key(|arrival| arrival.node);
+        let mut like = firsts(all(nearest));
         for arrival in &mut like {
             let recorded_ns = arrival.came_ns;
             let moved_ns = recorded_ns.saturating_add(at_ns - nearest_ns);
@@ -98,6 +99,17 @@ impl Link {
         }
         like
     }
+}
+
+/// The first arrival at each node: a packet may have come there many times.
+fn firsts(arrivals: &[Arrival]) -> Vec<Arrival> {
+    let (mut rest, mut firsts) = (arrivals, Vec::new());
+    while let Some(first) = rest.first() {
+        firsts.push(*first);
+        let behind = rest.partition_point(|it| it.node <= first.node);
+        rest = rest.get(behind..).unwrap_or_default();
+    }
+    firsts
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 //!
 //! What nodes without a layer sent arrives as it did.
 
+mod inbox;
 mod io;
 mod lane;
 mod link;
@@ -26,6 +27,8 @@ mod plan;
 mod play;
 mod reels;
 mod report;
+mod script;
+mod stands_for;
 mod unlike;
 mod world;
 

@@ -55,8 +55,11 @@ pub struct Plan {
     pub(super) link_of: BTreeMap<(usize, SocketId, Endpoint), usize>,
     /// The turns of all nodes in the order in which they are played.
     pub(super) schedule: Vec<(usize, usize)>,
-    /// Links, hashes of payloads and sends, in this order.
-    pub(super) equals: Vec<(usize, u64, usize)>,
+    /// Links, hashes of payloads, times and sends, in this order: those of which it is known what
+    /// became of them.
+    pub(super) equals: Vec<(usize, u64, i64, usize)>,
+    /// The first node that packets reach there.
+    pub(super) node_at: BTreeMap<Endpoint, usize>,
     /// What a packet takes on a link of which nothing is known. ns.
     pub(super) usual_ns: i64,
 }
@@ -85,6 +88,8 @@ pub(super) struct PlanTurn {
     pub at_ns: i64,
     /// Whether the layer asked for packets in it.
     pub asks: bool,
+    /// When the turn began in which it had last asked before this one; on the session's clock.
+    pub asked_ns: Option<i64>,
     /// The place in [`Plan::schedule`].
     pub rank: usize,
 }
@@ -98,7 +103,7 @@ pub(super) struct PlanSend {
     pub link: usize,
     pub hash: u64,
     pub lost: bool,
-    /// Of [`Plan::arrivals`], the first at each node first.
+    /// Of [`Plan::arrivals`], by node, the first at each first.
     pub arrivals: Range<usize>,
 }
 
@@ -120,6 +125,9 @@ pub(super) struct PlanReceipt {
     pub from: Endpoint,
     /// Its packet, where its sender is played; and about when it came.
     pub send: Option<(usize, i64)>,
+    /// The latest, of those of this turn up to here: about when it came, and the rank of the turn
+    /// that sent it.
+    pub latest: (i64, usize),
 }
 
 impl Plan {
@@ -132,9 +140,11 @@ impl Plan {
         }
         plan.bind(&story.packets, clock);
         plan.order();
+        plan.rank_receipts();
         let sends = plan.sends.iter().enumerate();
         plan.equals = sends
-            .map(|(place, send)| (send.link, send.hash, place))
+            .filter(|(_, send)| send.lost || !send.arrivals.is_empty())
+            .map(|(place, send)| (send.link, send.hash, send.at_ns, place))
             .collect();
         plan.equals.sort_unstable();
         let mut delays: Vec<i64> = plan.delays().collect();
@@ -152,6 +162,7 @@ impl Plan {
             link_of: BTreeMap::new(),
             schedule: Vec::new(),
             equals: Vec::new(),
+            node_at: BTreeMap::new(),
             usual_ns: 0,
         }
     }
@@ -177,6 +188,9 @@ impl Plan {
             read.is_cut = *reel.ending() != Ending::Clean;
             reel.for_each(|record| self.read_event(place, &mut read, record, clock));
         }
+        for &endpoint in &node.endpoints {
+            self.node_at.entry(endpoint).or_insert(place);
+        }
         self.nodes.push(read);
     }
 
@@ -189,13 +203,19 @@ impl Plan {
     ) {
         let begins = matches!(record.event, Event::Tick { .. } | Event::Input { .. });
         if begins || node.turns.is_empty() {
-            let before = node.turns.last().map_or(i64::MIN, |turn| turn.at_ns);
+            let last = node.turns.last();
+            let before = last.map_or(i64::MIN, |turn| turn.at_ns);
+            let asked_ns = last.and_then(|last| match last.asks {
+                true => Some(last.at_ns),
+                false => last.asked_ns,
+            });
             let turn = PlanTurn {
                 first: record.number,
                 end: record.number,
                 time: record.time,
                 at_ns: clock(record.time, record.number).max(before),
                 asks: false,
+                asked_ns,
                 rank: 0,
             };
             // What comes before the first tick or call is a turn of its own, often an empty one.
@@ -241,6 +261,7 @@ impl Plan {
                     socket,
                     from,
                     send: None,
+                    latest: (i64::MIN, 0),
                 });
             }
             Event::PollEmpty { .. } | Event::ReceiveFailed { .. } => now.asks = true,
@@ -271,7 +292,8 @@ impl Plan {
             let receiver = &self.nodes[node];
             let found = receiver.receipts[receipt];
             let read_ns = clock(node, found.time, found.number);
-            let came_ns = came(receiver.asked_before(found.turn), at_ns, read_ns);
+            let asked_ns = receiver.turns.get(found.turn).and_then(|it| it.asked_ns);
+            let came_ns = came(asked_ns, at_ns, read_ns);
             let place = self.arrivals.len();
             self.arrivals.push(Arrival {
                 node,
@@ -336,6 +358,25 @@ impl Plan {
         }
     }
 
+    /// Says of each receipt what came latest in its turn.
+    fn rank_receipts(&mut self) {
+        for node in 0..self.nodes.len() {
+            let mut latest = (0, (i64::MIN, 0));
+            for place in 0..self.nodes[node].receipts.len() {
+                let receipt = self.nodes[node].receipts[place];
+                if receipt.turn != latest.0 {
+                    latest = (receipt.turn, (i64::MIN, 0));
+                }
+                if let Some((send, came_ns)) = receipt.send {
+                    let sender = &self.sends[send];
+                    let rank = self.nodes[sender.node].turns[sender.turn].rank;
+                    latest.1 = latest.1.max((came_ns, rank));
+                }
+                self.nodes[node].receipts[place].latest = latest.1;
+            }
+        }
+    }
+
     /// The nth thing that is to be played before a turn; `Some(None)`: it is nothing.
     #[allow(clippy::option_option)] // the end of a list, and an empty place in it
     fn needs(&self, node: usize, turn: usize, n: usize) -> Option<Option<(usize, usize)>> {
@@ -378,13 +419,6 @@ impl PlanNode {
         let from = self.sends.partition_point(|it| it.0 < turn.first);
         let until = self.sends.partition_point(|it| it.0 < turn.end);
         self.sends.get(from..until).unwrap_or_default()
-    }
-
-    /// When the layer last asked for packets before a turn.
-    fn asked_before(&self, turn: usize) -> Option<i64> {
-        let before = self.turns.get(..turn)?;
-        let asked = before.iter().rev().find(|turn| turn.asks);
-        asked.map(|turn| turn.at_ns)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use netreel_reel::{Event, Record, SocketId};
 
-use super::lane::{NodePlayed, Place, Waiting};
+use super::inbox::{Place, Waiting};
+use super::lane::NodePlayed;
 use super::report::Why;
 
 /// How a receive is not the recorded one.

@@ -1,18 +1,17 @@
 //! The network, and all nodes, of a session that is played on.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use netreel_reel::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time};
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 
-use super::lane::{Item, NodePlayed, Outgoing, Place, Waiting};
-use super::plan::{Arrival, Plan, hash};
+use super::inbox::{Item, Place, Waiting};
+use super::lane::{NodePlayed, Outgoing};
+use super::plan::{Arrival, Plan, PlanNode, hash};
+use super::stands_for::{Sends, Taken};
 use super::unlike::{Unlike, unlike};
 use crate::ReelEvents;
-
-/// The same bytes on a link are taken for the recorded packet if they are sent within this of it.
-const EQUAL_WITHIN_NS: u64 = 1_000_000_000;
 
 /// Takes the events of the nodes that are played, each node's in order.
 pub trait Sink: Send {
@@ -25,26 +24,22 @@ impl Sink for () {
     fn write(&mut self, _node: usize, _record: &Record<'_>) {}
 }
 
-/// What has become of a recorded send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Taken {
-    #[default]
-    Not,
-    /// Its receivers have it, but it is not sent yet.
-    Ahead,
-    Sent,
-}
-
 pub(super) struct World {
     pub plan: Arc<Plan>,
     pub lanes: Vec<NodePlayed>,
     pub sink: Box<dyn Sink>,
-    taken: Vec<Taken>,
+    sends: Sends,
+    /// Receipts, by node, of packets that were given before it was their turn to be sent.
+    ahead: BTreeSet<(usize, EventNumber)>,
     seed: u64,
     /// Of the turn that is played.
     rank: usize,
     /// Packets that were sent off the recording, so far.
     unrecorded: u64,
+    /// How others see a socket of a node, as far as that was asked.
+    addresses: BTreeMap<(usize, SocketId), Endpoint>,
+    /// A node's socket at a port, as far as that was asked.
+    sockets: BTreeMap<(usize, u16), SocketId>,
 }
 
 impl World {
@@ -62,12 +57,15 @@ impl World {
         });
         World {
             lanes: lanes.collect(),
-            taken: vec![Taken::default(); plan.sends.len()],
+            sends: Sends::of(&plan),
+            ahead: BTreeSet::new(),
             plan,
             sink,
             seed,
             rank: 0,
             unrecorded: 0,
+            addresses: BTreeMap::new(),
+            sockets: BTreeMap::new(),
         }
     }
 
@@ -110,23 +108,23 @@ impl World {
         let Some(of) = plan.nodes.get(node) else {
             return;
         };
-        let mut ahead = Vec::new();
         for receipt in of.receipts_in(turn) {
             let Some((send, _)) = receipt.send else {
                 continue;
             };
             let sender = &plan.sends[send];
             let later = plan.nodes[sender.node].turns[sender.turn].rank > self.rank;
-            if later && self.taken[send] == Taken::Not && self.lanes[sender.node].is_on() {
-                self.taken[send] = Taken::Ahead;
-                ahead.push(receipt.number);
+            let is_sent = self.sends.get(send) == Taken::Sent;
+            if later && !is_sent && self.lanes[sender.node].is_on() {
+                self.sends.take(send, Taken::Ahead, &plan);
+                self.ahead.insert((node, receipt.number));
             }
         }
         let Some(lane) = self.lanes.get_mut(node) else {
             return;
         };
         let mut items = Vec::new();
-        for record in lane.script() {
+        for record in lane.script.iter() {
             let time = Some(record.time);
             let (socket, what) = match record.event {
                 Event::Received {
@@ -136,7 +134,7 @@ impl World {
                 } => {
                     let receipt = of.receipt(record.number);
                     let is_sent = receipt.is_some_and(|it| it.send.is_some());
-                    if is_sent && !ahead.contains(&record.number) {
+                    if is_sent && !self.ahead.contains(&(node, record.number)) {
                         continue;
                     }
                     let payload = payload.into();
@@ -148,7 +146,9 @@ impl World {
             let place = (record.number, true, 0, 0);
             items.push((place, Item { socket, time, what }));
         }
-        lane.inbox.extend(items);
+        for (place, item) in items {
+            lane.inbox.insert(place, item);
+        }
     }
 
     /// Ends a turn: what was sent off the recording goes its way.
@@ -166,10 +166,11 @@ impl World {
 
     /// Counts what was not sent.
     pub fn finish(&mut self) {
-        for (send, taken) in self.plan.sends.iter().zip(&self.taken) {
+        for (place, send) in self.plan.sends.iter().enumerate() {
             let report = &mut self.lanes[send.node].report;
-            report.missing += u64::from(*taken != Taken::Sent);
-            report.not_sent_after_all += u64::from(*taken == Taken::Ahead);
+            let taken = self.sends.get(place);
+            report.missing += u64::from(taken != Taken::Sent);
+            report.not_sent_after_all += u64::from(taken == Taken::Ahead);
         }
         for lane in &mut self.lanes {
             lane.report.left = lane.left.clone();
@@ -308,7 +309,7 @@ impl World {
             let expected = lane.expected(self.sink.as_mut(), node);
             match expected.as_ref().map(|it| it.as_record()) {
                 Some(record) => {
-                    place = lane.first_until(record.number, socket);
+                    place = lane.inbox.first_until(record.number, socket);
                     match unlike(lane, &record, socket, place) {
                         None => lane.step(record.time),
                         Some(Unlike::Step) => lane.leave_by(Step::Receive),
@@ -324,7 +325,7 @@ impl World {
         if !lane.is_on() {
             let turn = plan.nodes[node].turns.get(lane.turn);
             let end = turn.map_or(EventNumber(u64::MAX), |turn| turn.end);
-            place = lane.first_until(end, socket);
+            place = lane.inbox.first_until(end, socket);
         }
         let item = place.and_then(|place| lane.inbox.remove(&place));
         let Some(Item { socket, time, what }) = item else {
@@ -367,14 +368,12 @@ impl World {
             true => report.equal += 1,
             false => report.changed += 1,
         }
-        if std::mem::replace(&mut self.taken[send], Taken::Sent) == Taken::Ahead {
-            return;
-        }
-        for arrival in plan
-            .arrivals
-            .get(recorded.arrivals.clone())
-            .unwrap_or_default()
-        {
+        self.sends.take(send, Taken::Sent, &plan);
+        let arrivals = plan.arrivals.get(recorded.arrivals.clone());
+        for arrival in arrivals.unwrap_or_default() {
+            if self.ahead.contains(&(arrival.node, arrival.number)) {
+                continue;
+            }
             let receipt = plan.nodes[arrival.node].receipt(arrival.number);
             let Some(receipt) = receipt else { continue };
             let item = Item {
@@ -394,79 +393,35 @@ impl World {
     /// or goes as the link's packets went at that time.
     fn send_all(&mut self, node: usize, turn: usize, outgoing: Vec<Outgoing>) {
         let plan = Arc::clone(&self.plan);
-        let links: Vec<Option<usize>> = outgoing
-            .iter()
-            .map(|it| plan.link_of.get(&(node, it.socket, it.to)).copied())
-            .collect();
-        let hashes: Vec<u64> = outgoing.iter().map(|it| hash(&it.payload)).collect();
-        let mut free: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
-        for &(_, send) in plan.nodes[node].sends_in(turn) {
-            if self.taken[send] != Taken::Sent {
-                free.entry(plan.sends[send].link)
-                    .or_default()
-                    .push_back(send);
-            }
-        }
-        let mut found: Vec<Option<usize>> = vec![None; outgoing.len()];
-        for (place, found) in found.iter_mut().enumerate() {
-            let of_link = links[place].and_then(|link| free.get_mut(&link));
-            if let Some(of_link) = of_link
-                && let Some(at) = of_link
-                    .iter()
-                    .position(|&send| plan.sends[send].hash == hashes[place])
-            {
-                *found = of_link.remove(at);
-            }
-        }
-        for (place, found) in found.iter_mut().enumerate() {
-            let of_link = links[place].and_then(|link| free.get_mut(&link));
-            if let (None, Some(of_link)) = (&found, of_link) {
-                *found = of_link.pop_front();
-            }
-        }
-        for (place, it) in outgoing.into_iter().enumerate() {
+        let link = |it: &Outgoing| plan.link_of.get(&(node, it.socket, it.to)).copied();
+        let sent = outgoing.iter().map(|it| (link(it), hash(&it.payload)));
+        let sent: Vec<(Option<usize>, u64)> = sent.collect();
+        let found = self.sends.in_turn(&plan, (node, turn), &sent);
+        for ((it, found), (link, hash)) in outgoing.into_iter().zip(found).zip(sent) {
             self.unrecorded += 1;
             let number = self.unrecorded;
-            if let Some(send) = found[place] {
+            if let Some(send) = found {
                 self.send_recorded(node, send, it.payload);
                 continue;
             }
-            let equal = links[place].and_then(|link| self.equal(link, hashes[place], it.at_ns));
-            match equal {
+            match link.and_then(|link| self.sends.equal(&plan, link, hash, it.at_ns)) {
                 Some(send) => {
                     self.lanes[node].report.equal += 1;
-                    self.taken[send] = Taken::Sent;
+                    self.sends.take(send, Taken::Sent, &plan);
                     if !plan.sends[send].arrivals.is_empty() {
-                        self.send_like_others(node, links[place], it);
+                        self.send_like_others(node, link, it);
                     }
                 }
                 None => {
                     self.lanes[node].report.new += 1;
-                    let loss = links[place].map_or(0.0, |link| plan.links[link].loss(it.at_ns));
+                    let loss = link.map_or(0.0, |link| plan.links[link].loss(it.at_ns));
                     let mut draw = Draw::new(mix(&[self.seed, node as u64, number]));
                     if !draw.chance(loss) {
-                        self.send_like_others(node, links[place], it);
+                        self.send_like_others(node, link, it);
                     }
                 }
             }
         }
-    }
-
-    /// The recorded packet of a link with the same bytes that nobody has sent yet, of which it is
-    /// known what became of it, and that was sent nearest to this time.
-    fn equal(&self, link: usize, hash: u64, at_ns: i64) -> Option<usize> {
-        let equals = &self.plan.equals;
-        let from = equals.partition_point(|it| (it.0, it.1) < (link, hash));
-        let same = equals.get(from..)?.iter();
-        let same = same.take_while(|it| (it.0, it.1) == (link, hash));
-        let near = same.filter_map(|it| {
-            let send = self.plan.sends.get(it.2)?;
-            let away = send.at_ns.abs_diff(at_ns);
-            let is_free = self.taken.get(it.2) == Some(&Taken::Not);
-            let is_known = send.lost || !send.arrivals.is_empty();
-            (is_free && is_known && away <= EQUAL_WITHIN_NS).then_some((away, it.2))
-        });
-        near.min().map(|it| it.1)
     }
 
     /// A packet goes as others of its link went.
@@ -476,8 +431,7 @@ impl World {
         let arrivals = link.map(|link| link.arrivals(&plan, it.at_ns));
         let like = arrivals.filter(|it| !it.is_empty());
         let like = like.unwrap_or_else(|| {
-            let mut nodes = plan.nodes.iter();
-            let to = nodes.position(|node| node.endpoints.contains(&it.to));
+            let to = plan.node_at.get(&it.to).copied();
             let arrival = to.filter(|_| link.is_none()).map(|node| Arrival {
                 node,
                 number: EventNumber(u64::MAX),
@@ -494,7 +448,7 @@ impl World {
             let (socket, from) = match like {
                 Some(receipt) => (receipt.socket, receipt.from),
                 None => (
-                    socket_at(receiver.reel.as_deref(), it.to).unwrap_or_default(),
+                    self.socket_at(arrival.node, it.to.port()),
                     self.address(node, it.socket),
                 ),
             };
@@ -518,39 +472,44 @@ impl World {
         let turns = &receiver.turns;
         let first = turns.partition_point(|turn| turn.at_ns < came_ns || turn.rank <= self.rank);
         let turn = turns.get(first)?;
-        let mut number = turn.first.next();
-        for receipt in receiver.receipts_in(first) {
-            let later = receipt.send.is_some_and(|(send, other_ns)| {
-                let sender = &plan.sends[send];
-                let rank = plan.nodes[sender.node].turns[sender.turn].rank;
-                (other_ns, rank) > (came_ns, self.rank)
-            });
-            if later {
-                number = receipt.number;
-                break;
-            }
-            number = receipt.number.next();
-        }
+        let receipts = receiver.receipts_in(first);
+        let later = receipts.partition_point(|it| it.latest <= (came_ns, self.rank));
+        let number = match (receipts.get(later), receipts.last()) {
+            (Some(later), _) => later.number,
+            (None, Some(last)) => last.number.next(),
+            (None, None) => turn.first.next(),
+        };
         Some((number, false, came_ns, self.unrecorded))
     }
 
     /// How others see a socket of a node.
-    fn address(&self, node: usize, socket: SocketId) -> Endpoint {
-        let it = &self.plan.nodes[node];
-        let sockets = it.reel.iter().flat_map(|reel| reel.endpoints());
-        let local = sockets.into_iter().find(|at| at.0 == socket).map(|at| at.1);
-        let seen = it.endpoints.iter().copied();
-        let mut seen = seen.filter(|at| local.is_none_or(|local| local.port() == at.port()));
-        let unknown = || Endpoint::from(([0, 0, 0, 0], 0));
-        local
-            .filter(|local| !local.ip().is_unspecified())
-            .or_else(|| seen.next())
-            .or(local)
-            .unwrap_or_else(unknown)
+    fn address(&mut self, node: usize, socket: SocketId) -> Endpoint {
+        let plan = &self.plan;
+        let look = || address(&plan.nodes[node], socket);
+        *self.addresses.entry((node, socket)).or_insert_with(look)
+    }
+
+    /// A node's socket at a port; the first where it has none there.
+    fn socket_at(&mut self, node: usize, port: u16) -> SocketId {
+        let plan = &self.plan;
+        let look = || {
+            let mut sockets = plan.nodes[node].reel.iter().flat_map(|it| it.endpoints());
+            let found = sockets.find(|at| at.1.port() == port).map(|at| at.0);
+            found.unwrap_or_default()
+        };
+        *self.sockets.entry((node, port)).or_insert_with(look)
     }
 }
 
-fn socket_at(reel: Option<&netreel_reel::Reel>, to: Endpoint) -> Option<SocketId> {
-    let mut sockets = reel?.endpoints().iter();
-    sockets.find(|at| at.1.port() == to.port()).map(|at| at.0)
+fn address(it: &PlanNode, socket: SocketId) -> Endpoint {
+    let sockets = it.reel.iter().flat_map(|reel| reel.endpoints());
+    let local = sockets.into_iter().find(|at| at.0 == socket).map(|at| at.1);
+    let seen = it.endpoints.iter().copied();
+    let mut seen = seen.filter(|at| local.is_none_or(|local| local.port() == at.port()));
+    let unknown = || Endpoint::from(([0, 0, 0, 0], 0));
+    local
+        .filter(|local| !local.ip().is_unspecified())
+        .or_else(|| seen.next())
+        .or(local)
+        .unwrap_or_else(unknown)
 }

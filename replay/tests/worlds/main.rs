@@ -4,6 +4,7 @@
 //! ten thousand. `NETREEL_SUMS` names a folder in which the sums of all their reels are kept, for the
 //! next build to have the same.
 
+mod crowded;
 mod divergence;
 mod exact;
 mod inside;

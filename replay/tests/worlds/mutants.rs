@@ -23,6 +23,7 @@ enum Way {
     ReceiveMore,
     SendMore,
     ClockLess,
+    DrawLess,
     ReceiveLess,
     SendLess,
     OtherBit,
@@ -30,12 +31,13 @@ enum Way {
     OtherOrder,
 }
 
-const ALL: [Way; 10] = [
+const ALL: [Way; 11] = [
     Way::ClockMore,
     Way::DrawMore,
     Way::ReceiveMore,
     Way::SendMore,
     Way::ClockLess,
+    Way::DrawLess,
     Way::ReceiveLess,
     Way::SendLess,
     Way::OtherBit,
@@ -51,6 +53,7 @@ impl Way {
             Way::ReceiveMore => Cause::OneMore(Deed::Receive),
             Way::SendMore => Cause::OneMore(Deed::Send),
             Way::ClockLess => Cause::OneLess(Deed::Clock),
+            Way::DrawLess => Cause::OneLess(Deed::Draw),
             Way::ReceiveLess => Cause::OneLess(Deed::Receive),
             Way::SendLess => Cause::OneLess(Deed::Send),
             Way::OtherBit => Cause::Content,
@@ -68,6 +71,7 @@ impl Way {
             Way::ReceiveMore => *here != Step::Receive,
             Way::SendMore => is_send(here) && next.is_some_and(|next| next != here),
             Way::ClockLess => *here == Step::Clock && next.is_some_and(|it| *it != Step::Clock),
+            Way::DrawLess => *here == Step::Random && next.is_some_and(|it| *it != Step::Random),
             Way::ReceiveLess => {
                 *here == Step::Receive && next.is_some_and(|it| *it != Step::Receive)
             }
@@ -132,8 +136,10 @@ impl Transport for Tampered<'_> {
     }
 
     fn random(&mut self) -> u64 {
-        self.here();
-        self.io.random()
+        match self.here() && self.way == Way::DrawLess {
+            true => 4,
+            false => self.io.random(),
+        }
     }
 
     fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {

@@ -1,6 +1,7 @@
 //! Walks through a recording, forward and back: at an event the layer is always the same.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use netreel_replay::{MakeLayer, Stepper, Stop};
 use netreel_sample_engine::{Fault, NetLayer, Start};
 use netreel_transport::{Draw, InputError, Layer, Transport};
 
-use crate::recorded::{WAYS, boxes, record, record_with, seeds_or};
+use crate::recorded::{Edit, WAYS, boxes, edited, record, record_with, seeds_or};
 
 fn reel(seed: u64) -> Arc<Reel> {
     let (mode, topology) = WAYS[(seed % 4) as usize];
@@ -73,6 +74,107 @@ fn whatever_the_walk_the_state_before_an_event_is_the_same() {
                 stepper.position()
             );
         }
+    }
+}
+
+/// The state before each turn, and behind the last.
+fn turns(reel: &Arc<Reel>) -> BTreeMap<EventNumber, Vec<u8>> {
+    let mut stepper = stepper(reel, 0);
+    let mut states = BTreeMap::new();
+    loop {
+        let is_turn = |event: &Event<'_>| matches!(event, Event::Tick { .. } | Event::Input { .. });
+        let moved = stepper.forward(|it| is_turn(&it.event)).unwrap();
+        states.insert(stepper.turn(), stepper.state().unwrap());
+        if moved.stop != Stop::Reached {
+            return states;
+        }
+    }
+}
+
+/// The same recording with snapshots, whole and with two holes: events that were dropped, and a
+/// stretch without a snapshot in it.
+fn with_holes(seed: u64) -> (Arc<Reel>, Arc<Reel>, Vec<Range<u64>>) {
+    let (mode, topology) = WAYS[(seed % 4) as usize];
+    let every = Some(Duration::from_millis(200));
+    let mut reels = record_with(&boxes(seed, mode, topology), 100, every);
+    let bytes = reels.swap_remove((seed % 4) as usize);
+    let mut draw = Draw::new(seed ^ 0x40);
+    let holes: Vec<Range<u64>> = [150, 400]
+        .iter()
+        .map(|&from| {
+            let from = from + draw.below(60);
+            from..from + 1 + draw.below(40)
+        })
+        .collect();
+    let holed = edited(&bytes, |record, _| {
+        match holes.iter().any(|hole| hole.contains(&record.number.0)) {
+            true => Edit::Drop,
+            false => Edit::Keep,
+        }
+    });
+    let open = |bytes| Arc::new(Reel::from_bytes(bytes).unwrap());
+    (open(bytes), open(holed), holes)
+}
+
+#[test]
+fn walks_lead_across_holes_in_both_directions_and_say_so() {
+    let (mut across, mut back_across, mut compared) = (0, 0, 0);
+    for seed in 0..seeds_or(12) {
+        let (whole, holed, _) = with_holes(seed);
+        let turns = turns(&whole);
+        let last = turns.keys().next_back().unwrap().0;
+        let mut draw = Draw::new(seed);
+        let mut stepper = stepper(&holed, [1 << 20, 20_000][(seed % 2) as usize]);
+        for _ in 0..60 {
+            let before = (stepper.position(), stepper.stretch());
+            let far = EventNumber(draw.below(last + 1));
+            let moved = match draw.below(8) {
+                0 => stepper.go_to(far),
+                1 => stepper.forward(|_| true),
+                2 => stepper.back(|_| true),
+                3 => stepper.seek(far),
+                4 => stepper.back(|it| matches!(it.event, Event::Tick { .. })),
+                5 => stepper.forward(|it| it.number >= far),
+                6 => stepper.back(|it| it.number <= far),
+                _ => stepper.back(|it| matches!(it.event, Event::Input { .. })),
+            };
+            let moved = moved.unwrap();
+            assert_ne!(moved.stop, Stop::Parted, "seed {seed}");
+            assert_eq!(moved.crossed, stepper.stretch() != before.1, "seed {seed}");
+            across += u64::from(moved.crossed);
+            let is_back = stepper.position() < before.0;
+            back_across += u64::from(moved.crossed && is_back);
+            // At a snapshot behind a hole no turn begins.
+            if let Some(known) = turns.get(&stepper.turn()) {
+                let (state, turn) = (stepper.state(), stepper.turn());
+                assert!(state.as_ref() == Some(known), "seed {seed}, event {turn}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(across > 20 && back_across > 10, "{across}, {back_across}");
+    assert!(compared > 400, "{compared}");
+}
+
+#[test]
+fn one_step_back_from_behind_a_hole_leads_before_it() {
+    for seed in 0..4 {
+        let (_, holed, holes) = with_holes(seed);
+        let mut stepper = stepper(&holed, 1 << 20);
+        stepper.go_to(EventNumber(u64::MAX)).unwrap();
+        for hole in holes.iter().rev() {
+            let begin = stepper.back(|_| false).unwrap();
+            assert_eq!((begin.stop, begin.crossed), (Stop::Begin, false));
+            assert!(stepper.position() >= EventNumber(hole.end), "seed {seed}");
+            let back = stepper.back(|_| true).unwrap();
+            assert_eq!((back.stop, back.crossed), (Stop::Reached, true));
+            assert_eq!(stepper.position(), EventNumber(hole.start - 1));
+            let on = stepper.forward(|_| true).unwrap();
+            assert_eq!((on.stop, on.crossed), (Stop::Reached, true));
+            stepper.back(|_| true).unwrap();
+        }
+        assert_eq!(stepper.back(|_| false).unwrap().stop, Stop::Begin);
+        assert_eq!(stepper.position(), EventNumber(0));
     }
 }
 

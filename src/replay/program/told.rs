@@ -6,6 +6,7 @@ use netreel_replay::program::{Ended, Judged, Tape};
 use serde_json::{Value, json};
 
 use crate::outcome::Failure;
+use crate::replay::{agreed_json, print_agreed};
 use crate::text;
 
 /// Says that the program waits for a debugger.
@@ -45,11 +46,13 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
                 .event
                 .map_or(String::new(), |event| format!(" at event {event}"));
             writeln!(out, "{node}: diverged{at} in what it prints; {sends}")?;
+            print_agreed(&judged.agreed, out)?;
             writeln!(out, "    expected  {}", line.expected())?;
             writeln!(out, "    came      {}", line.came())?;
         }
         Ended::Parted(explanation) => {
             writeln!(out, "{node}: diverged {at}, after {sends}")?;
+            print_agreed(&judged.agreed, out)?;
             writeln!(out, "    expected  {}", explanation.expected)?;
             writeln!(out, "    came      {}", explanation.came)?;
             if let Some(field) = &explanation.field {
@@ -58,6 +61,7 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
         }
         Ended::Early(how) => {
             writeln!(out, "{node}: diverged {at}, after {sends}")?;
+            print_agreed(&judged.agreed, out)?;
             writeln!(out, "    expected  {}", judged.expected)?;
             writeln!(out, "    came      {how}")?;
         }
@@ -66,6 +70,7 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
                 out,
                 "{node}: stands still {at}, after {sends}; it was ended"
             )?;
+            print_agreed(&judged.agreed, out)?;
             writeln!(out, "    expected  {}", judged.expected)?;
             writeln!(out, "    {place}")?;
         }
@@ -150,7 +155,7 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
         "sleeps_less": judged.sleeps.1,
     });
     let event = judged.event.map(|event| event.0);
-    let told = match &judged.ended {
+    let mut told = match &judged.ended {
         Ended::Exact => return object,
         Ended::Parted(explanation) => json!({
             "event": event,
@@ -174,6 +179,7 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
             "reasons": judged.reasons,
         }),
     };
+    told["agreed"] = agreed_json(&judged.agreed);
     object["divergence"] = told;
     object
 }

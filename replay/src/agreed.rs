@@ -1,0 +1,75 @@
+//! What a replay last did as it was recorded, before it parted from the recording.
+
+use netreel_reel::{Endpoint, Event, EventNumber, Reel};
+use netreel_wire::Wire;
+
+use crate::difference::{carries, named};
+use crate::program::call_words;
+
+/// An event of the recording that was as it was then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// Its number.
+    pub number: EventNumber,
+    /// What it is, in a few words.
+    pub words: String,
+}
+
+/// So many are told.
+const TOLD: usize = 3;
+
+/// The last steps of a recording before an event, in their order. `name` gives the name of an
+/// endpoint's node, where there is one.
+pub fn agreed(
+    reel: &Reel,
+    before: EventNumber,
+    wire: Option<&Wire>,
+    name: &dyn Fn(Endpoint) -> Option<String>,
+) -> Vec<Agreed> {
+    let mut agreed = Vec::new();
+    let last = reel.find(before).unwrap_or(0);
+    for index in (0..=last).rev() {
+        let Ok(block) = reel.block(index) else { break };
+        let records = block.records().filter(|it| it.number < before);
+        let steps = records.filter_map(|record| {
+            let words = words(&record.event, wire, name)?;
+            let number = record.number;
+            Some(Agreed { number, words })
+        });
+        let mut steps: Vec<Agreed> = steps.collect();
+        let more = TOLD - agreed.len();
+        agreed.splice(0..0, steps.drain(steps.len().saturating_sub(more)..));
+        if agreed.len() == TOLD {
+            break;
+        }
+    }
+    agreed
+}
+
+/// `None` where it is nothing that an engine or a program does or is given.
+fn words(
+    event: &Event<'_>,
+    wire: Option<&Wire>,
+    name: &dyn Fn(Endpoint) -> Option<String>,
+) -> Option<String> {
+    let packet = |way: &str, end: Endpoint, payload: &[u8]| {
+        let (length, end) = (payload.len(), named(end, name));
+        format!(
+            "a packet of {length} bytes {way} {end}{}",
+            carries(payload, wire)
+        )
+    };
+    Some(match *event {
+        Event::Tick { tick, .. } => format!("tick {tick}"),
+        Event::Input { call } => format!("a call of the game, {} bytes", call.len()),
+        Event::Clock { .. } => "a clock read".to_owned(),
+        Event::Random { .. } => "a random draw".to_owned(),
+        Event::Sent { to, payload, .. } => packet("to", to, payload),
+        Event::Received { from, payload, .. } => packet("from", from, payload),
+        Event::PollEmpty { .. } => "a receive that finds nothing".to_owned(),
+        Event::ReceiveFailed { .. } => "a receive that fails".to_owned(),
+        Event::ClockRead { .. } => "a clock read".to_owned(),
+        Event::Called { call, .. } => call_words(call),
+        _ => return None,
+    })
+}
