@@ -225,6 +225,10 @@ impl Inspector {
         for command in commands {
             // Drawing again what is drawn already would never end.
             let same = command == Command::Hover(self.model.hover());
+            // Who goes on has read it.
+            if !hovers(&command) {
+                self.bar.done = None;
+            }
             if !same {
                 let moves = matches!(
                     command,
