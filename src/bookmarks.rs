@@ -95,23 +95,23 @@ fn beside(paths: &[PathBuf]) -> Option<PathBuf> {
     Some(first.with_file_name(name))
 }
 
-/// Where they lie if nothing can be written there: below `XDG_STATE_HOME`, else `~/.local/state`, under
-/// the path of what was recorded.
-fn in_state_folder(paths: &[PathBuf]) -> Option<PathBuf> {
+/// Where netreel keeps what nobody gave a place: below `XDG_STATE_HOME`, else `~/.local/state`.
+pub fn state_folder() -> Option<PathBuf> {
     let named = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty());
     let folder = match named("XDG_STATE_HOME") {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(named("HOME")?).join(".local/state"),
     };
+    Some(folder.join("netreel"))
+}
+
+/// Where they lie if nothing can be written there: in the state folder, under the path of what was
+/// recorded.
+fn in_state_folder(paths: &[PathBuf]) -> Option<PathBuf> {
     let path = fs::canonicalize(paths.first()?).ok()?;
     let name: Vec<char> = path.to_string_lossy().replace('/', "%").chars().collect();
     let name: String = name[name.len().saturating_sub(NAME_MAX)..].iter().collect();
-    Some(
-        folder
-            .join("netreel")
-            .join("bookmarks")
-            .join(name + ".json"),
-    )
+    Some(state_folder()?.join("bookmarks").join(name + ".json"))
 }
 
 /// The bookmarks of what is recorded at these paths, and their file; none where there is no file.

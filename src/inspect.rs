@@ -2,10 +2,12 @@
 
 mod bookmarks;
 mod comparing;
+mod cutting;
 mod host;
 mod opening;
 mod settings;
 mod sitting;
+mod wires;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,8 @@ use std::time::Duration;
 
 use netreel_inspector::theme::Theme;
 use netreel_inspector::{
-    Answer as Heard, Command, Inspector, Model, Options, Pane, Settings, Workspace,
+    Answer as Heard, Command, Inspector, Model, Options, Pane, SCALE_MAX, SCALE_MIN, Settings,
+    Workspace,
 };
 
 use netreel_protocol::history::History;
@@ -46,6 +49,11 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     let theme = arguments.theme.as_deref().map(Theme::named).transpose();
     let theme = theme.map_err(|why| Failure::new(format!("--theme: {why}")))?;
     let size = size(&arguments.size)?;
+    let scale = arguments.scale;
+    if scale.is_some_and(|scale| !(SCALE_MIN..=SCALE_MAX).contains(&scale)) {
+        let why = format!("--scale: give a factor from {SCALE_MIN} to {SCALE_MAX}");
+        return Err(Failure::new(why));
+    }
     let own = arguments.rules.as_deref();
     let own = own.map(|path| Ok::<Own, Failure>((path.to_owned(), rules::tested(path)?)));
     let own = own.transpose()?;
@@ -73,7 +81,11 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
             stands.push(answer);
             _played = Some(folder);
         }
-        let looks = (shown_first, theme.unwrap_or_default());
+        let looks = Looks {
+            shown: shown_first,
+            theme: theme.unwrap_or_default(),
+            scale: scale.unwrap_or(1.0),
+        };
         draw_with(model, looks, size, file, stands)?;
         writeln!(out, "{}", file.display())?;
         story.wait_for_index();
@@ -109,7 +121,8 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
             model
         }
     };
-    show(model, shown_first, theme, &arguments.source.paths, opener)?;
+    let paths = &arguments.source.paths;
+    show(model, shown_first, (theme, scale), paths, opener)?;
     // What the window has found out meanwhile is kept as well.
     let story = shown.lock().ok().and_then(|mut shown| shown.take());
     match story {
@@ -206,22 +219,37 @@ pub fn draw(
     size: (u32, u32),
     file: &Path,
 ) -> Result<(), Failure> {
+    let (shown, theme) = looks;
+    let looks = Looks {
+        shown,
+        theme,
+        scale: 1.0,
+    };
     draw_with(model, looks, size, file, Vec::new())
+}
+
+/// How a picture is drawn.
+struct Looks {
+    shown: Shown,
+    theme: Theme,
+    scale: f32,
 }
 
 /// The same of a window that has heard these answers.
 fn draw_with(
     mut model: Model,
-    ((workspace, alone), theme): (Shown, Theme),
+    looks: Looks,
     size: (u32, u32),
     file: &Path,
     heard: Vec<Heard>,
 ) -> Result<(), Failure> {
     model.finish();
+    let (workspace, alone) = looks.shown;
     let mut inspector = Inspector::new(model, workspace);
     inspector.show_alone(alone);
     inspector.set_settings(Settings {
-        theme: theme.name().to_owned(),
+        theme: looks.theme.name().to_owned(),
+        scale: looks.scale,
         ..Settings::default()
     });
     heard.into_iter().for_each(|answer| inspector.hear(answer));
@@ -232,7 +260,7 @@ fn draw_with(
 pub fn window(model: Model, folder: &Path) -> Result<(), Failure> {
     let opener = Opener::new(alone(folder), String::new());
     let paths = [folder.to_owned()];
-    show(model, Shown::default(), None, &paths, opener)
+    show(model, Shown::default(), (None, None), &paths, opener)
 }
 
 /// What is recorded at a path, with nothing beside it, and no index of it.
@@ -255,7 +283,7 @@ fn sample() -> Source {
 fn show(
     model: Model,
     (workspace, alone): Shown,
-    theme: Option<Theme>,
+    (theme, scale): (Option<Theme>, Option<f32>),
     paths: &[PathBuf],
     opener: Opener,
 ) -> Result<(), Failure> {
@@ -269,6 +297,9 @@ fn show(
     }
     if let Some(theme) = theme {
         settings.theme = theme.name().to_owned();
+    }
+    if let Some(scale) = scale {
+        settings.scale = scale;
     }
     let options = Options {
         workspace,

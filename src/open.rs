@@ -140,17 +140,17 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
-    story_by(source, Session::build_with_keys)
+    story_by(source, &|| true, Session::build_with_keys)
 }
 
-/// The same as long as somebody wants it. Where no index has the session, `begun` gets its reels
+/// The same as long as somebody wants it: that is asked all the while. Where no index has the session, `begun` gets its reels
 /// before they are read, with the wire and the keys to read them by.
 pub fn story_while(
     source: &Source,
     wanted: Wanted<'_>,
     begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
 ) -> Result<Story, Failure> {
-    story_by(source, |inputs, wire, keys| {
+    story_by(source, wanted, |inputs, wire, keys| {
         begun(&inputs, wire.as_ref(), &keys);
         Session::build_while(inputs, wire, keys, wanted)
     })
@@ -158,6 +158,7 @@ pub fn story_while(
 
 fn story_by(
     source: &Source,
+    wanted: Wanted<'_>,
     build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
 ) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
@@ -167,7 +168,7 @@ fn story_by(
         .map(|path| path.display().to_string())
         .collect();
     let progress = Progress::new(format!("reading {}", paths.join(" ")));
-    let mut story = in_silence(source, &source.paths, wire, build)?;
+    let mut story = in_silence_while(source, &source.paths, wire, wanted, build)?;
     drop(progress);
     story.tells = true;
     story.warn();
@@ -181,9 +182,20 @@ pub fn in_silence(
     wire: Option<Arc<Wire>>,
     build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
 ) -> Result<Story, Failure> {
+    in_silence_while(source, paths, wire, &|| true, build)
+}
+
+/// The same as long as somebody wants it.
+fn in_silence_while(
+    source: &Source,
+    paths: &[impl AsRef<Path>],
+    wire: Option<Arc<Wire>>,
+    wanted: Wanted<'_>,
+    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+) -> Result<Story, Failure> {
     let keys = keys(source.keys.as_deref(), paths)?;
     let bounds = bounds(source.bounds.as_deref(), paths)?;
-    let reels = reels(paths)?;
+    let reels = reels_while(paths, wanted)?;
     // What was read with keys is not for whoever finds the index.
     let mut index = match source.no_index || keys != Keys::default() {
         true => None,
@@ -308,11 +320,15 @@ fn put_together(
 
 /// Opens the reels that `paths` name; fails where not one can be opened.
 pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
+    reels_while(paths, &|| true)
+}
+
+fn reels_while(paths: &[impl AsRef<Path>], wanted: Wanted<'_>) -> Result<Reels, Failure> {
     for path in paths.iter().map(AsRef::as_ref) {
         let folder = path.is_dir().then_some(path).or_else(|| path.parent());
         folder.inspect(|folder| netreel_capture::tidy(folder));
     }
-    let opened = netreel_capture::open_session(paths).map_err(Failure::new)?;
+    let opened = netreel_capture::open_session_while(paths, wanted).map_err(Failure::new)?;
     Ok(opened.into())
 }
 

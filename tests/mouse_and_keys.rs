@@ -404,6 +404,30 @@ fn somebody_opens_filters_reads_the_story_goes_back_steps_and_resizes() {
         (&one["reel"], &one["event"])
     );
 
+    // What is shown, for somebody else: a picture of it, and what the filter takes as a session.
+    screen.find("write a picture of the window");
+    screen.write("shown.png");
+    screen.press("Return");
+    let picture = screen.folder.path().join("shown.png");
+    let size = wait("a picture", || {
+        let file = std::io::BufReader::new(fs::File::open(&picture).ok()?);
+        let reader = png::Decoder::new(file).read_info().ok()?;
+        Some((reader.info().width, reader.info().height))
+    });
+    assert!(size.0 >= LEAST.0 && size.1 >= LEAST.1, "{size:?}");
+    screen.find("show the whole session");
+    screen.press("slash");
+    screen.write(filter);
+    screen.press("Return");
+    screen.find("write what the filter takes as a session");
+    screen.write("part");
+    screen.press("Return");
+    wait("a session", || {
+        let cut = netreel(&["packets", text(&screen.path("part")), "--json"]);
+        (cut.out.lines().count() == taken.out.lines().count()).then_some(())
+    });
+    screen.find("clear the filter");
+
     // Small, and large again: all is where it was.
     screen.press("1");
     screen.point((1290, 895));

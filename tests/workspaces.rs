@@ -9,10 +9,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use netreel_inspector::{Model, Workspace, draw};
+use netreel_inspector::{Command, Model, Workspace, draw};
 use netreel_protocol::history::History;
-use netreel_protocol::session::{ReelInput, Session};
-use netreel_wire::Wire;
+use netreel_protocol::session::{PacketId, ReelInput, Session};
+use netreel_wire::{StreamId, Wire};
 use sheet::{BLOCKS_MAX, Sheet, apart, folder, inspector, read, small};
 
 const SIZES: [(u32, u32); 3] = [(1000, 640), (1600, 1000), (3840, 2160)];
@@ -93,6 +93,61 @@ fn a_capture_of_quake_3_looks_as_it_did_in_light_colours() {
 fn a_capture_of_minetest_looks_as_it_did() {
     let known = capture("minetest", "minetest");
     check("minetest", "dark", &known, &known);
+}
+
+#[test]
+fn what_proves_something_of_a_packet_lights_no_bits_of_another() {
+    let mut without_messages = 0;
+    for (name, wire) in [("raknet", "kcp"), ("minetest", "raknet"), ("enet", "renet")] {
+        let mut model = model(&capture(name, wire));
+        let findings = model.history().findings.len();
+        assert!(findings > 0, "{name}");
+        for finding in 0..findings {
+            model.apply(Command::SelectFinding(finding));
+            let proof = model.evidence_rows(finding);
+            let packets: Vec<PacketId> = proof.iter().map(|piece| piece.packet).collect();
+            for (place, &packet) in packets.iter().enumerate().take(20) {
+                model.apply(Command::SelectEvidence(finding, place));
+                check_lit(&model, packet);
+                without_messages += usize::from(model.selection().message.is_none());
+            }
+            model.apply(Command::SelectFinding(finding));
+            let first = model.history().findings[finding].evidence[0].packet;
+            check_lit(&model, first);
+        }
+    }
+    assert!(without_messages > 3, "{without_messages}");
+}
+
+/// The packet is selected, and what is called its message is its own.
+#[track_caller]
+fn check_lit(model: &Model, packet: PacketId) {
+    let selection = model.selection();
+    assert_eq!(selection.packet, Some(packet));
+    let Some(message) = selection.message else {
+        return;
+    };
+    let message = model.session().message(message).expect("a message");
+    assert_eq!(message.packet, packet);
+    let length = model.packet(packet).expect("a packet").length;
+    if let Some((bits, StreamId(0))) = model.selected_message() {
+        assert!(bits.end <= length * 8, "{bits:?} of {length} bytes");
+    }
+}
+
+#[test]
+fn the_window_says_of_a_fate_what_the_command_says() {
+    let known = capture("minetest", "minetest");
+    let (model, (session, history)) = (model(&known), &known);
+    let mut acked = 0;
+    for id in (0..session.packet_count() as u32).map(PacketId) {
+        let fate = model.packet_row(id).expect("a row").fate;
+        let when = history.acked(session, id);
+        let is_said = fate.starts_with("seen, acked +");
+        assert_eq!(when.is_some(), is_said, "{id:?}: {fate}");
+        acked += usize::from(is_said);
+    }
+    assert!(acked > 3, "{acked}");
 }
 
 #[test]

@@ -36,8 +36,8 @@ pub use netreel_transport::{
     Journal, MemoryRecorder, Pusher, Recorded, RecordedSocket, Shared, WhenFull,
 };
 pub use open::{
-    OpenError, OpenWhy, OpenedReel, OpenedSession, Openings, open, open_session,
-    open_session_again, reel_files, reels_at,
+    OpenError, OpenWhy, OpenedReel, OpenedSession, Openings, open, open_capture_beginning,
+    open_session, open_session_again, open_session_while, reel_files, reels_at,
 };
 pub use options::{Limits, Options, Reached};
 pub use presence::{Presence, PresentRecorder};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,6 +77,9 @@ pub enum OpenWhy {
     /// No path was given.
     #[error("name a reel, or a folder of reels")]
     NoPath,
+    /// Nobody wants it any more.
+    #[error("it was given up")]
+    GivenUp,
 }
 
 /// Opens a reel with what its ring file (`NAME.reel.ring` beside it) still holds.
@@ -86,7 +89,7 @@ pub enum OpenWhy {
 /// memory.
 pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     let path = path.as_ref();
-    let result = match capture(path) {
+    let result = match capture(path, &|| true) {
         Ok(Some((reel, _))) => Ok(reel),
         Ok(None) => Named::find(path).and_then(|named| named.open(&mut Opening::default())),
         Err(why) => Err(why),
@@ -100,7 +103,43 @@ pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
 /// Opens every path: a reel, a packet capture, or a folder whose files `*.reel` are opened in the
 /// order of their names; the files of one recording as one reel. Fails where not one reel could be opened.
 pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenError> {
-    open_all(paths, None)
+    open_session_while(paths, &|| true)
+}
+
+/// The same as long as somebody wants it: that is asked while captures are imported, which takes
+/// long.
+///
+/// # Errors
+/// As for [`open_session`]; [`OpenWhy::GivenUp`] where nobody wants it any more.
+pub fn open_session_while<P: AsRef<Path>>(
+    paths: &[P],
+    wanted: &dyn Fn() -> bool,
+) -> Result<OpenedSession, OpenError> {
+    open_all(paths, None, wanted)
+}
+
+/// The observer's reel of the first `bytes` of a packet capture, as though it had been cut there;
+/// `None` where the file is no capture.
+///
+/// # Errors
+/// It cannot be read so far.
+pub fn open_capture_beginning(
+    path: impl AsRef<Path>,
+    bytes: u64,
+) -> Result<Option<Reel>, OpenError> {
+    let path = path.as_ref();
+    let opened = || -> Result<Option<Reel>, OpenWhy> {
+        let Some(mut file) = capture_file(path)? else {
+            return Ok(None);
+        };
+        let origin = Origin::of(path, &mut file).map_err(ImportError::from)?;
+        let (reel, _) = observe(file.take(bytes), &origin)?;
+        Ok(Some(reel))
+    };
+    opened().map_err(|why| OpenError {
+        path: path.to_owned(),
+        why,
+    })
 }
 
 /// The same of recordings that are opened again and again.
@@ -111,12 +150,13 @@ pub fn open_session_again<P: AsRef<Path>>(
     paths: &[P],
     openings: &mut Openings,
 ) -> Result<OpenedSession, OpenError> {
-    open_all(paths, Some(openings))
+    open_all(paths, Some(openings), &|| true)
 }
 
 fn open_all<P: AsRef<Path>>(
     paths: &[P],
     mut openings: Option<&mut Openings>,
+    wanted: &dyn Fn() -> bool,
 ) -> Result<OpenedSession, OpenError> {
     let mut failed = Vec::new();
     let mut found: Vec<Named> = Vec::new();
@@ -129,7 +169,7 @@ fn open_all<P: AsRef<Path>>(
             Vec::new()
         });
         for path in files {
-            match capture(&path) {
+            match capture(&path, wanted) {
                 Ok(None) => {}
                 Ok(Some((reel, left_out))) => {
                     let reel = Arc::new(reel);
@@ -141,6 +181,7 @@ fn open_all<P: AsRef<Path>>(
                     });
                     continue;
                 }
+                Err(why @ OpenWhy::GivenUp) => return Err(OpenError { path, why }),
                 Err(why) => {
                     failed.push(OpenError { path, why });
                     continue;
@@ -209,12 +250,31 @@ pub fn reel_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, OpenError> {
 }
 
 /// The observer's reel of a packet capture, and what is not in it; `None` where the file is none.
-fn capture(path: &Path) -> Result<Option<(Reel, Vec<String>)>, OpenWhy> {
+fn capture(path: &Path, wanted: &dyn Fn() -> bool) -> Result<Option<(Reel, Vec<String>)>, OpenWhy> {
     let Some(mut file) = capture_file(path)? else {
         return Ok(None);
     };
     let origin = Origin::of(path, &mut file).map_err(ImportError::from)?;
-    Ok(Some(observe(file, &origin)?))
+    let imported = observe(WhileWanted { file, wanted }, &origin);
+    match wanted() {
+        true => Ok(Some(imported?)),
+        false => Err(OpenWhy::GivenUp),
+    }
+}
+
+/// A file that ends where nobody wants more of it. It is read in large pieces.
+struct WhileWanted<'a> {
+    file: File,
+    wanted: &'a dyn Fn() -> bool,
+}
+
+impl Read for WhileWanted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match (self.wanted)() {
+            true => self.file.read(buffer),
+            false => Ok(0),
+        }
+    }
 }
 
 /// A packet capture, opened; `None` where the file is none.

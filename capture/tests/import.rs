@@ -437,3 +437,35 @@ fn a_compressed_file_is_refused_as_one_wherever_a_reel_is_read() {
     }
     std::fs::remove_dir_all(&folder).expect("the folder goes");
 }
+
+#[test]
+fn a_capture_that_nobody_wants_any_more_is_not_imported_to_its_end() {
+    use std::cell::Cell;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("match.pcap");
+    let frame = ethernet(0x0800, &ipv4(17, 0, &udp(&[7; 1_000])));
+    std::fs::write(&path, pcap(ETHERNET, &vec![frame; 2_000])).expect("a file");
+    // Wanted so many times, and then no more.
+    let open = |times: u32| {
+        let asked = Cell::new(0);
+        let wanted = || {
+            asked.set(asked.get() + 1);
+            asked.get() <= times
+        };
+        let opened = netreel_capture::open_session_while(&[&path], &wanted);
+        (opened.map(|it| it.reels[0].reel.len()), asked.get())
+    };
+    let (whole, asked) = open(u32::MAX);
+    assert!(whole.expect("a capture") >= 2_000);
+    // Two megabytes are more than a piece.
+    assert!(asked > 10, "{asked}");
+    for times in [0, 1, 5, asked - 1] {
+        let (given_up, then) = open(times);
+        let why = given_up.expect_err("nobody wanted it").to_string();
+        assert!(why.ends_with("match.pcap: it was given up"), "{why}");
+        assert!(
+            then <= times + 3,
+            "asked {then} times, wanted {times} times"
+        );
+    }
+}

@@ -1,10 +1,12 @@
 //! What the window asks of whoever runs it, and what that answers.
 
+use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use netreel_inspector_model::{Bookmark, Model};
-use netreel_protocol::session::{PacketId, SessionTime};
+use netreel_protocol::session::{PacketId, Session, SessionTime};
 
 use crate::settings::Settings;
 
@@ -38,9 +40,61 @@ pub enum Request {
     Compare(PathBuf),
     /// No longer open or play on what was to be held against what is shown.
     CancelCompare,
+    /// Write a part of what is shown as a session of its own.
+    Cut(Cut),
+    /// Try the wires that are known on what is shown.
+    Candidates(Shown),
+    /// Show the same under a wire that whoever runs the window has itself, by its name.
+    KnownWire(String),
     /// Play all nodes of what is shown on at once, with these changes (`--set mode=owner`), and hold
     /// what comes against it.
     PlayOn(String),
+}
+
+/// The session that is shown, handed on.
+#[derive(Clone)]
+pub struct Shown(pub Arc<Session>);
+
+impl PartialEq for Shown {
+    fn eq(&self, other: &Shown) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shown({} packets)", self.0.packet_count())
+    }
+}
+
+/// A part of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// Of what.
+    pub of: Shown,
+    /// The packets that the filter takes, in order; `None`: all.
+    pub packets: Option<Arc<[PacketId]>>,
+    /// When.
+    pub time: Range<SessionTime>,
+    /// What it is, in words: the filter.
+    pub filter: String,
+    /// The folder of its reels: empty, or not there yet.
+    pub folder: PathBuf,
+}
+
+/// A wire, and how many packets it decodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Candidate {
+    /// Its name: `enet.wire`.
+    pub name: String,
+    /// Where it lies; `None` where whoever runs the window has it itself.
+    pub path: Option<PathBuf>,
+    /// How many packets it was tried on.
+    pub packets: usize,
+    /// How many of them it decodes without a mistake.
+    pub fit: usize,
+    /// Why it could not be tried.
+    pub why: Option<String>,
 }
 
 /// Where one stands in a replay.
@@ -126,6 +180,21 @@ pub enum Answer {
         /// Where it lies.
         paths: Vec<PathBuf>,
     },
+    /// The same, read under another wire: whoever looks at something goes on looking at it.
+    Reread {
+        /// What to show.
+        model: Box<Model>,
+        /// What stands in the title.
+        title: String,
+        /// Where it lies.
+        paths: Vec<PathBuf>,
+    },
+    /// The wire that is edited has a mistake: a sentence with its line. What is shown stays.
+    Mistake(String),
+    /// The wires that are known, those that decode most first.
+    Candidates(Vec<Candidate>),
+    /// It was done: a sentence.
+    Done(String),
     /// The same session, further on.
     Grown {
         /// As far as it has come, with its history.

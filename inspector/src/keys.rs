@@ -23,6 +23,10 @@ enum Press {
     Shift(Key),
     Alt(Key),
     Command(Key),
+    /// With shift as well.
+    ShiftCommand(Key),
+    /// What the system calls copying: Ctrl+C where nobody chose otherwise.
+    Copying,
     /// With shift or without: where it is on a keyboard differs.
     Either(Key),
     /// What a key writes: it must not be written into a text that opens with it.
@@ -50,6 +54,9 @@ pub enum Ask {
     Play,
     Bookmark,
     BookmarkTime,
+    Copy,
+    Undo,
+    Redo,
 }
 
 /// What came of a key, or would come of it.
@@ -58,7 +65,7 @@ pub enum Done {
     Ask(Ask),
 }
 
-use Press::{Alt, Command as Ctrl, Either, Plain, Shift, Text};
+use Press::{Alt, Command as Ctrl, Copying, Either, Plain, Shift, ShiftCommand, Text};
 
 const fn act(name: &'static str, presses: &'static [Press], what: What) -> Act {
     Act {
@@ -242,6 +249,21 @@ pub static ACTS: &[Act] = &[
         What::Ask(Ask::Find),
     ),
     act(
+        "copy what is selected as text",
+        &[Copying],
+        What::Ask(Ask::Copy),
+    ),
+    act(
+        "panes as they were before the last move",
+        &[Ctrl(Key::Z)],
+        What::Ask(Ask::Undo),
+    ),
+    act(
+        "take that back",
+        &[ShiftCommand(Key::Z)],
+        What::Ask(Ask::Redo),
+    ),
+    act(
         "open a recording or a capture",
         &[Ctrl(Key::O)],
         What::Ask(Ask::Open),
@@ -261,6 +283,14 @@ pub const GESTURES: &[(&str, &str)] = &[
         "zoom at the pointer; over names it scrolls",
     ),
     ("Shift+wheel, drag over time", "earlier, later"),
+    (
+        "Ctrl+wheel, Ctrl++, Ctrl+-, Ctrl+0",
+        "everything larger, smaller, as at first",
+    ),
+    (
+        "right click on a row",
+        "copy it, its value, its path, its bytes; filter by it",
+    ),
     ("click on an arrow", "select its packet"),
     (
         "click beside arrows",
@@ -309,6 +339,8 @@ impl Press {
             Shift(key) => format!("Shift+{}", name(key)),
             Alt(key) => format!("Alt+{}", name(key)),
             Ctrl(key) => format!("Ctrl+{}", name(key)),
+            ShiftCommand(key) => format!("Ctrl+Shift+{}", name(key)),
+            Copying => "Ctrl+C".to_owned(),
             Text("B") => "Shift+B".to_owned(),
             Text(text) => text.to_uppercase(),
         }
@@ -321,6 +353,8 @@ impl Press {
             Shift(key) => modifiers.shift_only() && input.key_pressed(key),
             Alt(key) => modifiers.matches_exact(Modifiers::ALT) && input.key_pressed(key),
             Ctrl(key) => modifiers.command_only() && input.key_pressed(key),
+            ShiftCommand(key) => modifiers.command && modifiers.shift && input.key_pressed(key),
+            Copying => input.events.contains(&Event::Copy),
             Either(key) => {
                 (modifiers.is_none() || modifiers.shift_only()) && input.key_pressed(key)
             }

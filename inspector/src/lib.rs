@@ -20,10 +20,12 @@ mod views;
 mod window;
 
 pub use app::Inspector;
-pub use ask::{Alone, Answer, Event, Host, Parting, Request, Standing, Wake};
+pub use ask::{
+    Alone, Answer, Candidate, Cut as PartOf, Event, Host, Parting, Request, Shown, Standing, Wake,
+};
 pub use layout::{Axis, Cut, Edge, Pane, Tree, Workspace};
 pub use netreel_inspector_model::{Bookmark, Command, Model, Spot};
 pub use picture::{PictureError, SIDE_MAX, draw, draw_views, photograph, screenshot};
-pub use settings::Settings;
+pub use settings::{SCALE_MAX, SCALE_MIN, Settings};
 pub use stage::{Stage, Staged};
 pub use window::{Options, WindowError, run, run_views};

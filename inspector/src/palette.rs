@@ -27,7 +27,18 @@ pub struct Palette {
     /// Behind text that is typed.
     pub input: Color32,
     pub owners: [Color32; 8],
+    /// Whether it is light on dark.
+    pub is_dark: bool,
+    /// The least contrast of text with what is behind it.
+    pub text_least: f32,
+    /// The least contrast of lines that mean something.
+    pub line_least: f32,
 }
+
+/// The least contrast of text and of lines (WCAG 2, level AA for text).
+const USUAL: (f32, f32) = (4.5, 2.0);
+/// The same where somebody wants more of it (level AAA for text).
+const HIGH: (f32, f32) = (7.0, 4.5);
 
 const fn rgb(color: u32) -> Color32 {
     Color32::from_rgb((color >> 16) as u8, (color >> 8) as u8, color as u8)
@@ -63,6 +74,9 @@ pub static DARK: Palette = Palette {
         rgb(0x4f_8ca3),
         rgb(0x80_806a),
     ],
+    is_dark: true,
+    text_least: USUAL.0,
+    line_least: USUAL.1,
 };
 
 /// Dark on light.
@@ -95,6 +109,79 @@ pub static LIGHT: Palette = Palette {
         rgb(0x41_7e95),
         rgb(0x77_7761),
     ],
+    is_dark: false,
+    text_least: USUAL.0,
+    line_least: USUAL.1,
+};
+
+/// Light on black, as far apart as can be.
+pub static HIGH_DARK: Palette = Palette {
+    background: rgb(0x00_0000),
+    panel: rgb(0x00_0000),
+    head: rgb(0x10_1010),
+    stripe: rgb(0x0a_0a0a),
+    line: rgb(0xa0_a0a0),
+    faint: rgb(0x3a_3a3a),
+    text: rgb(0xff_ffff),
+    weak: rgb(0xe6_e6e6),
+    dim: rgb(0xd0_d0d0),
+    selected: rgb(0x00_2f66),
+    accent: rgb(0x7f_d0ff),
+    related: rgb(0x12_2338),
+    error: rgb(0xff_8a85),
+    warning: rgb(0xff_d24a),
+    info: rgb(0xb4_d4f4),
+    plain: rgb(0xb8_c4d2),
+    ink: rgb(0xff_ffff),
+    input: rgb(0x00_0000),
+    owners: [
+        rgb(0x7f_b2ff),
+        rgb(0x4f_d6b8),
+        rgb(0xc7_9bff),
+        rgb(0xff_c94d),
+        rgb(0xa5_e05f),
+        rgb(0xff_9ec0),
+        rgb(0x6f_d8ff),
+        rgb(0xd8_d890),
+    ],
+    is_dark: true,
+    text_least: HIGH.0,
+    line_least: HIGH.1,
+};
+
+/// Black on white.
+pub static HIGH_LIGHT: Palette = Palette {
+    background: rgb(0xff_ffff),
+    panel: rgb(0xff_ffff),
+    head: rgb(0xf2_f2f2),
+    stripe: rgb(0xf7_f7f7),
+    line: rgb(0x50_5050),
+    faint: rgb(0xc8_c8c8),
+    text: rgb(0x00_0000),
+    weak: rgb(0x1e_1e1e),
+    dim: rgb(0x30_3030),
+    selected: rgb(0xc2_dcff),
+    accent: rgb(0x00_428a),
+    related: rgb(0xe2_edfb),
+    error: rgb(0x98_0000),
+    warning: rgb(0x60_3c00),
+    info: rgb(0x1f_3c5c),
+    plain: rgb(0x3c_4653),
+    ink: rgb(0x00_0000),
+    input: rgb(0xff_ffff),
+    owners: [
+        rgb(0x1f_4f8f),
+        rgb(0x00_5c50),
+        rgb(0x5b_3a96),
+        rgb(0x6b_4700),
+        rgb(0x33_5e18),
+        rgb(0x8a_2f57),
+        rgb(0x0a_566f),
+        rgb(0x4d_4d1a),
+    ],
+    is_dark: false,
+    text_least: HIGH.0,
+    line_least: HIGH.1,
 };
 
 /// How far apart two colours are, from 1 to 21: the contrast ratio of WCAG 2.
@@ -137,6 +224,13 @@ pub fn readable(color: Color32, behind: Color32, least: f32) -> Color32 {
 mod tests {
     use super::*;
 
+    const ALL: [(&str, &Palette); 4] = [
+        ("dark", &DARK),
+        ("light", &LIGHT),
+        ("contrast", &HIGH_DARK),
+        ("contrast-light", &HIGH_LIGHT),
+    ];
+
     #[track_caller]
     fn check(what: &str, color: Color32, behind: Color32, least: f32) {
         let ratio = contrast(color, behind);
@@ -145,7 +239,8 @@ mod tests {
 
     #[test]
     fn text_can_be_read_on_everything_that_it_stands_on() {
-        for (name, palette) in [("dark", &DARK), ("light", &LIGHT)] {
+        for (name, palette) in ALL {
+            let least = palette.text_least;
             let behind = [
                 ("background", palette.background),
                 ("panel", palette.panel),
@@ -162,7 +257,7 @@ mod tests {
             ];
             for (under, fill) in behind {
                 for (over, color) in texts {
-                    check(&format!("{name}: {over} on {under}"), color, fill, 4.5);
+                    check(&format!("{name}: {over} on {under}"), color, fill, least);
                 }
             }
             for (over, color) in [
@@ -171,16 +266,21 @@ mod tests {
                 ("accent", palette.accent),
             ] {
                 let what = format!("{name}: {over} on panel");
-                check(&what, color, palette.panel, 4.5);
+                check(&what, color, palette.panel, least);
             }
         }
     }
 
     #[test]
     fn ribbons_are_told_from_the_panel_and_carry_text() {
-        for palette in [&DARK, &LIGHT] {
+        for (_, palette) in ALL {
             for (peer, color) in palette.owners.into_iter().enumerate() {
-                check(&format!("owner {peer}"), color, palette.panel, 2.0);
+                check(
+                    &format!("owner {peer}"),
+                    color,
+                    palette.panel,
+                    palette.line_least,
+                );
                 let what = format!("text on owner {peer}");
                 check(&what, crate::theme::ink_on(color), color, 4.2);
             }

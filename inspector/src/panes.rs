@@ -10,7 +10,7 @@ use netreel_inspector_model::Model;
 
 use crate::layout::{Axis, Divider, Edge, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
-use crate::views::{bytes, head, objects, packets};
+use crate::views::{bytes, head, objects, packets, written};
 
 /// How far from a divider it can be taken.
 const REACH: f32 = 4.0;
@@ -69,6 +69,55 @@ impl Arrangement {
     }
 }
 
+/// The layouts that a hand has changed, by their workspaces' names.
+type Trees = BTreeMap<String, Tree>;
+
+/// So many moves can be taken back.
+const MOVES_MAX: usize = 64;
+
+/// How panes lay before each move of a hand.
+#[derive(Clone, Debug, Default)]
+pub struct Moves {
+    back: Vec<Trees>,
+    forward: Vec<Trees>,
+    now: Trees,
+}
+
+impl Moves {
+    /// Of panes that lie so.
+    pub fn from(now: Trees) -> Moves {
+        Moves {
+            now,
+            ..Moves::default()
+        }
+    }
+
+    /// A hand has let go: what changed since the last time is one move.
+    pub fn settle(&mut self, now: &Trees) {
+        if *now == self.now {
+            return;
+        }
+        self.forward.clear();
+        self.back
+            .push(std::mem::replace(&mut self.now, now.clone()));
+        if self.back.len() > MOVES_MAX {
+            self.back.remove(0);
+        }
+    }
+
+    /// How they lay before the last move, or, forward, before that was taken back. `None` where there
+    /// is no such move.
+    pub fn step(&mut self, is_back: bool) -> Option<Trees> {
+        let (from, to) = match is_back {
+            true => (&mut self.back, &mut self.forward),
+            false => (&mut self.forward, &mut self.back),
+        };
+        let other = from.pop()?;
+        to.push(std::mem::replace(&mut self.now, other));
+        Some(self.now.clone())
+    }
+}
+
 /// Draws the panes of a workspace; `show` draws one of them.
 pub fn show(
     ui: &mut Ui,
@@ -99,7 +148,11 @@ pub fn show(
         );
         ui.scope_builder(builder, |ui| {
             ui.set_clip_rect(rect.intersect(ui.clip_rect()));
+            let drawn = written::count(ui);
             show(ui, pane);
+            if head::wants_text(ui.ctx(), pane) {
+                ui.ctx().copy_text(written::since(ui, drawn));
+            }
         });
     }
     ui.advance_cursor_after_rect(rect);

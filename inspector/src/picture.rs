@@ -107,7 +107,19 @@ pub fn draw_views(
         return Err(PictureError::Size { width, height });
     }
     let canvas = render_views(show, width, height);
-    write(&canvas, width, height, path).map_err(|error| PictureError::Write {
+    write(canvas.bytes(), (width, height), path)
+}
+
+/// Writes pixels as a PNG file: four bytes each, row by row.
+///
+/// # Errors
+/// A file that cannot be written.
+pub(crate) fn write(
+    pixels: &[u8],
+    (width, height): (u32, u32),
+    path: &Path,
+) -> Result<(), PictureError> {
+    encode(pixels, width, height, path).map_err(|error| PictureError::Write {
         path: path.to_owned(),
         error,
     })
@@ -136,7 +148,7 @@ fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canva
     canvas
 }
 
-fn write(canvas: &Canvas, width: u32, height: u32, path: &Path) -> io::Result<()> {
+fn encode(pixels: &[u8], width: u32, height: u32, path: &Path) -> io::Result<()> {
     let file = BufWriter::new(File::create(path)?);
     let mut encoder = png::Encoder::new(file, width, height);
     encoder.set_color(png::ColorType::Rgba);
@@ -144,8 +156,6 @@ fn write(canvas: &Canvas, width: u32, height: u32, path: &Path) -> io::Result<()
     // Lines and letters on plain colour are smallest as they are.
     encoder.set_filter(png::Filter::NoFilter);
     let mut writer = encoder.write_header().map_err(io::Error::from)?;
-    writer
-        .write_image_data(canvas.bytes())
-        .map_err(io::Error::from)?;
+    writer.write_image_data(pixels).map_err(io::Error::from)?;
     writer.finish().map_err(io::Error::from)
 }

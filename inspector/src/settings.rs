@@ -12,8 +12,10 @@ use crate::theme::Theme;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// `dark`, `light` or `system`.
+    /// `dark`, `light`, `contrast`, `contrast-light` or `system`.
     pub theme: String,
+    /// How large everything is: 1 is as designed. From [`SCALE_MIN`] to [`SCALE_MAX`].
+    pub scale: f32,
     /// The panes of the workspaces that a hand has changed, by their names.
     pub layouts: BTreeMap<String, Tree>,
     /// What was opened, the last first: at most [`RECENT_MAX`] sessions, each with its paths.
@@ -37,6 +39,11 @@ fn recent<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<PathBuf>>, D::Er
     Ok(paths.collect())
 }
 
+/// The least and the largest scale at which the window can be worked with.
+pub const SCALE_MIN: f32 = 0.5;
+/// See [`SCALE_MIN`].
+pub const SCALE_MAX: f32 = 3.0;
+
 /// So many paths are kept.
 pub const RECENT_MAX: usize = 8;
 
@@ -44,6 +51,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             theme: Theme::default().name().to_owned(),
+            scale: 1.0,
             layouts: BTreeMap::new(),
             recent: Vec::new(),
         }
@@ -74,6 +82,10 @@ impl Settings {
             .filter_map(|(name, tree)| Some((name, tree.sane()?)))
             .collect();
         self.recent.truncate(RECENT_MAX);
+        self.scale = match self.scale.is_finite() {
+            true => self.scale.clamp(SCALE_MIN, SCALE_MAX),
+            false => 1.0,
+        };
         self
     }
 
@@ -138,7 +150,7 @@ mod tests {
         assert!(Settings::from_json("{").is_err());
         // What an older netreel kept is left out.
         assert!(Settings::from_json("{\"details\": 7.0}").is_ok());
-        let text = r#"{"theme": "mauve", "layouts": {
+        let text = r#"{"theme": "mauve", "scale": 40.0, "layouts": {
             "why": {"beside": {"share": 7.0, "first": {"pane": "bytes"}, "second": {"pane": "packets"}}},
             "packets": {"above": {"share": 0.5, "first": {"pane": "bytes"}, "second": {"pane": "bytes"}}},
             "cellar": {"pane": "bytes"}
@@ -147,5 +159,6 @@ mod tests {
         let right = Tree::beside(Some(0.95), Pane::Bytes, Pane::Packets);
         assert_eq!(settings.layouts, [("why".to_owned(), right)].into());
         assert_eq!(settings.theme(), Theme::Dark);
+        assert_eq!(settings.scale, SCALE_MAX);
     }
 }

@@ -42,8 +42,10 @@ impl Stage {
 
     /// One frame of the views that `show` lays out, with what a hand did since the last.
     pub fn frame(&mut self, events: Vec<Event>, show: &mut dyn FnMut(&mut Ui)) -> Staged {
+        // What is drawn larger has less room.
+        let room = self.size / self.ctx.zoom_factor();
         let input = RawInput {
-            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, self.size)),
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, room)),
             time: Some(f64::from(self.frames)),
             events,
             ..RawInput::default()

@@ -8,12 +8,7 @@ use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 use netreel_wire::Kind;
 
-use crate::palette::{DARK, LIGHT, Palette, contrast, readable};
-
-/// The least contrast of text with what is behind it (WCAG 2, level AA).
-pub const TEXT_CONTRAST: f32 = 4.5;
-/// The least contrast of lines that mean something.
-pub const LINE_CONTRAST: f32 = 2.0;
+use crate::palette::{DARK, HIGH_DARK, HIGH_LIGHT, LIGHT, Palette, contrast, readable};
 
 /// Which colours there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,13 +20,19 @@ pub enum Theme {
     Light,
     /// As the system has it; dark where it does not say.
     System,
+    /// White on black, for whoever needs more contrast.
+    Contrast,
+    /// Black on white, the same.
+    ContrastLight,
 }
 
 impl Theme {
     /// All of them and their names.
-    pub const ALL: [(&'static str, Theme); 3] = [
+    pub const ALL: [(&'static str, Theme); 5] = [
         ("dark", Theme::Dark),
         ("light", Theme::Light),
+        ("contrast", Theme::Contrast),
+        ("contrast-light", Theme::ContrastLight),
         ("system", Theme::System),
     ];
 
@@ -161,26 +162,27 @@ pub fn body() -> FontId {
 
 /// Makes a context look so. To be called again where the system's own theme may have changed.
 pub fn apply_theme(ctx: &Context, theme: Theme) {
-    let system = ctx.system_theme();
-    let dark = match theme {
-        Theme::Dark => true,
-        Theme::Light => false,
-        Theme::System => system != Some(egui::Theme::Light),
+    let wanted = match theme {
+        Theme::Dark => &DARK,
+        Theme::Light => &LIGHT,
+        Theme::System if ctx.system_theme() == Some(egui::Theme::Light) => &LIGHT,
+        Theme::System => &DARK,
+        Theme::Contrast => &HIGH_DARK,
+        Theme::ContrastLight => &HIGH_LIGHT,
     };
-    let wanted = if dark { &DARK } else { &LIGHT };
     PALETTE.set(wanted);
-    let theme = if dark {
-        egui::Theme::Dark
-    } else {
-        egui::Theme::Light
-    };
+    let dark = wanted.is_dark;
     let key = egui::Id::unique("theme applied");
-    let drawn: Option<egui::Theme> = ctx.data(|data| data.get_temp(key));
-    if drawn == Some(theme) {
+    let applied = (dark, wanted.text_least.to_bits());
+    let drawn: Option<(bool, u32)> = ctx.data(|data| data.get_temp(key));
+    if drawn == Some(applied) {
         return;
     }
-    ctx.data_mut(|data| data.insert_temp(key, theme));
-    ctx.set_theme(theme);
+    ctx.data_mut(|data| data.insert_temp(key, applied));
+    ctx.set_theme(match dark {
+        true => egui::Theme::Dark,
+        false => egui::Theme::Light,
+    });
     ctx.all_styles_mut(|style| {
         style.animation_time = 0.0;
         style.scroll_animation = ScrollAnimation::none();
@@ -261,7 +263,7 @@ pub fn kind(kinds: &[Kind], kind: Option<netreel_wire::KindId>) -> Color32 {
         Some([red, green, blue]) => readable(
             Color32::from_rgb(red, green, blue),
             panel(),
-            LINE_CONTRAST + 1.0,
+            palette().line_least + 1.0,
         ),
         None => owner(u64::from(id.0)),
     }
@@ -282,12 +284,12 @@ pub fn faded(color: Color32, part: f32) -> Color32 {
 /// A colour mixed into that of the panel, so much of it; never so little that a line of it cannot be
 /// seen.
 pub fn quiet(color: Color32, part: f32) -> Color32 {
-    mixed(color, part, LINE_CONTRAST)
+    mixed(color, part, palette().line_least)
 }
 
 /// The same for text, which takes more.
 pub fn quiet_text(color: Color32, part: f32) -> Color32 {
-    mixed(color, part, TEXT_CONTRAST)
+    mixed(color, part, palette().text_least)
 }
 
 fn mixed(color: Color32, part: f32, least: f32) -> Color32 {

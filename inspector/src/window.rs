@@ -62,6 +62,7 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
     let mut inspector = Inspector::new(model, options.workspace);
     inspector.set_settings(options.settings);
     inspector.show_alone(options.alone);
+    inspector.set_name(&options.title);
     let frames = options.frames;
     eframe::run_native(
         &title,
@@ -167,7 +168,10 @@ impl Window {
 impl eframe::App for Window {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         for answer in self.host.answers() {
-            let is_other = matches!(answer, Answer::Opened { .. } | Answer::Compared { .. });
+            let is_other = matches!(
+                answer,
+                Answer::Opened { .. } | Answer::Reread { .. } | Answer::Compared { .. }
+            );
             self.inspector.hear(answer);
             if is_other {
                 self.wake();

@@ -28,9 +28,13 @@ pub struct Inspect {
     /// The picture's size in pixels, from 320x240 to 8192x8192.
     #[arg(long, value_name = "WxH", default_value = "1600x1000")]
     pub size: String,
-    /// The colours: `dark`, `light`, or as the system has them. Without it those chosen last.
+    /// The colours: `dark`, `light`, with high contrast (`contrast`, `contrast-light`), or as the
+    /// `system` has them. Without it those chosen last.
     #[arg(long, value_name = "THEME")]
     pub theme: Option<String>,
+    /// How large everything is, from 0.5 to 3. Without it as chosen last; a picture has 1.
+    #[arg(long, value_name = "FACTOR")]
+    pub scale: Option<f32>,
     /// Draw the session from this time on: `1.25s`, `300ms`.
     #[arg(long, value_name = "TIME", requires = "screenshot")]
     pub from: Option<String>,

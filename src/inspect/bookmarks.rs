@@ -33,7 +33,10 @@ pub fn show(paths: &[PathBuf], model: &mut Model) -> Result<(), String> {
 pub fn with_answers(paths: &[PathBuf], answers: &mut Vec<Answer>) {
     let mut failed = None;
     for answer in answers.iter_mut() {
-        let (Answer::Opened { model, .. } | Answer::Begun { model, .. }) = answer else {
+        let (Answer::Opened { model, .. }
+        | Answer::Reread { model, .. }
+        | Answer::Begun { model, .. }) = answer
+        else {
             continue;
         };
         if let Err(why) = show(paths, model) {

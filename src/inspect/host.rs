@@ -1,6 +1,6 @@
 //! Whoever runs the window: opens what it asks for, beside it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -12,9 +12,10 @@ use netreel_protocol::history::Wanted;
 
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
-use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened};
+use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened, reread};
 use crate::inspect::sitting::Seat;
-use crate::inspect::{Own, bookmarks, comparing, settings};
+use crate::inspect::wires::Watched;
+use crate::inspect::{Own, bookmarks, comparing, cutting, settings, wires};
 use crate::open::Story;
 use crate::outcome::Failure;
 
@@ -45,6 +46,11 @@ pub struct Opener {
     seat: Option<Seat>,
     /// An answer that came while somebody waited for the first one.
     first: Option<Answer>,
+    /// The wire that somebody may edit, and what is read with it; kept where that failed, so that a
+    /// mistake can be mended.
+    edited: Option<(Watched, Source)>,
+    /// Whether what is shown is followed.
+    follows: bool,
 }
 
 impl Opener {
@@ -67,6 +73,8 @@ impl Opener {
             played: None,
             seat: None,
             first: None,
+            edited: None,
+            follows: false,
         }
     }
 
@@ -84,6 +92,8 @@ impl Opener {
 
     fn open_as(&mut self, source: Source, filter: String) {
         let rules = self.rules.take();
+        self.follows = false;
+        self.watch(&source);
         self.begin(
             move |told| match opened(&source, (&filter, rules.as_ref()), told) {
                 Ok((answer, story)) => told.bring(answer, Brings::Shown(Box::new((source, story)))),
@@ -94,12 +104,99 @@ impl Opener {
 
     /// Begins to follow it.
     pub fn follow(&mut self) {
-        let source = self.source.clone();
+        self.follow_as(self.source.clone());
+    }
+
+    fn follow_as(&mut self, source: Source) {
+        self.follows = true;
+        self.watch(&source);
+        self.source.clone_from(&source);
         self.begin(move |told| {
             if let Err(failure) = followed(&source, told) {
                 told.say(Answer::Failed(failure.to_string()));
             }
         });
+    }
+
+    /// Looks after the wire of what is read, if there is one beside it.
+    fn watch(&mut self, source: &Source) {
+        let wire = source.wire.as_deref();
+        let known = self
+            .edited
+            .as_ref()
+            .and_then(|(_, known)| known.wire.as_deref());
+        if wire.is_some() && wire == known {
+            if let Some((_, known)) = &mut self.edited {
+                *known = source.clone();
+            }
+            return;
+        }
+        let told = self.told(Job::Done);
+        let watched = wire.and_then(|wire| {
+            Watched::new(wire, move |changed| match changed {
+                Ok(()) => {
+                    let said = Answer::Working("reading under the wire that was edited".to_owned());
+                    told.bring(said, Brings::Edited(true));
+                }
+                Err(why) => told.bring(Answer::Mistake(why), Brings::Edited(false)),
+            })
+        });
+        self.edited = watched.map(|watched| (watched, source.clone()));
+    }
+
+    /// Reads what is shown once more, under the wire that was edited.
+    fn read_again(&mut self) {
+        let Some((_, source)) = &self.edited else {
+            return;
+        };
+        let source = source.clone();
+        if self.follows {
+            return self.follow_as(source);
+        }
+        self.begin(move |told| {
+            let read = reread(&source, told);
+            match read {
+                Ok((answer, story)) => told.bring(answer, Brings::Shown(Box::new((source, story)))),
+                Err(failure) => told.say(Answer::Failed(failure.to_string())),
+            }
+        });
+    }
+
+    /// Does something beside the window whose answer is about what is shown.
+    fn do_beside(&self, name: &str, work: impl FnOnce() -> Answer + Send + 'static) {
+        let told = self.told(Job::Done);
+        let failed = told.clone();
+        let spawned = thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || told.say(work()));
+        if let Err(error) = spawned {
+            let sentence = format!("there can be no thread for it: {error}; close something");
+            failed.say(Answer::Failed(sentence));
+        }
+    }
+
+    /// The folders in which wires may lie that fit what is shown.
+    fn folders(&self) -> Vec<PathBuf> {
+        let beside = self
+            .source
+            .paths
+            .iter()
+            .filter_map(|path| match path.is_dir() {
+                true => Some(path.as_path()),
+                false => path.parent(),
+            });
+        let wires = self.source.wire.as_deref().and_then(Path::parent);
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for folder in beside.chain(wires) {
+            let folder = match folder.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => folder.to_owned(),
+            };
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        folders
     }
 
     /// Has what is recorded at a path held against the first session that is shown.
@@ -153,6 +250,8 @@ impl Opener {
                 self.shows(Some(story));
             }
             Brings::Played(folder) => self.played = Some(folder),
+            Brings::Edited(true) => self.read_again(),
+            Brings::Edited(false) => {}
         }
         let shows = matches!(said.answer, Answer::Opened { .. } | Answer::Grown { .. });
         if shows && let Some(path) = self.compare_first.take() {
@@ -229,6 +328,18 @@ impl Opener {
         }
     }
 
+    /// Reads what is shown with a wire.
+    fn read_with(&mut self, wire: PathBuf) {
+        let source = Source {
+            wire: Some(wire),
+            ..self.source.clone()
+        };
+        match self.follows {
+            true => self.follow_as(source),
+            false => self.open_as(source, String::new()),
+        }
+    }
+
     fn begin(&mut self, work: impl FnOnce(&Told) + Send + 'static) {
         self.give_up();
         self.stop = Arc::default();
@@ -271,15 +382,26 @@ impl Host for Opener {
                 };
                 self.open_as(source, String::new());
             }
-            Request::Wire(wire) => {
-                let source = Source {
-                    wire: Some(wire),
-                    ..self.source.clone()
-                };
-                self.open_as(source, String::new());
+            Request::Wire(wire) => self.read_with(wire),
+            Request::KnownWire(name) => match wires::own(&name) {
+                Ok(wire) => self.read_with(wire),
+                Err(why) => self.told(Job::Done).say(Answer::Failed(why)),
+            },
+            Request::Candidates(shown) => {
+                let folders = self.folders();
+                self.do_beside("candidates", move || {
+                    Answer::Candidates(wires::candidates(&shown.0, &folders))
+                });
             }
+            Request::Cut(part) => self.do_beside("cut", move || match cutting::write(&part) {
+                Ok(said) => Answer::Done(said),
+                Err(why) => Answer::Failed(why),
+            }),
             Request::Follow(true) => self.follow(),
-            Request::Follow(false) | Request::Cancel => self.give_up(),
+            Request::Follow(false) | Request::Cancel => {
+                self.follows = false;
+                self.give_up();
+            }
             Request::Sit { node, changes } => self.sit(node, &changes),
             Request::Say(command) => {
                 if let Some(seat) = &self.seat {
@@ -322,8 +444,6 @@ impl Host for Opener {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use netreel_capture::{Options, Recorder, open as open_reel};
     use netreel_reel::Reel;
 

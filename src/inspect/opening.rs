@@ -33,6 +33,15 @@ struct Sizes {
     least: u64,
 }
 
+impl Sizes {
+    /// How much of one that has `length` of `all` bytes: as much of the time of each, as far as that can
+    /// be told.
+    fn part(&self, length: u64, all: u64) -> Option<u64> {
+        let part = u128::from(length) * u128::from(self.beginning) / u128::from(all.max(1));
+        Some(u64::try_from(part).ok()?.max(self.least))
+    }
+}
+
 const SIZES: Sizes = Sizes {
     large: 64 << 20,
     beginning: 6 << 20,
@@ -66,6 +75,8 @@ pub(super) enum Brings {
     Shown(Box<(Source, Story)>),
     /// What was played on lies there.
     Played(Folder),
+    /// The wire of what is shown was edited: into one that compiles, or one that has a mistake.
+    Edited(bool),
 }
 
 /// What a thread says, and whether anybody still wants to hear it.
@@ -96,7 +107,7 @@ impl Told {
         }
     }
 
-    fn working(&self, what: impl Into<String>) {
+    pub fn working(&self, what: impl Into<String>) {
         self.say(Answer::Working(what.into()));
     }
 
@@ -113,10 +124,7 @@ pub(super) fn opened(
 ) -> Result<(Answer, Story), Failure> {
     let title = Settings::named(&source.paths);
     told.working(format!("reading {title}"));
-    let begun = |reels: &[ReelInput], wire: Option<&Arc<Wire>>, keys: &Keys| {
-        let Some(session) = beginning(reels, (wire, keys), &SIZES) else {
-            return;
-        };
+    let show = |session: Session| {
         let mut model = Model::beginning(Arc::new(session));
         filtered(&mut model, filter);
         let answer = Answer::Begun {
@@ -127,6 +135,16 @@ pub(super) fn opened(
         told.bring(answer, Brings::Begun(Box::new(source.clone())));
         told.working(format!("reading {title}: so far its beginning is shown"));
     };
+    let of_captures = beginning_of_captures(source, &SIZES);
+    let is_begun = of_captures.is_some();
+    of_captures.into_iter().for_each(show);
+    let begun = |reels: &[ReelInput], wire: Option<&Arc<Wire>>, keys: &Keys| {
+        if !is_begun {
+            beginning(reels, (wire, keys), &SIZES)
+                .into_iter()
+                .for_each(show);
+        }
+    };
     let mut story = open::story_while(source, &|| !told.is_over(), begun)?;
     let packets = story.session.packet_count();
     told.working(format!("arranging {packets} packets"));
@@ -136,6 +154,45 @@ pub(super) fn opened(
         paths: source.paths.clone(),
     };
     Ok((answer, story))
+}
+
+/// Reads what `source` names once more, for whoever looks at it already.
+pub(super) fn reread(source: &Source, told: &Told) -> Result<(Answer, Story), Failure> {
+    let mut story = open::story_while(source, &|| !told.is_over(), |_, _, _| {})?;
+    let answer = Answer::Reread {
+        model: Box::new(ruled(&mut story, "", None)?),
+        title: Settings::named(&source.paths),
+        paths: source.paths.clone(),
+    };
+    Ok((answer, story))
+}
+
+/// The beginning of packet captures that take so long to import that somebody would wait for them;
+/// what is wrong with them is said by whoever reads them whole.
+fn beginning_of_captures(source: &Source, sizes: &Sizes) -> Option<Session> {
+    let length = |path: &PathBuf| std::fs::metadata(path).ok().filter(|it| it.is_file());
+    let lengths: Option<Vec<u64>> = source
+        .paths
+        .iter()
+        .map(|path| length(path).map(|found| found.len()))
+        .collect();
+    let lengths = lengths?;
+    let all: u64 = lengths.iter().sum();
+    if all < sizes.large {
+        return None;
+    }
+    let begun = source.paths.iter().zip(lengths).map(|(path, length)| {
+        let bytes = sizes.part(length, all)?;
+        let reel = netreel_capture::open_capture_beginning(path, bytes).ok()??;
+        Some(ReelInput {
+            name: path.display().to_string(),
+            reel: Arc::new(reel),
+        })
+    });
+    let begun = begun.collect::<Option<_>>()?;
+    let wire = source.wire.as_deref().map(open::wire).transpose().ok()?;
+    let keys = open::keys(source.keys.as_deref(), &source.paths).ok()?;
+    Session::build_with_keys(begun, wire, keys).ok()
 }
 
 /// The beginning of a session that takes so long to read that somebody would wait for it. What follows
@@ -152,9 +209,7 @@ fn beginning(
         return None;
     }
     let begun = reels.iter().zip(lengths).map(|(input, length)| {
-        // As much of the time of each, as far as that can be told.
-        let part = u128::from(length) * u128::from(sizes.beginning) / u128::from(all);
-        let bytes = u64::try_from(part).ok()?.max(sizes.least);
+        let bytes = sizes.part(length, all)?;
         Some(ReelInput {
             name: input.name.clone(),
             reel: Arc::new(input.reel.beginning(bytes).ok()?),
@@ -244,6 +299,32 @@ mod tests {
         assert!(why.contains("given up"), "{why}");
         // It was given up before its packets were arranged.
         assert_eq!(from.try_iter().count(), 1);
+    }
+
+    #[test]
+    fn the_beginning_of_a_capture_is_shown_as_though_it_ended_there() {
+        let recordings =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("protocol/wire/tests/recordings");
+        let capture = recordings.join("minetest.pcap");
+        let length = std::fs::metadata(&capture).expect("a capture").len();
+        let source = |path: PathBuf| Source {
+            paths: vec![path],
+            ..sample()
+        };
+        let sizes = |large| Sizes {
+            large,
+            beginning: length / 4,
+            least: 1_000,
+        };
+        assert!(beginning_of_captures(&source(capture.clone()), &sizes(u64::MAX)).is_none());
+        let begun =
+            beginning_of_captures(&source(capture.clone()), &sizes(0)).expect("a beginning");
+        let whole = open::story(&source(capture)).expect("a capture").session;
+        let (some, all) = (begun.packet_count(), whole.packet_count());
+        assert!(some > 0 && some < all / 2, "{some} of {all}");
+        // Reels have a beginning of their own.
+        let reel = sample().paths[0].join("A.reel");
+        assert!(beginning_of_captures(&source(reel), &sizes(0)).is_none());
     }
 
     #[test]

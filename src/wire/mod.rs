@@ -12,6 +12,9 @@ mod watch;
 
 use std::io::Write;
 
+#[cfg(feature = "gui")]
+pub use source::Source as Edited;
+
 use crate::arguments::Wire;
 use crate::outcome::{Answer, Failure};
 

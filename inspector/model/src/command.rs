@@ -245,9 +245,16 @@ impl Model {
         if self.selection.finding != Some(finding) {
             self.select_finding(finding);
         }
-        let message = self.pieces(finding).get(piece).map(|it| it.message);
-        if let Some(message) = message {
-            self.select_message(message);
+        let piece = self
+            .pieces(finding)
+            .get(piece)
+            .map(|it| (it.message, it.packet));
+        let Some((message, packet)) = piece else {
+            return;
+        };
+        match self.carried(message, packet) {
+            Some(message) => self.select_message(message),
+            None => self.perform(Command::SelectPacket(packet)),
         }
     }
 

@@ -186,7 +186,7 @@ impl Model {
         self.select_nothing();
         if let Some(first) = first {
             self.select_packet(first.packet);
-            self.selection.message = Some(first.message);
+            self.selection.message = self.carried(first.message, first.packet);
         }
         self.selection.finding = Some(place);
         if object.is_some() {

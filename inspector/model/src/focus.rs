@@ -96,6 +96,13 @@ impl Model {
         }
     }
 
+    /// A message, where the packet carries it: what proves something of a packet without messages names
+    /// the one that comes next.
+    pub(crate) fn carried(&self, message: MessageId, packet: PacketId) -> Option<MessageId> {
+        let found = self.session.message(message);
+        found.filter(|it| it.packet == packet).map(|_| message)
+    }
+
     pub(crate) fn select_no_packet(&mut self) {
         self.selection.packet = None;
         self.selection.message = None;

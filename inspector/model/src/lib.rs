@@ -39,6 +39,7 @@ mod ownership;
 mod pyramid;
 mod scale;
 mod seen;
+mod share;
 mod streams;
 mod table;
 mod taken;
@@ -227,6 +228,11 @@ impl Model {
     /// The session.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The session, to be handed on.
+    pub fn shared_session(&self) -> Arc<Session> {
+        Arc::clone(&self.session)
     }
 
     /// What followed from its packets; nothing where that is [not known](Model::lacks_history) yet.

@@ -182,7 +182,15 @@ pub fn navigate(
     if sideways != 0.0 {
         commands.push(Command::Pan(-scale.ns(sideways)));
     }
-    let pinch = ui.input(|input| input.zoom_delta());
+    // Of two fingers alone: with Ctrl the wheel makes everything larger.
+    let pinch = ui.input(|input| {
+        let pinches = input.events.iter().map(|event| match event {
+            Event::Zoom(factor) => *factor,
+            _ => 1.0,
+        });
+        let fingers = input.multi_touch().map_or(1.0, |touch| touch.zoom_delta);
+        pinches.product::<f32>() * fingers
+    });
     if pinch != 1.0 && lines == 0.0 {
         commands.push(Command::Zoom {
             at: scale.time(pointer.x - time.left()),
@@ -220,6 +228,25 @@ pub fn time_at(response: &Response, time: Rect, scale: &Scale) -> Option<Session
 /// How far the wheel was turned in this frame, in lines away from the user.
 pub fn wheel_lines(ui: &Ui) -> f32 {
     wheel(ui).0
+}
+
+/// How far the wheel was turned in this frame with Ctrl held down, in lines away from the user.
+pub fn wheel_with_command(ui: &Ui) -> f32 {
+    ui.input(|input| {
+        let lines = input.events.iter().map(|event| match event {
+            Event::MouseWheel {
+                unit,
+                delta,
+                modifiers,
+                ..
+            } if modifiers.command => match unit {
+                MouseWheelUnit::Line | MouseWheelUnit::Page => delta.y,
+                MouseWheelUnit::Point => delta.y / 50.0,
+            },
+            _ => 0.0,
+        });
+        lines.sum()
+    })
 }
 
 /// The wheel in this frame: lines away from the user, points to the right. Taken as it comes, not

@@ -6,6 +6,7 @@ use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2,
 use netreel_inspector_model::{Command, HEX_COLUMNS, Hover, Model};
 use netreel_wire::StreamId;
 
+use super::copy::{self, What};
 use super::{fields, findings, head};
 use crate::theme;
 
@@ -200,7 +201,24 @@ fn line(
             let fields = model.detail().fields_at(offset, shown);
             commands.push(Command::PinField(fields.first().copied()));
         }
+        copy::menu(&response, commands, || offers(model, &hex.bytes));
     }
+}
+
+/// What can be done with a line of bytes.
+fn offers(model: &Model, line: &[u8]) -> Vec<(&'static str, What)> {
+    let hex = |bytes: &[u8]| -> String {
+        let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        bytes.join(" ")
+    };
+    let shown = model.detail().stream_bytes(model.selection().stream);
+    let mut offers = vec![("copy the line", What::Copy(hex(line)))];
+    if let Some(lit) = model.lit_bytes() {
+        offers.push(("copy what is lit", What::Copy(hex(lit))));
+    }
+    offers.push(("copy all bytes", What::Copy(hex(shown.unwrap_or_default()))));
+    offers.push(("copy with places", What::Copy(model.bytes_text())));
+    offers
 }
 
 /// Eight marks below a byte, its highest bit at the left as it is written.

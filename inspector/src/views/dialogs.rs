@@ -16,6 +16,10 @@ pub enum Wanted {
     Recording,
     /// A wire.
     Wire,
+    /// A file for a picture of the window.
+    Picture,
+    /// A folder for a part of what is shown.
+    Cut,
 }
 
 /// A path that is being typed.
@@ -114,14 +118,21 @@ pub fn path(ui: &Ui, asked: &mut PathBox, settings: &Settings) -> Said {
                 "a reel, a folder of reels, a .pcap or .pcapng",
             ),
             Wanted::Wire => ("Open a wire", "a .wire file"),
+            Wanted::Picture => ("Write a picture of the window", "a .png file"),
+            Wanted::Cut => (
+                "Write what the filter takes of the visible time as a session",
+                "a folder: empty, or not there yet",
+            ),
+        };
+        let verb = match asked.wanted {
+            Wanted::Recording | Wanted::Wire => "open",
+            Wanted::Picture | Wanted::Cut => "write",
         };
         let title = RichText::new(title).font(theme::body()).strong();
         let entered = line(ui, title, hint, (&mut asked.text, &mut asked.begun));
         ui.horizontal(|ui| {
             let is_there = !asked.text.trim().is_empty();
-            let open = ui
-                .add_enabled(is_there, egui::Button::new("open"))
-                .clicked();
+            let open = ui.add_enabled(is_there, egui::Button::new(verb)).clicked();
             if (open || entered) && is_there {
                 said = Said::Text(asked.text.trim().to_owned());
             }

@@ -8,7 +8,8 @@ use netreel_inspector_model::{Command, FieldRow, Hover, Model};
 use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
 
-use super::{findings, head, scroll};
+use super::copy::What;
+use super::{candidates, copy, findings, head, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -22,6 +23,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             0 => "The session has no packets.",
             _ => "Select a packet on the timeline or in the table.",
         };
+        if model.session().wire.is_none() && model.session().packet_count() > 0 {
+            ui.add_space(6.0);
+            candidates::offer(ui);
+        }
         findings::empty(ui, sentence);
         return;
     };
@@ -51,6 +56,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         return;
     }
     if rows.is_empty() {
+        candidates::offer(ui);
         findings::empty(ui, "No wire describes this packet: its fields are unknown.");
         return;
     }
@@ -89,13 +95,12 @@ fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>
         "No wire says what these bytes are: open one in the menu, or drop it here. {}.",
         model.link_text(id)
     );
-    ui.add_space(6.0);
-    ui.horizontal(|ui| {
-        ui.add_space(10.0);
-        ui.set_max_width(ui.available_width() - 10.0);
+    let frame = egui::Frame::NONE.inner_margin(egui::Margin::symmetric(10, 6));
+    frame.show(ui, |ui| {
         let text = egui::RichText::new(said).font(theme::body());
         ui.add(egui::Label::new(text.color(theme::weak())).wrap());
     });
+    candidates::offer(ui);
     ui.add_space(4.0);
     ui.spacing_mut().item_spacing.y = 0.0;
     let columns = model.detail().columns();
@@ -157,8 +162,12 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
 }
 
 fn problems(ui: &mut Ui, model: &Model) {
-    for problem in model.detail().problems().into_iter().take(3) {
-        note(ui, &problem, theme::error());
+    let problems = model.detail().problems();
+    for problem in problems.iter().take(3) {
+        note(ui, problem, theme::error());
+    }
+    if !problems.is_empty() {
+        candidates::offer(ui);
     }
 }
 
@@ -182,6 +191,21 @@ fn values_left(ui: &Ui, rows: &[FieldRow]) -> f32 {
         .map(|row| row.depth as f32 * INDENT + row.name.chars().count() as f32 * 7.3)
         .fold(0.0, f32::max);
     (30.0 + widest + 12.0).min(ui.available_width() * 0.5)
+}
+
+/// What can be done with a field.
+fn offers(model: &Model, row: &FieldRow, path: String) -> Vec<(&'static str, What)> {
+    let detail = model.detail();
+    let mut offers = vec![
+        ("copy the value", What::Copy(row.value.clone())),
+        ("copy the path", What::Copy(path)),
+        ("copy the line", What::Copy(detail.sentence(row.id))),
+    ];
+    if let Some(bytes) = detail.bytes_of(row) {
+        let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        offers.push(("copy the bytes", What::Copy(bytes.join(" "))));
+    }
+    offers
 }
 
 fn line(
@@ -285,6 +309,7 @@ fn line(
     if response.hovered() {
         commands.push(Command::Hover(Some(Hover::Field(row.id))));
     }
+    copy::menu(&response, commands, || offers(model, row, path));
     if response.clicked() {
         let on_triangle = response
             .interact_pointer_pos()

@@ -279,6 +279,10 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     }
     for (name, asked) in [
         ("open a wire", Asked::Wire),
+        ("try the wires that are known", Asked::Candidates),
+        ("copy a text for a bug report", Asked::Report),
+        ("write a picture of the window", Asked::Picture),
+        ("write what the filter takes as a session", Asked::Cut),
         ("follow while it is recorded", Asked::Follow(true)),
         ("panes as they were at first", Asked::Layout),
     ] {

@@ -4,6 +4,7 @@ use egui::{FontId, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2
 use netreel_inspector_model::{Command, FindingRow, Model};
 use netreel_protocol::history::Level;
 
+use super::copy::{self, What};
 use super::{head, why};
 use crate::{glyph, theme};
 
@@ -98,15 +99,30 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         };
         let min = pos2(origin.x, origin.y + top_of(row));
         let rect = Rect::from_min_size(min, vec2(ui.available_width(), height));
-        if one(ui, rect, &finding).clicked() {
+        let response = one(ui, rect, &finding);
+        if response.clicked() {
             commands.push(Command::SelectFinding(finding.finding));
         }
+        copy::menu(&response, commands, || offers(model, &finding));
         if opened == Some(row) {
             let below = Rect::from_min_size(rect.left_bottom(), vec2(rect.width(), proof_height));
             proof(ui, below, model, finding.finding, commands);
             why::show(ui, below.left_bottom(), &told, commands);
         }
     }
+}
+
+/// What can be done with a finding.
+fn offers(model: &Model, finding: &FindingRow) -> Vec<(&'static str, What)> {
+    let story = model.story_text(finding.finding).unwrap_or_default();
+    let mut offers = vec![
+        ("copy the sentence", What::Copy(finding.sentence.clone())),
+        ("copy it with its proof", What::Copy(story)),
+    ];
+    if let Some(filter) = model.finding_filter(finding.finding) {
+        offers.push(("filter by it", What::Do(Command::SetFilter(filter))));
+    }
+    offers
 }
 
 fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {

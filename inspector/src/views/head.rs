@@ -116,6 +116,10 @@ fn menu(ui: &mut Ui, rect: Rect, within: Within) {
         if ui.button(said).clicked() {
             ask(ui.ctx(), Move::Alone(pane));
         }
+        let what = "all that is written in the pane now, a line each";
+        if ui.button("copy as text").on_hover_text(what).clicked() {
+            ui.data_mut(|data| data.insert_temp(text_key(), pane));
+        }
         if !others {
             return;
         }
@@ -141,6 +145,20 @@ fn within_key() -> Id {
 
 fn held_key() -> Id {
     Id::unique("pane that is held")
+}
+
+fn text_key() -> Id {
+    Id::unique("pane whose text is wanted")
+}
+
+/// Whether what is written in this pane is to be copied; once it is asked, no longer.
+pub fn wants_text(ctx: &Context, pane: Pane) -> bool {
+    let wanted: Option<Pane> = ctx.data(|data| data.get_temp(text_key()));
+    let is_it = wanted == Some(pane);
+    if is_it {
+        ctx.data_mut(|data| data.remove::<Pane>(text_key()));
+    }
+    is_it
 }
 
 fn asked_key() -> Id {

@@ -3,7 +3,9 @@
 pub mod arrows;
 pub mod axis;
 pub mod bytes;
+pub mod candidates;
 pub mod compare;
+pub mod copy;
 pub mod course;
 pub mod dialogs;
 pub mod fields;
@@ -31,3 +33,4 @@ pub mod timeline;
 pub mod top;
 pub mod values;
 mod why;
+pub mod written;

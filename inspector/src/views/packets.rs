@@ -6,6 +6,7 @@ use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use egui_extras::{Column as Width, TableBuilder, TableRow};
 use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
 
+use super::copy::{self, What};
 use super::{findings, head, scroll};
 use crate::{glyph, theme};
 
@@ -258,6 +259,33 @@ fn line(
     if response.hovered() {
         commands.push(Command::Hover(Some(Hover::Packet(packet.packet))));
     }
+    copy::menu(&response, commands, || offers(model, packet));
+}
+
+/// What can be done with a packet.
+fn offers(model: &Model, packet: &PacketRow) -> Vec<(&'static str, What)> {
+    let row = [
+        packet.packet.0.to_string(),
+        packet.time.clone(),
+        packet.link.clone(),
+        packet.kinds.clone(),
+        packet.objects.clone(),
+        packet.sequence.clone(),
+        packet.bytes.clone(),
+        packet.late.clone(),
+        packet.fate.clone(),
+    ];
+    let mut offers = vec![
+        ("copy the row", What::Copy(row.join("\t"))),
+        (
+            "copy what is known of it",
+            What::Copy(model.whole_packet_text(packet.packet)),
+        ),
+    ];
+    if let Some(filter) = model.link_filter(packet.packet) {
+        offers.push(("filter by its link", What::Do(Command::SetFilter(filter))));
+    }
+    offers
 }
 
 fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
@@ -271,6 +299,8 @@ fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
     match packet.lead {
         _ if !packet.is_told => cell(ui, "not known yet", theme::dim(), false),
         Some(_) => cell(ui, &packet.kinds, theme::text(), false),
+        // Messages of kinds that the wire does not name.
+        None if !packet.kinds.is_empty() => cell(ui, &packet.kinds, theme::weak(), false),
         None if packet.described => cell(ui, "acks only", theme::dim(), false),
         None => cell(ui, "not in the wire", theme::dim(), false),
     }

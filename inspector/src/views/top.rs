@@ -39,6 +39,8 @@ pub struct Bar {
     pub since: Option<f64>,
     /// Why something could not be done.
     pub news: Option<String>,
+    /// That something was done.
+    pub done: Option<String>,
     /// What clicks asked for in this frame.
     pub asked: Vec<Asked>,
 }
@@ -56,6 +58,16 @@ pub enum Asked {
     Open,
     Wire,
     Recent(Vec<PathBuf>),
+    /// Copy what is selected.
+    Copy,
+    /// Copy a text for a bug report.
+    Report,
+    /// Write a picture of the window.
+    Picture,
+    /// Write what the filter takes as a session.
+    Cut,
+    /// Try the wires that are known.
+    Candidates,
     Follow(bool),
     Cancel,
     /// Sit in the replay of this node.
@@ -125,6 +137,9 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
         if ui.button("Wire…").clicked() {
             bar.asked.push(Asked::Wire);
         }
+        if ui.button("Wires that may fit…").clicked() {
+            bar.asked.push(Asked::Candidates);
+        }
         let (follow, said) = match bar.live {
             true => (false, "Follow no longer"),
             false => (true, "Follow while it is recorded"),
@@ -142,9 +157,17 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
             }
         }
     });
+    ui.menu_button("Share", |ui| {
+        for (name, asked) in SHARES {
+            if ui.button(name).clicked() {
+                bar.asked.push(asked);
+            }
+        }
+    });
     ui.menu_button("Look", |ui| {
         for (name, theme) in Theme::ALL {
-            if ui.radio(settings.theme() == theme, title(name)).clicked() {
+            let name = title(&name.replace('-', ", "));
+            if ui.radio(settings.theme() == theme, name).clicked() {
                 bar.asked.push(Asked::Theme(theme));
             }
         }
@@ -168,6 +191,14 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
         }
     });
 }
+
+/// What can be handed on.
+pub const SHARES: [(&str, Asked); 4] = [
+    ("Copy what is selected  Ctrl+C", Asked::Copy),
+    ("Copy a text for a bug report", Asked::Report),
+    ("Picture of the window…", Asked::Picture),
+    ("What the filter takes, as a session…", Asked::Cut),
+];
 
 /// Back and forward.
 fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
@@ -268,14 +299,19 @@ pub fn said(model: &Model, bar: &Bar) -> Option<(String, Color32)> {
     let filter = model.filter();
     let news = bar.news.as_ref().map(|it| (it.clone(), theme::error()));
     let error = || filter.error.as_ref().map(|it| (it.clone(), theme::error()));
-    news.or_else(error)
+    let done = bar.done.as_ref().map(|it| (it.clone(), theme::text()));
+    news.or_else(error).or(done)
 }
 
 /// Draws it, whole.
 pub fn sentence(ui: &mut Ui, sentence: &str, color: Color32, bar: &mut Bar) {
     ui.horizontal_top(|ui| {
-        if bar.news.is_some() && small(ui, "×", "close this message") {
-            bar.news = None;
+        let is_told = bar.news.is_some() || bar.done.is_some();
+        if is_told && small(ui, "×", "close this message") {
+            match bar.news.take() {
+                Some(_) => {}
+                None => bar.done = None,
+            }
         }
         let text = RichText::new(sentence).font(theme::mono()).color(color);
         ui.add(Label::new(text).wrap().selectable(true));

@@ -1,5 +1,5 @@
 //! A session for others to read: what the command prints with `--json` (the schema is in
-//! `docs/json.md`), and captures for Wireshark.
+//! `docs/json.md`), captures for Wireshark, and parts of it as sessions of their own.
 //!
 //! Times are whole nanoseconds on the session's clock; nodes are named; numbers of packets,
 //! messages and objects are JSON numbers. The raw integers of fields are strings, because a JSON
@@ -7,6 +7,7 @@
 
 mod check;
 mod csv;
+mod cut;
 mod diff;
 mod events;
 mod info;
@@ -20,6 +21,7 @@ mod why;
 
 pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
 pub use csv::{CSV_COLUMNS, csv_row};
+pub use cut::Cut;
 pub use diff::{
     AboutJson, Alike, BelievedJson, Both, ChangedJson, DiffJson, DifferentlyJson, FieldChangeJson,
     FirstJson, LevelJson, SpokenJson, ValuedJson, diff,

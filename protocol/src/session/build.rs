@@ -76,7 +76,7 @@ impl Session {
     }
 
     /// The same on all processors, as long as somebody wants it: that is asked while the reels are
-    /// read.
+    /// read, while their packets are matched, and while these are put in order.
     ///
     /// # Errors
     /// As for [`Session::build`]; [`SessionError::GivenUp`] where nobody wants it any more.
@@ -90,12 +90,13 @@ impl Session {
     }
 
     /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire,
-    /// `settled` what a look before found, where another one comes.
+    /// `settled` what a look before found, where another one comes. As long as it is `wanted`.
     pub(super) fn put_together(
         workers: usize,
         reels: Vec<(ReelInput, Look)>,
         (wire, about_wire): (Option<Arc<Wire>>, Vec<String>),
         settled: Option<&mut Settled>,
+        wanted: Wanted<'_>,
     ) -> Result<Session, SessionError> {
         let mut warnings = Vec::new();
         let mut sources = sources(reels, &mut warnings);
@@ -169,10 +170,16 @@ impl Session {
                 workers,
                 settled,
                 join: &|ends| strays.are_numbered(ends),
+                wanted,
             };
             weaver.weave(known)
         };
+        let still_wanted = || match wanted() {
+            true => Ok(()),
+            false => Err(SessionError::GivenUp),
+        };
         let mut woven = weave(&clocks.clocks, settled.as_deref(), known);
+        still_wanted()?;
         let copies = Copies::find(&anchors, &scans, &places, &woven);
         let is_one = is_one && copies.is_empty();
         let (clocks, zero_ns) = match copies.is_empty() {
@@ -182,6 +189,7 @@ impl Session {
                 let zero = zero_ns(&scans, &own.clocks);
                 let own = own.with_zero(zero);
                 woven = weave(&own.clocks, None, None);
+                still_wanted()?;
                 (own, zero)
             }
         };
@@ -224,7 +232,7 @@ impl Session {
         builder.session.workers = workers;
         builder.nodes();
         let (unread, from_start) = (builder.unread(&roads), builder.recorded_from_start());
-        let order = builder.order((&roads, &places), &unread, &from_start);
+        let order = builder.order((&roads, &places), &unread, &from_start, wanted);
         let (ordered, settled) = match settled {
             None => (order.rows(woven)?, None),
             Some(settled) => (settled.order(&order, woven)?, Some(settled)),
@@ -399,6 +407,7 @@ impl<'a> Builder<'a> {
         (roads, places): (&'o Roads<'o>, &'o Places),
         unread: &'o [BTreeMap<u16, SessionTime>],
         from_start: &'o [bool],
+        wanted: Wanted<'o>,
     ) -> Order<'o> {
         Order {
             unread,
@@ -410,6 +419,7 @@ impl<'a> Builder<'a> {
             clocks: self.clocks,
             from_start,
             workers: self.session.workers,
+            wanted,
         }
     }
 

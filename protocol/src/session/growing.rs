@@ -92,6 +92,7 @@ impl Growing {
             looked,
             (wire, about_wire),
             Some(&mut self.settled),
+            &|| true,
         )?;
         Ok(Session {
             bounds: self.bounds.clone(),
@@ -126,7 +127,7 @@ impl Growing {
             return Err(SessionError::GivenUp);
         }
         let looked = reels.into_iter().zip(looks).collect();
-        Session::put_together(self.workers, looked, wire, None)
+        Session::put_together(self.workers, looked, wire, None, wanted)
     }
 
     /// The wire that packets are read by, and what there is to say of it.

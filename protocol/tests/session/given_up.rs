@@ -55,3 +55,38 @@ fn reels_that_nobody_wants_any_more_are_not_read_to_their_end() {
     assert_eq!(given_up, Err(SessionError::GivenUp));
     assert!(some < all * 2 / 3, "{some} of {all} bytes");
 }
+
+#[test]
+fn packets_that_nobody_wants_any_more_are_neither_matched_nor_put_in_order() {
+    const PACKETS: u64 = 10_000;
+    let payload = |place: u64| place.to_le_bytes();
+    let tapes = [("one", 1), ("two", 2)].map(|(name, own)| {
+        let tape = (1..=PACKETS).fold(Tape::new(name, "machine"), |tape, place| match own {
+            1 => tape.sent(place * 1_000, 2, &payload(place)),
+            _ => tape.received(place * 1_000 + 500, 1, &payload(place)),
+        });
+        (name, Arc::new(Reel::open(Arc::new(tape.on(own))).unwrap()))
+    });
+    // Wanted so many times, and then no more.
+    let build = |times: u64| {
+        let inputs = tapes.iter().map(|(name, reel)| ReelInput {
+            name: format!("{name}.reel"),
+            reel: reel.clone(),
+        });
+        let asked = AtomicU64::new(0);
+        let wanted = || asked.fetch_add(1, Ordering::Relaxed) < times;
+        let session = Session::build_while(inputs.collect(), None, Keys::default(), &wanted);
+        let session = session.map(|it| it.packet_count());
+        (session, asked.load(Ordering::Relaxed))
+    };
+    let (whole, asked) = build(u64::MAX);
+    assert_eq!(whole, Ok(PACKETS as usize));
+    // Of 20 000 events it is asked while they are read, before and behind each step of matching, and
+    // twice while their packets are put in order.
+    assert!(asked >= 6, "{asked}");
+    for times in 0..asked {
+        let (given_up, then) = build(times);
+        assert_eq!(given_up, Err(SessionError::GivenUp), "wanted {times} times");
+        assert!(then <= asked, "{then}");
+    }
+}

@@ -10,6 +10,7 @@ use super::odd::Odd;
 use super::places::{EndId, Places};
 use super::rows::Rows;
 use super::woven::Woven;
+use crate::history::Wanted;
 use crate::session::clock::Alignment;
 use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::Side;
@@ -32,6 +33,8 @@ pub(crate) struct Order<'a> {
     pub workers: usize,
     /// For each node the ports of sockets that were closed with packets in their buffers, and when.
     pub unread: &'a [BTreeMap<u16, SessionTime>],
+    /// Whether somebody still wants it: it is asked now and then.
+    pub wanted: Wanted<'a>,
 }
 
 /// The packets, and what is told of them all together.
@@ -50,6 +53,9 @@ pub(crate) struct Ordered {
     pub ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
 }
 
+/// After so many packets it is asked whether somebody still wants them.
+const ASKED_AFTER: u32 = 1 << 12;
+
 /// Where a packet stands among the others.
 pub(super) type Key = (SessionTime, NodeId, EventNumber, NodeId);
 
@@ -65,7 +71,7 @@ impl Order<'_> {
     /// All packets, in order.
     ///
     /// # Errors
-    /// There are more than ids can number.
+    /// There are more than ids can number; [`SessionError::GivenUp`] where nobody wants it any more.
     pub fn rows(&self, woven: Woven) -> Result<Ordered, SessionError> {
         let Woven {
             mut partners,
@@ -93,7 +99,7 @@ impl Order<'_> {
     /// Hands on what tells packets in the order of all, as long as it is taken.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// Those of `take`; [`SessionError::GivenUp`] where nobody wants it any more.
     pub(super) fn merge(
         &self,
         (mut streams, tells): (Vec<TellingEnds<'_>>, &Tells),
@@ -108,7 +114,12 @@ impl Order<'_> {
             heap.extend(next.as_ref().map(|(key, _)| Reverse((*key, place))));
             waiting.push(next.map(|(_, next)| next));
         }
+        let mut handed_on = 0_u32;
         while let Some(mut top) = heap.peek_mut() {
+            handed_on = handed_on.wrapping_add(1);
+            if handed_on.is_multiple_of(ASKED_AFTER) && !(self.wanted)() {
+                return Err(SessionError::GivenUp);
+            }
             let Reverse((due_at, place)) = *top;
             let after = streams
                 .get_mut(place)

@@ -17,6 +17,7 @@ use super::settled::Settled;
 use super::sockets::{OwnPorts, by_sockets};
 use super::strangers::{Strangers, mark};
 use super::woven::{Stays, Woven};
+use crate::history::Wanted;
 use crate::session::SessionTime;
 use crate::session::clock::Alignment;
 use crate::session::parallel;
@@ -85,6 +86,8 @@ pub(crate) struct Weaver<'a> {
     pub settled: Option<&'a Settled>,
     /// Of receipts of which nobody has the send, whether equal ones are one packet.
     pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
+    /// Whether somebody still wants it: it is asked once for each part.
+    pub wanted: Wanted<'a>,
 }
 
 /// Whether a receipt of a group may be of several sends.
@@ -102,7 +105,8 @@ pub(super) fn parts(ends: usize) -> (u32, Vec<u64>) {
 
 impl Weaver<'_> {
     /// Puts all ends together. `partners` is what stands for those that stay in packets, which are
-    /// left out; [`Woven::settle`] is left to who goes on with them.
+    /// left out; [`Woven::settle`] is left to who goes on with them. Nobody may look at what comes where
+    /// it is [no longer wanted](Weaver::wanted).
     pub fn weave(&self, partners: Option<Vec<u32>>) -> Woven {
         let settled = self.settled.map_or(0, Settled::len);
         let ends: usize = self.roads.scans.iter().map(Scan::packets).sum();
@@ -130,6 +134,9 @@ impl Weaver<'_> {
         let workers = self.workers.max(1);
         let mut later = Vec::new();
         for some in parts.chunks(workers) {
+            if !(self.wanted)() {
+                return woven;
+            }
             let done = parallel::map(some.to_vec(), workers, |part| self.part(part, bits));
             for mut part in done {
                 let ends = std::mem::take(&mut part.later_ends);
@@ -137,6 +144,9 @@ impl Weaver<'_> {
                 later.push((std::mem::take(&mut part.later), ends));
                 take(&mut woven, part);
             }
+        }
+        if !(self.wanted)() {
+            return woven;
         }
         let known = self.neighbours(&later, &woven.partners);
         for part in parallel::map(later, workers, |some| self.later(&some, &known)) {

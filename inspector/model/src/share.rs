@@ -1,0 +1,183 @@
+//! What is handed on as text: what is selected, and what somebody else needs to see the same.
+
+use std::fmt::Write;
+
+use netreel_protocol::session::{NodeId, PacketId};
+
+use crate::{Model, text};
+
+/// More bytes of a packet are not written out.
+const BYTES_MAX: usize = 4096;
+
+/// So many bytes stand in a line.
+const LINE: usize = 16;
+
+impl Model {
+    /// What is picked out, as text: the pinned field, else the packet with its fields and bytes, else
+    /// the finding with its proof and what led to it. `None` where nothing is.
+    pub fn selected_text(&self) -> Option<String> {
+        let selection = self.selection();
+        match (selection.packet, selection.field, selection.finding) {
+            (Some(_), Some(field), _) => Some(self.detail.sentence(field)),
+            (Some(packet), None, _) => Some(self.whole_packet_text(packet)),
+            (None, _, Some(finding)) => self.story_text(finding),
+            (None, ..) => None,
+        }
+    }
+
+    /// Everything about the selected packet, or a line or two about another one.
+    pub fn whole_packet_text(&self, id: PacketId) -> String {
+        let mut text = String::new();
+        let when = self.packet(id).and_then(|packet| packet.first());
+        if let Some(when) = when {
+            // Writing into a text cannot fail.
+            let _ = write!(text, "{} s  ", text::seconds(when.time));
+        }
+        text.push_str(&self.packet_text(id));
+        text.push('\n');
+        if self.selection().packet != Some(id) {
+            return text;
+        }
+        for problem in self.detail.problems() {
+            text.push_str(&format!("{problem}\n"));
+        }
+        for row in self.detail.rows() {
+            let value = match row.value.as_str() {
+                "" => row.type_name,
+                value => value.to_owned(),
+            };
+            let problem = row
+                .problem
+                .map_or_else(String::new, |it| format!("  ! {it}"));
+            let indent = "  ".repeat(row.depth + 1);
+            text.push_str(&format!("{indent}{}  {value}{problem}\n", row.name));
+        }
+        text.push_str(&self.bytes_text());
+        text
+    }
+
+    /// The bytes of the selected packet: a line for sixteen of them, with its place.
+    pub fn bytes_text(&self) -> String {
+        let bytes = self.detail.bytes().unwrap_or_default();
+        let mut text = String::new();
+        let lines = bytes.chunks(LINE).take(BYTES_MAX / LINE);
+        for (place, line) in lines.enumerate() {
+            let line = line.iter().map(|byte| format!(" {byte:02x}"));
+            text.push_str(&format!(
+                "{:04x} {}\n",
+                place * LINE,
+                line.collect::<String>()
+            ));
+        }
+        if bytes.len() > BYTES_MAX {
+            text.push_str(&format!("... {} bytes in all\n", bytes.len()));
+        }
+        text
+    }
+
+    /// The bytes of the shown stream in which something is lit.
+    pub fn lit_bytes(&self) -> Option<&[u8]> {
+        let bits = self.lit_bits()?;
+        let bytes = self.detail.stream_bytes(self.selection().stream)?;
+        bytes.get((bits.start / 8) as usize..bits.end.div_ceil(8) as usize)
+    }
+
+    /// The filter that takes what went the packet's way.
+    pub fn link_filter(&self, id: PacketId) -> Option<String> {
+        let packet = self.packet(id)?;
+        let (from, to) = (self.quoted(packet.from)?, self.quoted(packet.to)?);
+        Some(format!("from == {from} && to == {to}"))
+    }
+
+    /// The filter that takes a finding, and the others of its rule about the same object at the same
+    /// node.
+    pub fn finding_filter(&self, finding: usize) -> Option<String> {
+        let finding = self.history().findings.get(finding)?;
+        let node = self.quoted(finding.node)?;
+        let object = finding
+            .object
+            .map_or_else(String::new, |object| format!(" && object == {object}"));
+        Some(format!(
+            "rule == {} && node == {node}{object}",
+            finding.rule
+        ))
+    }
+
+    /// A node's name as a filter has it; `None` where no filter can.
+    fn quoted(&self, node: NodeId) -> Option<String> {
+        let name = self.session().name(node);
+        let mut quotes = ['"', '\''].into_iter();
+        let quote = quotes.find(|quote| !name.contains(*quote))?;
+        Some(format!("{quote}{name}{quote}"))
+    }
+
+    /// A finding with its proof and what led to it; `None` where there is none of that place.
+    pub fn story_text(&self, finding: usize) -> Option<String> {
+        let row = self.finding_row(self.finding_place(finding)?)?;
+        let mut text = format!(
+            "{} at {}, {} s: {}\n",
+            row.rule, row.node, row.time, row.sentence
+        );
+        for piece in self.evidence_rows(finding) {
+            let (packet, time) = (piece.packet.0, &piece.time);
+            text.push_str(&format!(
+                "  packet {packet}  {time} s  {}  {}\n",
+                piece.node, piece.what
+            ));
+        }
+        if self.selection().finding == Some(finding) {
+            for why in self.why_rows().iter() {
+                let indent = "  ".repeat(why.depth + 1);
+                text.push_str(&format!("{indent}because {}\n", why.sentence));
+            }
+        }
+        Some(text)
+    }
+
+    /// What somebody needs who is to see the same: the recording in words, what was found, what is
+    /// selected, bookmarks, and the command that shows it. `title` is what was opened.
+    pub fn report(&self, title: &str) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let mut text = format!("netreel {version}: {title}\n{}\n", self.status());
+        let wire = self.session().wire.as_ref();
+        text.push_str(&match wire {
+            Some(wire) => format!("wire {}\n", wire.name()),
+            None => "no wire\n".to_owned(),
+        });
+        text.push_str(&format!("{}\n", self.verdict().1));
+        let reasons = self.judgement().map_or(&[][..], |it| &it.reasons);
+        for reason in reasons {
+            text.push_str(&format!("- {}\n", reason.sentence));
+        }
+        for warning in self.warnings() {
+            text.push_str(&format!("note: {warning}\n"));
+        }
+        let mut command = format!("netreel inspect {title}");
+        let filter = self.filter().text.trim();
+        if !filter.is_empty() {
+            text.push_str(&format!("\nfilter: {filter}\n"));
+            command.push_str(&format!(" --filter '{}'", filter.replace('\'', r"'\''")));
+        }
+        let selection = self.selection();
+        if let Some(story) = selection.finding.and_then(|it| self.story_text(it)) {
+            text.push_str(&format!("\n{story}"));
+        }
+        if let Some(packet) = selection.packet {
+            text.push_str(&format!("\n{}", self.whole_packet_text(packet)));
+            command.push_str(&format!(" --select {}", packet.0));
+        }
+        if !self.bookmark_rows().is_empty() {
+            text.push_str(&format!("\nbookmarks:\n{}", self.bookmarks_text()));
+        }
+        let visible = self.visible();
+        let (from, to) = (text::seconds(visible.start), text::seconds(visible.end));
+        command.push_str(&format!(" --from={from}s --to={to}s"));
+        if let Some(at) = self.cursor() {
+            command.push_str(&format!(" --at={}s", text::seconds(at)));
+        }
+        text.push_str(&format!(
+            "\nas a picture of what was shown: {command} --screenshot FILE.png\n"
+        ));
+        text
+    }
+}

@@ -1,0 +1,264 @@
+//! What hands do to the window itself: keys, menus, dialogs, files that are dropped.
+
+use std::path::PathBuf;
+
+use egui::{Key, Ui};
+use netreel_inspector_model::{Command, Model, Spot};
+
+use super::{Before, Inspector};
+use crate::ask::{Cut, Request, Shown};
+use crate::keys::{self, Ask};
+use crate::layout::Workspace;
+use crate::panes::Arrangement;
+use crate::views::candidates::{self, Candidates};
+use crate::views::dialogs::{self, NoteBox, PathBox, Said, Wanted};
+use crate::views::finder::{self, Do, Finder};
+use crate::views::{head, top};
+
+impl Inspector {
+    pub(super) fn keys(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+        let Before {
+            types,
+            focus,
+            popup,
+        } = self.before;
+        let asks = self.path_box.is_some()
+            || self.note_box.is_some()
+            || self.finder.is_some()
+            || self.candidates.is_some();
+        let is_free = !types && !popup && !asks && !self.keys_shown;
+        if !is_free {
+            return;
+        }
+        let first = commands.len();
+        for ask in keys::read(ui, &self.model, commands) {
+            self.ask(ui, ask);
+        }
+        // Escape took the focus from a control: one layer at a time.
+        if focus && ui.input(|input| input.key_pressed(Key::Escape)) {
+            let peels = |command: &Command| *command == Command::LetGo;
+            let mut at = 0;
+            commands.retain(|command| {
+                at += 1;
+                at <= first || !peels(command)
+            });
+        }
+    }
+
+    /// Does what a key asks of the window itself.
+    fn ask(&mut self, ui: &Ui, ask: Ask) {
+        match ask {
+            Ask::Filter => {
+                self.bar.wants_filter = true;
+                is_key(ui, "/");
+            }
+            Ask::Bookmark => {
+                self.mark(self.model.spot());
+                is_key(ui, "b");
+            }
+            Ask::BookmarkTime => {
+                self.mark(self.model.visible_spot());
+                is_key(ui, "B");
+            }
+            Ask::Keys => self.keys_shown = true,
+            Ask::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+            Ask::Find => self.finder = Some(Finder::default()),
+            Ask::NextPane => head::next(ui.ctx()),
+            Ask::Play => self.bar.plays = !self.bar.plays,
+            Ask::Workspace(workspace) => self.go_to(workspace),
+            Ask::Alone => self.toggle_alone(ui.ctx()),
+            Ask::Copy => self.asked(ui, top::Asked::Copy),
+            Ask::Undo => self.step_panes(true),
+            Ask::Redo => self.step_panes(false),
+        }
+    }
+
+    /// Files that were dropped on the window.
+    pub(super) fn dropped(&mut self, ui: &Ui) {
+        let dropped = ui.input(|input| input.raw.dropped_files.clone());
+        let paths = dropped.into_iter().map(|file| file.path().to_owned());
+        let (wires, recordings): (Vec<PathBuf>, Vec<PathBuf>) =
+            paths.partition(|path| path.extension().is_some_and(|it| it == "wire"));
+        if !recordings.is_empty() {
+            self.requests.push(Request::Open(recordings));
+        }
+        self.requests.extend(wires.into_iter().map(Request::Wire));
+    }
+
+    pub(super) fn dialogs(&mut self, ui: &Ui) {
+        if self.keys_shown && dialogs::keys(ui) {
+            self.keys_shown = false;
+        }
+        let Some(asked) = &mut self.path_box else {
+            return;
+        };
+        match dialogs::path(ui, asked, &self.settings) {
+            Said::Nothing => {}
+            Said::Close => self.path_box = None,
+            Said::Text(path) => {
+                let path = PathBuf::from(path);
+                match asked.wanted {
+                    Wanted::Recording => self.requests.push(Request::Open(vec![path])),
+                    Wanted::Wire => self.requests.push(Request::Wire(path)),
+                    Wanted::Picture => self.photo.ask(path),
+                    Wanted::Cut => self.requests.push(Request::Cut(cut(&self.model, path))),
+                }
+                self.path_box = None;
+            }
+            Said::Recent(paths) => {
+                self.requests.push(Request::Open(paths));
+                self.path_box = None;
+            }
+        }
+    }
+
+    pub(super) fn note(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+        let Some(asked) = &mut self.note_box else {
+            return;
+        };
+        match dialogs::note(ui, asked) {
+            // It asks for no path.
+            Said::Nothing | Said::Recent(_) => return,
+            Said::Close => {}
+            Said::Text(note) => commands.push(Command::Bookmark(asked.at.clone(), note)),
+        }
+        self.note_box = None;
+    }
+
+    pub(super) fn find(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+        let Some(finder) = &mut self.finder else {
+            return;
+        };
+        let panes = self.arrangement.tree(self.workspace).panes();
+        let sits = self.seat.standing.is_some();
+        match finder::show(ui, &self.model, (&panes, sits), finder) {
+            finder::Said::Nothing => return,
+            finder::Said::Close => {}
+            finder::Said::Do(Do::Asked(asked)) => self.asked(ui, asked),
+            finder::Said::Do(Do::Ask(ask)) => self.ask(ui, ask),
+            finder::Said::Do(Do::Command(command)) => {
+                if let Command::SetFilter(text) = &command {
+                    self.bar.filter.clone_from(text);
+                }
+                commands.push(command);
+            }
+        }
+        self.finder = None;
+    }
+
+    /// The wires that are being tried, or were.
+    pub(super) fn try_wires(&mut self, ui: &Ui) {
+        let Some(candidates) = &self.candidates else {
+            return;
+        };
+        match candidates::show(ui, candidates) {
+            candidates::Said::Nothing => return,
+            candidates::Said::Close => {}
+            candidates::Said::Read(candidate) => self.requests.push(match candidate.path {
+                Some(path) => Request::Wire(path),
+                None => Request::KnownWire(candidate.name),
+            }),
+        }
+        self.candidates = None;
+    }
+
+    /// Takes a move of panes back, or does it again.
+    fn step_panes(&mut self, is_back: bool) {
+        if let Some(trees) = self.moves.step(is_back) {
+            self.arrangement.trees = trees;
+            self.arrangement.alone = None;
+        }
+    }
+
+    /// Asks for a spot's note.
+    fn mark(&mut self, spot: Spot) {
+        self.note_box = Some(NoteBox::new(&self.model, spot));
+    }
+
+    /// What a click in the bars asked for.
+    pub(super) fn asked(&mut self, ui: &Ui, asked: top::Asked) {
+        match asked {
+            top::Asked::Bookmark(spot) => self.mark(spot),
+            top::Asked::Workspace(workspace) => self.go_to(workspace),
+            top::Asked::Pane(what) => self.arrangement.perform(self.workspace, what),
+            top::Asked::Theme(theme) => self.settings.theme = theme.name().to_owned(),
+            top::Asked::Layout => {
+                self.arrangement = Arrangement::default();
+            }
+            top::Asked::Keys => self.keys_shown = true,
+            top::Asked::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+            top::Asked::Wire => self.path_box = Some(PathBox::new(Wanted::Wire)),
+            top::Asked::Follow(follow) => {
+                self.bar.live = false;
+                self.requests.push(Request::Follow(follow));
+            }
+            top::Asked::Cancel => {
+                self.bar.working = None;
+                if self.only_begun() {
+                    let said = "Only its beginning was read: open it again to see the rest.";
+                    self.bar.news = Some(said.to_owned());
+                }
+                self.requests.push(Request::Cancel);
+            }
+            top::Asked::Sit(node) => {
+                self.go_to(Workspace::Replay);
+                self.seat.sit(&node, &mut self.requests);
+            }
+            top::Asked::Say(command) => {
+                self.go_to(Workspace::Replay);
+                self.seat.say(command, &mut self.requests);
+            }
+            top::Asked::Copy => match self.model.selected_text() {
+                Some(text) => copied(ui, &mut self.bar, "what is selected", text),
+                None => {
+                    let said = "Nothing is selected that could be copied.";
+                    self.bar.done = Some(said.to_owned());
+                }
+            },
+            top::Asked::Report => {
+                let report = self.model.report(&self.named);
+                copied(ui, &mut self.bar, "the report", report);
+            }
+            top::Asked::Picture => self.path_box = Some(PathBox::new(Wanted::Picture)),
+            top::Asked::Cut => self.path_box = Some(PathBox::new(Wanted::Cut)),
+            top::Asked::Candidates => {
+                self.candidates = Some(Candidates::default());
+                let shown = Shown(self.model.shared_session());
+                self.requests.push(Request::Candidates(shown));
+            }
+            top::Asked::Recent(paths) => self.requests.push(Request::Open(paths)),
+        }
+    }
+}
+
+/// Hands a text to whatever it is pasted into, and says so.
+fn copied(ui: &Ui, bar: &mut top::Bar, what: &str, text: String) {
+    let lines = text.lines().count();
+    let noun = if lines == 1 { "line" } else { "lines" };
+    bar.done = Some(format!("copied: {what}, {lines} {noun}"));
+    ui.ctx().copy_text(text);
+}
+
+/// What of a session is to stay: what the filter takes of the visible time.
+fn cut(model: &Model, folder: PathBuf) -> Cut {
+    let filter = model.filter();
+    let packets = filter.is_narrow().then(|| {
+        let rows = (0..model.row_count()).filter_map(|row| model.packet_at(row));
+        rows.collect()
+    });
+    Cut {
+        of: Shown(model.shared_session()),
+        packets,
+        time: model.visible(),
+        filter: filter.text.clone(),
+        folder,
+    }
+}
+
+/// What was typed is a key, not the first letter of what is typed next.
+fn is_key(ui: &Ui, typed: &str) {
+    ui.input_mut(|input| {
+        let is_it = |event: &egui::Event| matches!(event, egui::Event::Text(it) if it == typed);
+        input.events.retain(|event| !is_it(event));
+    });
+}

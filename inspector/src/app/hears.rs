@@ -1,0 +1,114 @@
+//! What became of requests.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use netreel_inspector_model::{Command, Model};
+
+use super::Inspector;
+use crate::ask::Answer;
+use crate::views::compare::Other;
+use crate::views::replay::Seat;
+
+impl Inspector {
+    /// Takes in what became of a request.
+    pub fn hear(&mut self, answer: Answer) {
+        match answer {
+            Answer::Working(what) => self.bar.working = Some(what),
+            Answer::Begun {
+                model,
+                title,
+                paths,
+            } => {
+                self.opens(*model, title, &paths);
+                self.begun = Some(paths);
+            }
+            Answer::Opened {
+                mut model,
+                title,
+                paths,
+            } => {
+                if self.begun.as_ref() == Some(&paths) {
+                    model.go_on_from(&self.model);
+                }
+                self.opens(*model, title, &paths);
+            }
+            Answer::Reread {
+                mut model,
+                title,
+                paths,
+            } => {
+                model.go_on_from(&self.model);
+                self.opens(*model, title, &paths);
+            }
+            Answer::Mistake(sentence) => {
+                self.bar.working = None;
+                self.bar.news = Some(sentence);
+            }
+            Answer::Candidates(found) => {
+                if let Some(candidates) = &mut self.candidates {
+                    candidates.found = Some(found);
+                }
+            }
+            Answer::Done(sentence) => self.bar.done = Some(sentence),
+            Answer::Grown { model, live } => {
+                self.begun = None;
+                self.bar.working = None;
+                self.bar.live = live;
+                let is_kept = self.kept_bookmarks == *self.model.bookmarks();
+                self.model.grow(*model);
+                if is_kept {
+                    self.kept_bookmarks = Arc::clone(self.model.bookmarks());
+                }
+            }
+            Answer::Stands(standing) => {
+                // The cursor goes along: all panes show what was so then.
+                if let Some(time) = standing.time {
+                    self.model.apply(Command::SetCursor(Some(time)));
+                }
+                if let Some(packet) = standing.packet {
+                    self.model.apply(Command::SelectPacket(packet));
+                }
+                self.seat.stands(*standing);
+            }
+            Answer::Stood(why) => self.seat.stood(why),
+            Answer::Compared { model, title } => {
+                self.other.model = Some(model);
+                self.other.title = title;
+                self.other.is_focus = false;
+                (self.other.waits, self.other.why) = (false, None);
+            }
+            Answer::NotCompared(why) => (self.other.waits, self.other.why) = (false, Some(why)),
+            Answer::Failed(sentence) => {
+                self.bar.working = None;
+                self.only_begun();
+                self.bar.news = Some(sentence);
+            }
+        }
+    }
+
+    /// Nobody reads on any more; whether it is the beginning alone that is shown.
+    pub(super) fn only_begun(&mut self) -> bool {
+        let is_begun = self.begun.take().is_some();
+        if is_begun {
+            self.model.apply(Command::GiveUp);
+        }
+        is_begun
+    }
+
+    /// Shows another session.
+    fn opens(&mut self, model: Model, title: String, paths: &[PathBuf]) {
+        self.bar.filter = model.filter().text.clone();
+        self.model = model;
+        self.begun = None;
+        self.kept_bookmarks = Arc::clone(self.model.bookmarks());
+        self.seat = Seat::default();
+        self.other = Other::default();
+        (self.bar.news, self.bar.done) = (None, None);
+        self.bar.working = None;
+        self.bar.live = false;
+        self.settings.opened(paths);
+        self.named.clone_from(&title);
+        self.title = Some(title);
+    }
+}
