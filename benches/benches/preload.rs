@@ -1,6 +1,8 @@
 //! What preload costs an unmodified program: rounds of send and receive on loopback, clock reads,
 //! locks beside a second thread, and lines that are printed, bare and recorded in turns, next to
-//! tcpdump capturing the same rounds where it may.
+//! tcpdump capturing the same rounds where it may. The rounds also with what stands around a
+//! program's calls: the guard of calls in which a thread may be cancelled, which is there once a
+//! program has several, and the filter that watches for calls past the hooks.
 //!
 //! `cargo bench -p netreel-benches --bench preload`; with `-- --check` it fails where the target
 //! is missed.
@@ -24,19 +26,39 @@ const TARGET_PERCENT: f64 = 8.0;
 struct Bench {
     folder: tempfile::TempDir,
     program: PathBuf,
+    /// The same, so that it is watched for calls past the hooks.
+    straight: PathBuf,
 }
+
+/// How a program is recorded.
+#[derive(Clone, Copy)]
+struct How {
+    one_thread: bool,
+    tripwire: bool,
+}
+
+const USUAL: How = How {
+    one_thread: false,
+    tripwire: true,
+};
 
 impl Bench {
     fn new() -> Bench {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/rounds.c");
-        let program = folder.path().join("rounds");
-        let compiled = Command::new("cc")
-            .args(["-O2", "-pthread", "-o"])
-            .args([&program, &source])
-            .status();
-        assert!(compiled.is_ok_and(|status| status.success()), "cc compiles");
-        Bench { folder, program }
+        let compiled = |name: &str, more: &[&str]| {
+            let program = folder.path().join(name);
+            let mut command = Command::new("cc");
+            command.args(["-O2", "-pthread"]).args(more).arg("-o");
+            let status = command.args([&program, &source]).status();
+            assert!(status.is_ok_and(|status| status.success()), "cc compiles");
+            program
+        };
+        Bench {
+            program: compiled("rounds", &[]),
+            straight: compiled("straight", &["-DSTRAIGHT"]),
+            folder,
+        }
     }
 
     fn arguments(&self, what: &str, count: &str) -> [PathBuf; 3] {
@@ -51,16 +73,16 @@ impl Bench {
             .expect("a number")
     }
 
-    fn bare(&self, what: &str, count: &str) -> f64 {
-        let mut command = Command::new(&self.program);
+    fn bare(&self, program: &Path, what: &str, count: &str) -> f64 {
+        let mut command = Command::new(program);
         let status = command.args(self.arguments(what, count)).status();
         assert!(status.expect("it starts").success());
         self.result()
     }
 
-    fn recorded(&self, what: &str, count: &str, one_thread: bool) -> f64 {
+    fn recorded(&self, program: &Path, (what, count): (&str, &str), how: How) -> f64 {
         let out = self.folder.path().join("out");
-        let mut command = vec![self.program.clone().into_os_string()];
+        let mut command = vec![program.as_os_str().to_owned()];
         command.extend(self.arguments(what, count).map(PathBuf::into_os_string));
         let wanted = Wanted {
             command,
@@ -68,9 +90,9 @@ impl Bench {
             children: true,
             options: Options::default(),
             random_addresses: false,
-            one_thread,
+            one_thread: how.one_thread,
             log: true,
-            tripwire: true,
+            tripwire: how.tripwire,
             name: None,
         };
         let outcome = record(&wanted, &mut |_| {}).expect("it is recorded");
@@ -91,7 +113,7 @@ impl Bench {
             .ok()?;
         std::thread::sleep(Duration::from_millis(400));
         let gone = tcpdump.try_wait().ok()?.is_some();
-        let nanos = (!gone).then(|| self.bare(what, count));
+        let nanos = (!gone).then(|| self.bare(&self.program, what, count));
         let _ = tcpdump.kill();
         let _ = tcpdump.wait();
         nanos
@@ -122,10 +144,15 @@ fn main() -> ExitCode {
             _ => TURNS,
         };
         for _ in 0..turns {
-            bare.push(bench.bare(what, count));
-            recorded.push(bench.recorded(what, count, false));
+            bare.push(bench.bare(&bench.program, what, count));
+            recorded.push(bench.recorded(&bench.program, (what, count), USUAL));
             if what == "lock" {
-                by_turns.push(bench.recorded(what, count, true));
+                let one_thread = true;
+                let how = How {
+                    one_thread,
+                    ..USUAL
+                };
+                by_turns.push(bench.recorded(&bench.program, (what, count), how));
             }
             if what == "packet" {
                 captured.extend(bench.captured(what, count));
@@ -169,5 +196,48 @@ fn main() -> ExitCode {
             ),
         }
     }
+    guarded(&bench);
+    watched(&bench);
     ExitCode::from(u8::from(check && missed))
+}
+
+/// Rounds beside a second thread: each call in which a thread may be cancelled has a guard then.
+fn guarded(bench: &Bench) {
+    let mut ways = [const { Vec::new() }; 4];
+    for _ in 0..PACKET_TURNS {
+        for (what, at) in [("packet", 0), ("beside", 2)] {
+            ways[at].push(bench.bare(&bench.program, what, PACKETS));
+            ways[at + 1].push(bench.recorded(&bench.program, (what, PACKETS), USUAL));
+        }
+    }
+    let [Some(alone), Some(recorded), Some(beside), Some(guarded)] = ways.map(quiet) else {
+        return;
+    };
+    println!(
+        "a round beside another thread: bare {beside:.0} ns, recorded {guarded:.0} ns, {:+.1} %; the \
+         guards of its two calls take {:+.0} ns",
+        (guarded / beside - 1.0) * 100.0,
+        (guarded - beside) - (recorded - alone)
+    );
+}
+
+/// Rounds of a program that is watched for calls past the hooks.
+fn watched(bench: &Bench) {
+    let tripwire = false;
+    let unwatched = How { tripwire, ..USUAL };
+    let mut ways = [const { Vec::new() }; 3];
+    for _ in 0..PACKET_TURNS {
+        ways[0].push(bench.bare(&bench.straight, "packet", PACKETS));
+        ways[1].push(bench.recorded(&bench.straight, ("packet", PACKETS), unwatched));
+        ways[2].push(bench.recorded(&bench.straight, ("packet", PACKETS), USUAL));
+    }
+    let [Some(bare), Some(recorded), Some(watched)] = ways.map(quiet) else {
+        return;
+    };
+    println!(
+        "a round watched for calls past the hooks: bare {bare:.0} ns, recorded {watched:.0} ns, \
+         {:+.1} %; the filter of its two calls takes {:+.0} ns",
+        (watched / bare - 1.0) * 100.0,
+        watched - recorded
+    );
 }

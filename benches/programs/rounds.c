@@ -1,6 +1,7 @@
-/* `rounds packet N`: N times a packet to itself over loopback; `rounds clock N`, `rounds day N`: N
-   clock reads; `rounds lock N`: N times a lock and its unlocking, beside a thread that sleeps; `rounds text
-   N`: N lines printed into /dev/null. Writes the processor time of one, in nanoseconds, into the file of
+/* `rounds packet N`: N times a packet to itself over loopback; `rounds beside N`: the same beside a thread
+   that sleeps; `rounds clock N`, `rounds day N`: N clock reads; `rounds lock N`: N times a lock and its
+   unlocking, beside such a thread; `rounds text N`: N lines printed into /dev/null. With STRAIGHT its code
+   holds the instruction that enters the kernel, which nothing comes to. Writes the processor time of one, in nanoseconds, into the file of
    the third argument: what others do on the machine counts less there than in the time of day. */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -19,6 +20,17 @@ static void *sleeps(void *nothing) {
   return nothing;
 }
 
+#ifdef STRAIGHT
+__attribute__((used)) static long straight(long number) {
+#ifdef __x86_64__
+  __asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
+#else
+  __asm__ volatile("svc #0" : : : "memory");
+#endif
+  return number;
+}
+#endif
+
 int main(int argc, char **argv) {
   long count = atol(argv[2]);
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, from;
@@ -29,7 +41,8 @@ int main(int argc, char **argv) {
   struct timespec start, end, now;
   struct timeval day;
   pthread_t other;
-  if (argv[1][0] == 'l' && pthread_create(&other, 0, sleeps, 0)) return 5;
+  int beside = argv[1][0] == 'l' || argv[1][0] == 'b';
+  if (beside && pthread_create(&other, 0, sleeps, 0)) return 5;
   if (argv[1][0] == 't' && !freopen("/dev/null", "w", stdout)) return 6;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
   for (long i = 0; i < count; i++) {
