@@ -200,13 +200,16 @@ fn raknet(bytes: &[u8]) -> Vec<Said> {
     said
 }
 
+/// A packet's place in the capture, and the time that it says.
+type Carrier = (usize, Option<u32>);
+
 /// What was counted of the packets from one end to another.
 #[derive(Default)]
 struct Flow {
     resent: u64,
     /// The packets that carried each message, by their place in the capture, with the time that they
     /// say.
-    carriers: BTreeMap<(u32, u32), Vec<(usize, Option<u32>)>>,
+    carriers: BTreeMap<(u32, u32), Vec<Carrier>>,
     /// Messages of which a copy that was not the only one is known to have come.
     exact: BTreeSet<(u32, u32)>,
     /// How many packets that is.
