@@ -311,6 +311,10 @@ pub struct Objects {
     /// Only what was believed at this time of the session, for example `1.25s`.
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
+    /// How they changed owners: who asked, who was told when, what of that came back, and when the new
+    /// owner first spoke.
+    #[arg(long, conflicts_with = "at")]
+    pub migrations: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::history::{Belief, History, Object, Span};
-use netreel_protocol::query::Query;
+use netreel_protocol::history::{
+    Belief, History, Migration, MigrationStep, MigrationWhat, Object, Span,
+};
+use netreel_protocol::query::{Query, effect_name};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::arguments::Objects;
@@ -34,6 +36,18 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
     let mut objects = std::mem::take(&mut history.objects);
     objects.retain(|_, object| fits(&query, &session, &history, object));
     history.objects = objects;
+    if arguments.migrations {
+        if arguments.filtered.read.json {
+            json(&export::migrations(&session, &history), out)?;
+            return Ok(Answer::Clean);
+        }
+        for &object in history.objects.keys() {
+            for migration in history.migrations(&session, object) {
+                self::migration(&session, &migration, out)?;
+            }
+        }
+        return Ok(Answer::Clean);
+    }
     if arguments.filtered.read.json {
         json(&export::objects(&session, &history, at), out)?;
         return Ok(Answer::Clean);
@@ -51,6 +65,55 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
         }
     }
     Ok(Answer::Clean)
+}
+
+/// A migration, a line a step.
+fn migration(session: &Session, migration: &Migration, out: &mut dyn Write) -> Result<(), Failure> {
+    let counter = migration.counter.map(|it| format!(" at counter {it}"));
+    let ends = migration.steps.first().zip(migration.steps.last());
+    let took_ns = ends.map_or(0, |(first, last)| last.at.0.saturating_sub(first.at.0));
+    writeln!(
+        out,
+        "object {} to {}{}, in {}",
+        migration.object,
+        session.peer_name(migration.to),
+        counter.unwrap_or_default(),
+        text::duration(took_ns)
+    )?;
+    let Widths { node: names, time } = Widths::new(session);
+    for step in &migration.steps {
+        writeln!(
+            out,
+            "  {:>time$} s  {:<names$}  {} (packet {})",
+            text::time(step.at),
+            text::node(session, step.node),
+            what(session, step),
+            step.packet.0
+        )?;
+    }
+    Ok(())
+}
+
+/// What happened at a node on the way of a migration.
+fn what(session: &Session, step: &MigrationStep) -> String {
+    let other = step.other.map_or("", |node| text::node(session, node));
+    match step.what {
+        MigrationWhat::Asked(message) => {
+            let kind = session.kind(message);
+            let kind = kind.map_or("a message", |kind| kind.name.as_str());
+            format!("got `{kind}` about it from {other}, which may have asked for it")
+        }
+        MigrationWhat::Ordered => "ordered it".to_owned(),
+        MigrationWhat::OrderCame => format!("got the order from {other}"),
+        MigrationWhat::Announced => "announced it".to_owned(),
+        MigrationWhat::Told(effect) => {
+            format!("was told by {other}: {}", effect_name(effect))
+        }
+        MigrationWhat::Acked => format!("learnt that {other} has it"),
+        MigrationWhat::NotDelivered => format!("was never told what {other} sent"),
+        MigrationWhat::Updated => "sent its first UPDATE as owner".to_owned(),
+        MigrationWhat::UpdateTaken => format!("took the first UPDATE, from {other}"),
+    }
 }
 
 /// How wide columns are.

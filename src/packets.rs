@@ -149,7 +149,7 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
     let Look {
         sequence, messages, ..
     } = session.look(id);
-    let names = session.rpc_names(id, messages.iter());
+    let names = rpcs(session, id, &messages);
     let time = packet.first().map(|stamp| text::time(stamp.time));
     let sequence = sequence.map(|sequence| sequence.value.to_string());
     let cells = [
@@ -170,23 +170,29 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
     widths.line(cells, out)
 }
 
-/// The kinds of a packet's messages: `create 42, update 7 x3, rpc ready`.
+/// The kinds of a packet's messages: `create 42, update 7 x3, rpc ready(slot 3)`.
 pub fn messages(session: &Session, packet: PacketId) -> String {
     let messages = session.look(packet).messages;
-    let names = session.rpc_names(packet, messages.iter());
+    let names = rpcs(session, packet, &messages);
     kinds_of(kinds(session), messages.iter(), &names)
+}
+
+/// What RPCs a packet's messages are, as they are shown.
+fn rpcs(session: &Session, packet: PacketId, messages: &[MessageFacts]) -> Vec<Option<String>> {
+    let rpcs = session.rpcs(packet, messages.iter()).into_iter();
+    rpcs.map(|rpc| Some(rpc?.short())).collect()
 }
 
 fn kinds(session: &Session) -> &[Kind] {
     session.wire.as_ref().map_or(&[][..], |wire| wire.kinds())
 }
 
-/// The same of messages without a session; with the names of those that are RPCs, as far as they are
+/// The same of messages without a session; with the calls of those that are RPCs, as far as they are
 /// known.
 pub fn kinds_of(
     kinds: &[Kind],
     messages: impl Iterator<Item = impl Borrow<MessageFacts>>,
-    names: &[Option<String>],
+    calls: &[Option<String>],
 ) -> String {
     let mut parts: Vec<(String, u32)> = Vec::new();
     for (place, facts) in messages.enumerate() {
@@ -194,8 +200,8 @@ pub fn kinds_of(
         let kind = facts.kind.and_then(|kind| kinds.get(usize::from(kind.0)));
         let kind = kind.map_or("?", |kind| kind.name.as_str());
         let mut part = kind.to_owned();
-        if let Some(Some(name)) = names.get(place) {
-            part += &format!(" {}", rpc_name(name));
+        if let Some(Some(call)) = calls.get(place) {
+            part += &format!(" {call}");
         }
         if let Some(object) = facts.object {
             part += &format!(" {object}");

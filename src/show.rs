@@ -4,6 +4,7 @@ use std::io::Write;
 
 use netreel_protocol::export;
 use netreel_protocol::session::PacketId;
+use netreel_protocol::why::Resend;
 use netreel_wire::{Decoded, Name, Tree, TreeNode};
 
 use crate::arguments::{Show, Which};
@@ -105,6 +106,9 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
     } else if let Some(acked) = story.history().acked(&story.session, id) {
         writeln!(out, "acked     {} s", text::time(acked.time))?;
     }
+    if story.answers_at_once() {
+        resends(story, id, out)?;
+    }
     writeln!(out)?;
     if let Some(kept) = packet.cut {
         writeln!(
@@ -120,6 +124,29 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
     }
     if let Some(payload) = session.payload(id) {
         hex(&payload, out)?;
+    }
+    Ok(())
+}
+
+/// Says why messages of a packet were sent again, once for all that were sent together before.
+fn resends(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure> {
+    let session = &story.session;
+    let mut told: Vec<String> = Vec::new();
+    for (message, _) in session.messages_of(id) {
+        let Some(resend) = Resend::new(session, story.history(), message) else {
+            continue;
+        };
+        let before = session.carrier(resend.before).unwrap_or_default();
+        let line = format!(
+            "resent    {} after packet {}: {}",
+            text::duration(resend.after_ns),
+            before.0,
+            resend.heard.0.sentence(session, story.history())
+        );
+        if !told.contains(&line) {
+            writeln!(out, "{line}")?;
+            told.push(line);
+        }
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use netreel_protocol::export::{self, StatsParts};
 use netreel_protocol::session::{NodeId, Session};
 use netreel_protocol::stats::{Bucket, Ledger, LinkStats, Row, RowOf, Spread, Stats, over};
+use netreel_protocol::why::Cause;
 
 use crate::arguments::{self, StatsBy};
 use crate::open;
@@ -106,6 +107,33 @@ fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Fa
     let mut row = vec!["all".to_owned()];
     row.extend(cells(&stats.all));
     table.push(row);
+    table::print(&sides, &table, out)?;
+    resends(session, stats, out)
+}
+
+/// What senders had heard when they sent messages again, where they did.
+fn resends(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Failure> {
+    if stats.all.resent_for.is_empty() {
+        return Ok(());
+    }
+    let row = |name: String, link: &LinkStats| {
+        let counts = Cause::ALL.map(|cause| match link.resent_for.get(&cause) {
+            Some(count) => count.to_string(),
+            None => String::new(),
+        });
+        [vec![name], counts.into()].concat()
+    };
+    let heads = Cause::ALL.map(|cause| cause.name().to_owned());
+    let mut table = vec![[vec!["resent, having heard".to_owned()], heads.into()].concat()];
+    for (&(from, to), link) in &stats.links {
+        if !link.resent_for.is_empty() {
+            table.push(row(link_name(session, from, to), link));
+        }
+    }
+    table.push(row("all".to_owned(), &stats.all));
+    let mut sides = vec![Align::Left];
+    sides.extend([Align::Right; Cause::ALL.len()]);
+    writeln!(out)?;
     table::print(&sides, &table, out)?;
     Ok(())
 }

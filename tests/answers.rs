@@ -129,6 +129,12 @@ fn samples_are_answered_as_ever() {
         asked
             .commands
             .push(("show", &["show", "--filter", "time < 0.3s"]));
+        asked
+            .commands
+            .push(("migrations", &["objects", "--migrations"]));
+        asked
+            .commands
+            .push(("migrations-json", &["objects", "--migrations", "--json"]));
         asked.commands.push(("csv", &["export", "--format", "csv"]));
         sessions.push(asked);
         sessions.push(Asked {

@@ -139,6 +139,8 @@ fn a_key_at_one_node_of_the_game_keeps_the_same_window_at_all_and_it_is_clean() 
     // What objects were before the window is not known: that must not look like a mistake.
     let checked = netreel(&["check", text(&window)]).expect(2);
     assert!(checked.out.contains("0 errors"), "{}", checked.out);
+    let kept = "info     incomplete-reel";
+    assert!(checked.out.contains(kept), "{}", checked.out);
     let unknown = "unknown: no errors, but not all could be judged:\n    the reels of HOST, A, B and \
         X are windows that a trigger kept";
     assert!(checked.out.contains(unknown), "{}", checked.out);

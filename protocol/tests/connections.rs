@@ -86,7 +86,11 @@ fn check(session: &Session) -> Result<(), TestCaseError> {
         let id = PacketId(place);
         let at_load = session.said(id).unwrap();
         let facts = session.decode(id).unwrap().facts;
+        let single = facts.nack.map(|nack| (nack.value, nack.value));
         let said = Said {
+            lacks: facts.nack_ranges.into_iter().chain(single).collect(),
+            host: facts.host,
+            sent_time: facts.sent_time,
             protocol: facts.protocol,
             sequence: facts.sequence,
             ack: facts.ack,

@@ -191,8 +191,8 @@ fn a_message_waits_behind_one_that_was_lost_and_sent_again_after_a_time_out() {
         &blocked(),
         3,
         &[
-            "A sent packet 3 to B at 0.110000 s with `rpc`",
-            "packet 3 took 10.0 ms from A to B, which is nothing unusual there",
+            "doubtful: `rpc` was handed to B 300.0 ms after A first sent it, because it waited for \
+             `rpc`: packet 2 was lost and its resend in packet 5 waited 300.0 ms for a time-out",
             "`rpc` was at B at 0.120000 s (packet 3) and waited 290.0 ms for `rpc`, which stands \
              before it in the stream and came in packet 5",
             "`rpc` arrived at B at 0.410000 s in packet 5, the 2nd time that it was sent, 310.0 ms \
@@ -204,6 +204,8 @@ fn a_message_waits_behind_one_that_was_lost_and_sent_again_after_a_time_out() {
             "doubtful: A had not been told of the arrival of packet 2 for 300.0 ms, nor of any that \
              it sent B later: a time-out, as far as the packets tell",
             "packet 5 took 10.0 ms from A to B, which is nothing unusual there",
+            "A sent packet 3 to B at 0.110000 s with `rpc`",
+            "packet 3 took 10.0 ms from A to B, which is nothing unusual there",
         ],
     );
 }
@@ -241,11 +243,18 @@ fn sent_again_when_later_packets_were_acked_is_a_gap_or_a_time_out() {
         &story,
         6,
         &[
-            "A sent packet 6 to B at 0.400000 s with `rpc`",
+            "doubtful: `rpc` was handed to B 310.0 ms after A first sent it, because packet 2 was lost \
+             and its resend in packet 6 waited 300.0 ms, for acks to pass over it or for a time-out",
+            "`rpc` arrived at B at 0.410000 s in packet 6, the 2nd time that it was sent, 310.0 ms after A \
+             first sent it",
+            "packet 2 was lost: B recorded on and has no receipt of it; packet 3, sent 10.0 ms later, \
+             arrived",
+            "unknown: what A -> B did to it no reel shows: nothing further is known",
             "A sent it again 300.0 ms after packet 2, in packet 6",
             "doubtful: A had been told at 0.145000 s that packet 3, sent later, had arrived, and \
              nothing of packet 2; it sent again 255.0 ms after that, for this gap or after a time-out",
             "packet 6 took 10.0 ms from A to B, which is nothing unusual there",
+            "A sent packet 6 to B at 0.400000 s with `rpc`",
         ],
     );
 }
@@ -267,6 +276,43 @@ fn sent_again_when_the_receiver_said_that_it_lacks_it() {
         "{found:#?}"
     );
     assert!(!found.join("\n").contains("time-out"), "{found:#?}");
+    assert_eq!(
+        found[0],
+        "`rpc` was handed to B 310.0 ms after A first sent it, because packet 2 was lost and its resend \
+         in packet 6 waited 300.0 ms for the word that it was lacking"
+    );
+}
+
+#[test]
+fn what_was_lost_twice_says_so() {
+    let mut story = blocked();
+    story.insert(5, lost(says(200, 20, 1)));
+    let found = why(&story, 6);
+    assert_eq!(
+        found[0],
+        "doubtful: `rpc` was handed to B 310.0 ms after A first sent it, because packet 2 was lost, and a \
+         copy after it and the next in packet 6 waited 200.0 ms for a time-out"
+    );
+    // Of the packet that was lost it is told as well.
+    assert_eq!(why(&story, 2)[0], found[0]);
+}
+
+#[test]
+fn what_was_in_time_or_late_for_another_reason_says_nothing_of_a_loss() {
+    let told = |story: &[Packet], packet| why(story, packet).join("\n").contains("was handed to B");
+    assert!(!told(&blocked(), 0));
+    // Sent twice, and the first one arrives, late.
+    let late = Packet {
+        received: Some(900),
+        ..says(100, 10, 1)
+    };
+    let story = [
+        says(0, 9, 0),
+        acks(15, 50, 9, 0),
+        late,
+        lost(says(400, 11, 1)),
+    ];
+    assert!(!told(&story, 2) && !told(&story, 3));
 }
 
 #[test]

@@ -23,20 +23,22 @@ pub struct SimTransport {
     world: Arc<Mutex<World>>,
     local: Endpoint,
     draw: Draw,
-    clock_offset: Duration,
 }
 
 /// Reads the clock of a [`SimNet`] from outside of it.
 #[derive(Clone, Debug)]
 pub struct SimClock {
     world: Arc<Mutex<World>>,
-    offset: Duration,
+    /// Whose it is; `None`: the world's own.
+    of: Option<Endpoint>,
 }
 
 #[derive(Debug)]
 struct World {
     seed: u64,
     now: Time,
+    /// How far the machines' clocks are ahead.
+    ahead: BTreeMap<Endpoint, Duration>,
     ends: BTreeMap<Endpoint, LinkEnd>,
     default_link: LinkFaults,
     links: BTreeMap<(Endpoint, Endpoint), LinkFaults>,
@@ -54,6 +56,7 @@ impl SimNet {
             world: Arc::new(Mutex::new(World {
                 seed,
                 now: Time::ZERO,
+                ahead: BTreeMap::new(),
                 ends: BTreeMap::new(),
                 default_link: LinkFaults::delayed(latency),
                 links: BTreeMap::new(),
@@ -80,6 +83,7 @@ impl SimNet {
         let seed = self.world(|world| {
             let next = LinkEnd(u16::try_from(world.ends.len()).unwrap_or(u16::MAX));
             world.ends.entry(local).or_insert(next);
+            world.ahead.insert(local, clock_offset);
             world.seed
         });
         let draw = Draw::named(seed, &local.to_string());
@@ -87,8 +91,15 @@ impl SimNet {
             world: Arc::clone(&self.world),
             local,
             draw,
-            clock_offset,
         }
+    }
+
+    /// Sets the clock of the machine that has the socket on `local` forward.
+    pub fn set_clock(&self, local: Endpoint, by: Duration) {
+        self.world(|world| {
+            let ahead = world.ahead.entry(local).or_default();
+            *ahead += by;
+        });
     }
 
     /// The world's time.
@@ -110,7 +121,7 @@ impl SimNet {
     pub fn clock(&self) -> SimClock {
         SimClock {
             world: Arc::clone(&self.world),
-            offset: Duration::ZERO,
+            of: None,
         }
     }
 
@@ -122,11 +133,9 @@ impl SimNet {
 impl SimClock {
     /// The time.
     pub fn now(&self) -> Time {
-        self.world
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .now
-            + self.offset
+        let world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let ahead = self.of.and_then(|of| world.ahead.get(&of));
+        world.now + ahead.copied().unwrap_or_default()
     }
 }
 
@@ -140,7 +149,7 @@ impl SimTransport {
     pub fn clock(&self) -> SimClock {
         SimClock {
             world: Arc::clone(&self.world),
-            offset: self.clock_offset,
+            of: Some(self.local),
         }
     }
 

@@ -11,6 +11,7 @@ mod cut;
 mod diff;
 mod events;
 mod info;
+mod migrations;
 mod objects;
 mod packets;
 mod pcapng;
@@ -28,11 +29,12 @@ pub use diff::{
 };
 pub use events::{EventJson, event, event_words, readable};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
+pub use migrations::{MigrationJson, MigrationStepJson, Migrations, migrations};
 pub(crate) use objects::object;
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects, span};
 pub use packets::{ArgumentJson, EffectJson, MessageJson, PacketJson, packet, protocol};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
-pub use show::{DiagnosticJson, FieldJson, Show, show};
+pub use show::{DiagnosticJson, FieldJson, ResendJson, Show, show};
 pub use state::{
     State, StateDiff, StateDiffValue, StateDiffers, StateFirst, StateObject, StateProperty,
     StateQuestion, StateRest, StateValue, known_json, state, state_diff,

@@ -9,6 +9,7 @@ use serde_json::{Number, Value as Json};
 use super::packets::{PacketJson, packet};
 use crate::history::History;
 use crate::session::{MessageId, PacketId, Session};
+use crate::why::Resend;
 
 /// The answer of `netreel show --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,8 +23,29 @@ pub struct Show {
     pub fields: Vec<FieldJson>,
     /// What is wrong with the packet.
     pub problems: Vec<DiagnosticJson>,
+    /// Of its messages those that were sent before, and why they were sent again.
+    pub resends: Vec<ResendJson>,
     /// The whole of each message of which this packet carries a fragment.
     pub joined: Vec<Vec<FieldJson>>,
+}
+
+/// A message that repeats an earlier one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResendJson {
+    /// The message.
+    pub message: u32,
+    /// The packet that carried the copy before it.
+    pub before: Option<u32>,
+    /// How long after that one it was sent.
+    pub after_ns: i64,
+    /// What its sender had heard by then: `nacked`, `ack-gap`, `silence`, `eager`, `acked`, `unknown`.
+    pub heard: &'static str,
+    /// `certain`, `doubtful`, `unknown`.
+    pub certainty: &'static str,
+    /// The packets that it cites.
+    pub packets: Vec<u32>,
+    /// The same in words.
+    pub sentence: String,
 }
 
 /// One field.
@@ -93,8 +115,29 @@ pub fn show(session: &Session, history: &History, id: PacketId) -> Option<Show> 
                 message: each.message,
             })
             .collect(),
+        resends: resends(session, history, id),
         joined: joined.collect(),
     })
+}
+
+/// Why messages of a packet were sent again.
+fn resends(session: &Session, history: &History, id: PacketId) -> Vec<ResendJson> {
+    let messages = session.messages_of(id);
+    let resends = messages.filter_map(|(message, _)| {
+        let resend = Resend::new(session, history, message)?;
+        let (fact, certainty) = &resend.heard;
+        let packets = fact.packets(session, history).into_iter();
+        Some(ResendJson {
+            message: message.0,
+            before: session.carrier(resend.before).map(|it| it.0),
+            after_ns: resend.after_ns,
+            heard: resend.cause.name(),
+            certainty: certainty.name(),
+            packets: packets.map(|it| it.0).collect(),
+            sentence: fact.sentence(session, history),
+        })
+    });
+    resends.collect()
 }
 
 fn fields(tree: &Tree) -> Vec<FieldJson> {

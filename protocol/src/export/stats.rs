@@ -43,6 +43,8 @@ pub struct LinkStatsJson {
     pub first_bits: u64,
     pub resent: u64,
     pub resent_bits: u64,
+    /// By what the sender had heard: `nacked`, `ack-gap`, ... (`why::Cause`).
+    pub resent_for: BTreeMap<&'static str, u64>,
     pub duplicated: u64,
     pub reordered: Option<u64>,
     pub bursts: u64,
@@ -166,6 +168,12 @@ fn link(session: &Session, ends: Option<Link>, stats: &LinkStats) -> LinkStatsJs
         first_bits: stats.first_bits,
         resent: stats.resent,
         resent_bits: stats.resent_bits,
+        resent_for: {
+            let causes = stats.resent_for.iter();
+            causes
+                .map(|(cause, &count)| (cause.name(), count))
+                .collect()
+        },
         duplicated: stats.duplicated,
         reordered: stats.reordered,
         bursts: stats.bursts.count,

@@ -127,16 +127,22 @@ impl Learnt {
         }
     }
 
-    /// The same of a packet that carried the message at a place, of which an ack was heard.
+    /// The same of a packet that carried the message at a place, of which an ack was heard; perhaps one
+    /// that says when the copy that it means was sent.
     fn note_message(
         &mut self,
         known: (&Session, &Streams),
         (line, place): (&Line, i64),
+        echoed: Option<Sequence>,
         (end, stamp): (Receipt, Stamp),
     ) {
         let Some(first) = line.first(place) else {
             return;
         };
+        if let Some(packet) = echoed.and_then(|time| sent_at(known, (line, place), time, stamp)) {
+            self.settled.insert(first);
+            return self.note(packet, end);
+        }
         if self.settled.contains(first) {
             return;
         }
@@ -224,14 +230,14 @@ impl Learning<'_> {
             let facts = MessageFacts::default();
             self.hears_of_all_before(reliable(link, at, &facts), before, end, stamp);
         }
+        // What names one message tells more of it than what names all before another.
+        let mut all_before = Vec::new();
         for (_, facts) in messages {
-            if let Some(before) = facts.acknowledges_before {
-                self.hears_of_all_before(reliable(link, at, &facts), before, end, stamp);
-            }
+            let stream = reliable(link, at, &facts);
+            all_before.extend(facts.acknowledges_before.map(|before| (stream, before)));
             let Some(sequence) = facts.acknowledges else {
                 continue;
             };
-            let stream = reliable(link, at, &facts);
             let Some(line) = self.streams.links.get(&stream) else {
                 continue;
             };
@@ -244,9 +250,13 @@ impl Learning<'_> {
             let place = unwrap(sequence, *near);
             *near = place.max(*near);
             let known = (session, self.streams);
+            let echoed = facts.echoed_time;
             self.heard
                 .learnt
-                .note_message(known, (line, place), (end, stamp));
+                .note_message(known, (line, place), echoed, (end, stamp));
+        }
+        for (stream, before) in all_before {
+            self.hears_of_all_before(stream, before, end, stamp);
         }
     }
 }
@@ -273,7 +283,7 @@ impl Learning<'_> {
             let known = (self.session, self.streams);
             self.heard
                 .learnt
-                .note_message(known, (line, at), (end, stamp));
+                .note_message(known, (line, at), None, (end, stamp));
         }
         *settled = place.max(*settled);
     }
@@ -404,6 +414,31 @@ fn carrier(
             },
         },
     })
+}
+
+/// Of the copies of a message that had been sent when an ack of it came, the one that was sent at this
+/// time by its sender's clock. `None` where there was one copy only, or several were sent at once.
+fn sent_at(
+    (session, streams): (&Session, &Streams),
+    (line, place): (&Line, i64),
+    time: Sequence,
+    stamp: Stamp,
+) -> Option<PacketId> {
+    let sent = |copy: MessageId| {
+        let carrier = session.carrier(copy);
+        carrier.is_some_and(|packet| had_been_sent(session, packet, stamp))
+    };
+    let copies = || streams.all_at(line, place, sent);
+    copies().nth(1)?;
+    let of_then = |copy: MessageId| {
+        let message = session.message(copy)?;
+        let own = message.facts.sent_time;
+        let at = own.or_else(|| session.said(message.packet)?.sent_time)?;
+        (at.value == time.value).then_some(message.packet)
+    };
+    let mut those = copies().rev().take(COPIES).filter_map(of_then);
+    let packet = those.next()?;
+    those.all(|other| other == packet).then_some(packet)
 }
 
 /// Whether a packet had left its sender when that one was told something.

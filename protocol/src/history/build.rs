@@ -96,6 +96,15 @@ impl History {
         copies.map(|&(_, copy)| copy)
     }
 
+    /// The copy that was sent before a message that repeats an earlier one.
+    pub fn copy_before(&self, message: MessageId) -> Option<MessageId> {
+        let first = self.resend_of(message)?;
+        let place = self.copies.partition_point(|&it| it < (first, message));
+        let before = place.checked_sub(1).and_then(|at| self.copies.get(at));
+        let before = before.filter(|&&(each, _)| each == first);
+        Some(before.map_or(first, |&(_, copy)| copy))
+    }
+
     /// What each link did, for each ordered pair of nodes that sent packets. Worked out when it is
     /// first asked for.
     pub fn links(&self, session: &Session) -> &BTreeMap<(NodeId, NodeId), Link> {

@@ -330,18 +330,25 @@ fn unreceived(session: &Session, line: &Line, place: i64, at: Stamp) -> Option<P
 /// Whether nothing had been sent under the number that a packet acks, which is not before all that
 /// was sent.
 fn is_unsent(session: &Session, line: &Line, place: i64, (carrier, at): (PacketId, Stamp)) -> bool {
-    let open_ns = session.link(carrier).map_or(i64::MAX, |(by, to)| {
-        let errors = [by, to].map(|node| {
-            let node = session.nodes.get(usize::from(node.0));
-            node.map_or(u64::MAX, |node| node.clock_error_ns)
+    let Some((by, to)) = session.link(carrier) else {
+        return false;
+    };
+    // How far both clocks may be off then: more where one of them was set.
+    let open_ns = |sent: Stamp| {
+        let errors = [(by, at), (to, sent)].map(|(node, stamp)| {
+            let error = session.clock_error_at(node, stamp.number);
+            error.unwrap_or(u64::MAX)
         });
         i64::try_from(errors[0].saturating_add(errors[1])).unwrap_or(i64::MAX)
-    });
+    };
     let mut packets = line.at(place).map(PacketId);
     let is_later = packets.all(|packet| {
         let departed = session.departed(packet);
+        let received = || session.packet(packet).and_then(|packet| packet.received);
         departed.is_some_and(|(is_sent, sent)| {
-            is_sent && sent.time.0.saturating_sub(at.time.0) > open_ns
+            is_sent
+                && sent.time.0.saturating_sub(at.time.0) > open_ns(sent)
+                && received().is_none_or(|received| received.number >= at.number)
         })
     });
     is_later && line.start().is_some_and(|start| start < place)

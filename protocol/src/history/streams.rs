@@ -12,7 +12,7 @@ use super::sequence::unwrap;
 use super::shelf::Shelf;
 use crate::session::bits::Bits;
 use crate::session::{
-    ACKNOWLEDGES, HOST, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session,
+    ACKNOWLEDGES, Fate, HOST, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session,
     SessionTime, Shape,
 };
 
@@ -95,9 +95,10 @@ pub(super) struct Streams {
     pub born: Shelf<SessionTime>,
     /// The messages that say that somebody leaves.
     pub partings: Vec<MessageId>,
-    /// The packets that say who is host: of each link those that say something new.
+    /// The packets that say who is host, in messages or outside: of each link those that may be news
+    /// to their receiver.
     pub hosts: Vec<(PacketId, u64)>,
-    /// What the last of them said on each link.
+    /// What the last of them said on each link, if it was not lost.
     named: BTreeMap<(NodeId, NodeId), u64>,
     /// Whether a message acknowledges another one.
     pub acknowledges: bool,
@@ -153,6 +154,9 @@ impl Streams {
                 continue;
             };
             self.acknowledges |= said.acknowledges_before.is_some();
+            if let Some(host) = said.host {
+                self.take_host(session, (packet, link), host);
+            }
             let mut at = self.meetings.number(session, packet, link);
             let follows = self.follows((link.0, link.1, at), said.sequence);
             for (message, facts) in messages {
@@ -172,10 +176,8 @@ impl Streams {
                 if let Some(object) = facts.object {
                     self.was_born(object, first);
                 }
-                if let Some(host) = facts.host
-                    && self.named.insert(link, host) != Some(host)
-                {
-                    self.hosts.push((packet, host));
+                if let Some(host) = facts.host {
+                    self.take_host(session, (packet, link), host);
                 }
                 if session.role(facts) == Role::Disconnect {
                     self.partings.push(message);
@@ -189,6 +191,23 @@ impl Streams {
         }
         self.restarting = restarting;
         self.next = self.next.max(until);
+    }
+
+    /// A packet says who is host. What was lost is news when it is said again.
+    fn take_host(
+        &mut self,
+        session: &Session,
+        (packet, link): (PacketId, (NodeId, NodeId)),
+        host: u64,
+    ) {
+        if self.named.get(&link) == Some(&host) {
+            return;
+        }
+        self.hosts.push((packet, host));
+        match session.packet(packet).map(|packet| packet.fate) {
+            Some(Fate::Lost | Fate::SendFailed) => self.named.remove(&link),
+            _ => self.named.insert(link, host),
+        };
     }
 
     /// The messages before this one that were not taken are in no stream.

@@ -298,7 +298,7 @@ pub(super) fn is_named(node: &Node, name: &str) -> bool {
 }
 
 /// The word for an effect in filters and exports.
-pub(crate) fn effect_name(effect: Effect) -> &'static str {
+pub fn effect_name(effect: Effect) -> &'static str {
     match effect {
         Effect::Plain => "plain",
         Effect::Created => "created",

@@ -34,7 +34,7 @@ mod path;
 mod token;
 
 pub use error::QueryError;
-pub(crate) use eval::effect_name;
+pub use eval::effect_name;
 
 use std::cell::OnceCell;
 

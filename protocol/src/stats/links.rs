@@ -1,10 +1,13 @@
 //! What links carried, and how.
 
+use std::collections::BTreeMap;
+
 use netreel_wire::StreamId;
 
 use super::Link;
 use crate::history::History;
 use crate::session::{Fate, NodeId, PacketId, Session, Stamp};
+use crate::why::{Cause, Resends};
 
 /// Lengths of time in ns: the middle one, that which 99 of 100 do not exceed, and the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub struct LinkStats {
     pub resent_bits: u64,
     /// How many messages were sent again.
     pub resent: u64,
+    /// What their sender had heard then; causes that none had are left out.
+    pub resent_for: BTreeMap<Cause, u64>,
     /// Receipts beyond the first.
     pub duplicated: u64,
     /// Receipts of a packet sent before one that had already arrived; `None` where only some
@@ -78,7 +83,12 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    pub fn take(&mut self, session: &Session, history: &History, id: PacketId) {
+    pub fn take(
+        &mut self,
+        (session, history): (&Session, &History),
+        resends: Option<&Resends<'_>>,
+        id: PacketId,
+    ) {
         let Some(packet) = session.packet(id) else {
             return;
         };
@@ -120,6 +130,9 @@ impl Counting {
             if history.resend_of(message).is_some() {
                 self.stats.resent += 1;
                 self.stats.resent_bits += bits;
+                if let Some(cause) = resends.and_then(|it| it.cause(message)) {
+                    *self.stats.resent_for.entry(cause).or_default() += 1;
+                }
             } else if facts.reliable {
                 self.stats.first_bits += bits;
             }
@@ -147,6 +160,9 @@ impl Counting {
         sum.first_bits += more.first_bits;
         sum.resent_bits += more.resent_bits;
         sum.resent += more.resent;
+        for (&cause, count) in &more.resent_for {
+            *sum.resent_for.entry(cause).or_default() += count;
+        }
         sum.duplicated += more.duplicated;
         sum.bursts.count += more.bursts.count;
         sum.bursts.longest = sum.bursts.longest.max(more.bursts.longest);

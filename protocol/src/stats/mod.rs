@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use crate::history::History;
 use crate::session::{NodeId, PacketId, Session, SessionTime};
+use crate::why::Resends;
 use links::Counting;
 
 /// From whom to whom.
@@ -52,19 +53,31 @@ pub struct Bucket {
 impl Stats {
     /// Counts packets, which are in order; with `all`, they are all of the session.
     pub fn new(session: &Session, history: &History, packets: &[PacketId]) -> Stats {
-        Stats::while_wanted(session, history, packets, &|| true).unwrap_or_default()
+        let resends = Resends::new(session, history);
+        let counted = Stats::count(session, history, packets, &|| true, resends.as_ref());
+        counted.unwrap_or_default()
     }
 
-    /// The same as long as somebody wants it, which is asked now and then; `None` where nobody does
-    /// any more.
+    /// The same, but for what resends were for, as long as somebody wants it, which is asked now and
+    /// then; `None` where nobody does any more.
     pub fn while_wanted(
         session: &Session,
         history: &History,
         packets: &[PacketId],
         is_wanted: &dyn Fn() -> bool,
     ) -> Option<Stats> {
+        Stats::count(session, history, packets, is_wanted, None)
+    }
+
+    fn count(
+        session: &Session,
+        history: &History,
+        packets: &[PacketId],
+        is_wanted: &dyn Fn() -> bool,
+        resends: Option<&Resends<'_>>,
+    ) -> Option<Stats> {
         let wanted = || packets.chunks(LOOK).take_while(|_| is_wanted()).flatten();
-        let (all, links) = count(session, history, wanted().copied());
+        let (all, links) = count((session, history), resends, wanted().copied());
         let mut stats = Stats {
             all,
             links,
@@ -106,8 +119,10 @@ pub fn over(
     for &id in packets {
         buckets.entry(bucket(id)).or_default().push(id);
     }
+    let resends = Resends::new(session, history);
     let told = buckets.into_iter().map(|(number, packets)| {
-        let (all, links) = count(session, history, packets.into_iter());
+        let known = (session, history);
+        let (all, links) = count(known, resends.as_ref(), packets.into_iter());
         let from = start.0.saturating_add(number.saturating_mul(stretch_ns));
         Bucket {
             from: SessionTime(from),
@@ -120,14 +135,15 @@ pub fn over(
 }
 
 fn count(
-    session: &Session,
-    history: &History,
+    (session, history): (&Session, &History),
+    resends: Option<&Resends<'_>>,
     packets: impl Iterator<Item = PacketId>,
 ) -> (LinkStats, BTreeMap<Link, LinkStats>) {
     let mut counting: BTreeMap<Link, Counting> = BTreeMap::new();
     for id in packets {
         if let Some(link) = session.link(id) {
-            counting.entry(link).or_default().take(session, history, id);
+            let counted = counting.entry(link).or_default();
+            counted.take((session, history), resends, id);
         }
     }
     let mut all = Counting::default();

@@ -1,18 +1,14 @@
 //! How a message came: its copies, why each was sent, and which arrived.
 
-use netreel_wire::{PacketFacts, Sequence};
-
-use super::fact::{Fact, Link, NotKnown};
+use super::fact::{Fact, Link};
+use super::resend::{Cause, Near, heard};
 use super::telling::Telling;
 use super::transit::of_link;
 use super::{Certainty, StepId};
-use crate::session::{Fate, MessageId, PacketId, SessionTime};
+use crate::session::{Fate, MessageId, PacketId, Session, SessionTime};
 
 /// Of a message that was sent more often, so many copies are told.
 const COPIES_MAX: usize = 4;
-
-/// So many packets are read for what they say of a packet that its sender's peer lacks.
-const READ_MAX: usize = 256;
 
 /// A copy of a message.
 #[derive(Clone, Copy)]
@@ -23,21 +19,24 @@ pub(super) struct Copy {
     pub received: Option<SessionTime>,
 }
 
+impl Copy {
+    pub fn of(session: &Session, message: MessageId) -> Option<Copy> {
+        let packet = session.carrier(message)?;
+        let known = session.packet(packet)?;
+        Some(Copy {
+            message,
+            packet,
+            sent: known.first()?.time,
+            received: known.received.map(|at| at.time),
+        })
+    }
+}
+
 impl Telling<'_> {
     /// The copies of a message, in the order in which they were sent.
     pub fn copies(&mut self, message: MessageId) -> Vec<Copy> {
-        let session = self.session;
         let all = self.all_copies(message).into_iter();
-        let copies = all.filter_map(|message| {
-            let packet = session.carrier(message)?;
-            let known = session.packet(packet)?;
-            Some(Copy {
-                message,
-                packet,
-                sent: known.first()?.time,
-                received: known.received.map(|at| at.time),
-            })
-        });
+        let copies = all.filter_map(|message| Copy::of(self.session, message));
         copies.collect()
     }
 
@@ -130,88 +129,18 @@ impl Telling<'_> {
         let Some(link) = session.link(before.packet) else {
             return Vec::new();
         };
-        // Of a sender that was not recorded, what passed by on its way to it is known.
-        let sender = session.nodes.get(usize::from(link.0.0));
-        let heard = match sender.is_some_and(|node| node.recorded) {
-            true => Certainty::Certain,
-            false => Certainty::Doubtful,
+        let near = Near(session, history);
+        let Some((fact, certainty)) = heard(session, history, &near, (before, copy)) else {
+            return Vec::new();
         };
-        let learnt = |packet: PacketId| {
-            let at = history.acked(session, packet)?.time;
-            (at <= copy.sent).then_some(at)
-        };
-        let packet = before.packet;
-        if let Some(at) = learnt(packet) {
-            let is_guess = history.is_ambiguous(packet);
-            let certainty = match is_guess {
-                true => Certainty::Doubtful,
-                false => heard,
-            };
-            return vec![self.end(Fact::Acked { packet, at }, certainty)];
-        }
-        if let Some((nack, at)) = self.nack(before, copy, link) {
-            let fact = Fact::Nacked { packet, nack, at };
-            return vec![self.end(fact, heard)];
-        }
-        let after_ns = copy.sent.0.saturating_sub(before.sent.0);
-        let fastest_ns = self.fastest_answer(packet, link);
-        if let Some(round_ns) = fastest_ns.filter(|&fastest_ns| after_ns < fastest_ns) {
-            let fact = Fact::Eager {
-                packet,
-                after_ns,
-                round_ns,
-            };
-            return vec![self.end(fact, heard)];
-        }
-        // Who hears of the other side, and of no ack, hears acks that nobody can read.
-        let mut heard_of = of_link(session, copy.packet, (link.1, link.0), false);
-        if fastest_ns.is_none() && heard_of.next().is_some() && !self.is_ever_acked(link) {
-            return vec![self.nothing(NotKnown::Acks(link))];
-        }
-        let mut steps = Vec::new();
-        let later = of_link(session, packet, link, true).take_while(|&it| it < copy.packet);
-        let gap = later
-            .filter_map(|later| Some((learnt(later)?, later)))
-            .min();
-        match gap {
-            Some((at, later)) => {
-                let fact = Fact::AckGap {
-                    packet,
-                    later,
-                    at,
-                    after_ns: copy.sent.0.saturating_sub(at.0),
-                };
-                steps.push(self.end(fact, Certainty::Doubtful));
-            }
-            None => {
-                let fact = Fact::Silence { packet, after_ns };
-                steps.push(self.end(fact, Certainty::Doubtful));
-            }
-        }
-        if let Some(received) = before.received.filter(|&at| at < copy.sent) {
+        let cause = Cause::of(&fact);
+        let mut steps = vec![self.end(fact, certainty)];
+        if matches!(cause, Cause::AckGap | Cause::Silence)
+            && let Some(received) = before.received.filter(|&at| at < copy.sent)
+        {
             steps.extend(self.acks_away(before.packet, link, (received, copy.sent)));
         }
         steps
-    }
-
-    /// The shortest time after which the sender of a link knew that a packet had arrived, of the
-    /// packets around one.
-    fn fastest_answer(&self, packet: PacketId, link: Link) -> Option<i64> {
-        let around =
-            [false, true].map(|is_forward| of_link(self.session, packet, link, is_forward));
-        let around = around.into_iter().flatten().chain([packet]);
-        let rounds = around.filter_map(|id| {
-            let learnt = self.history.acked(self.session, id)?;
-            let (_, left) = self.session.departed(id)?;
-            (!self.history.is_ambiguous(id)).then(|| learnt.time.0.saturating_sub(left.time.0))
-        });
-        rounds.min()
-    }
-
-    /// Whether the sender of a link learnt of the arrival of any packet.
-    fn is_ever_acked(&self, link: Link) -> bool {
-        let mut acked = self.history.acked_packets();
-        acked.any(|id| self.session.link(id) == Some(link) && !self.history.is_ambiguous(id))
     }
 
     /// What became of the answers to a packet that had arrived.
@@ -236,78 +165,5 @@ impl Telling<'_> {
             answers: (count, lost),
         };
         Some(self.end(fact, Certainty::Certain))
-    }
-
-    /// The packet with which the receiver had said that it lacks a packet, and when that came.
-    fn nack(&self, before: Copy, copy: Copy, (from, to): Link) -> Option<(PacketId, SessionTime)> {
-        let session = self.session;
-        let sequence = session.said(before.packet)?.sequence?;
-        let wire = session.wire.as_ref()?;
-        let heard = of_link(session, copy.packet, (to, from), false);
-        let heard = heard.take_while(|&id| {
-            let departed = session.departed(id);
-            departed.is_none_or(|(_, at)| at.time >= before.sent)
-        });
-        let mut facts = PacketFacts::default();
-        for id in heard.take(READ_MAX) {
-            let received = session.packet(id)?.received;
-            let Some(at) = received.filter(|at| at.time <= copy.sent) else {
-                continue;
-            };
-            let Some((context, mut state)) = session.surroundings(id) else {
-                continue;
-            };
-            let Some(payload) = session.payload(id) else {
-                continue;
-            };
-            wire.facts_in(&context, &mut state, &payload, &mut facts);
-            if is_nacked(&facts, sequence) {
-                return Some((id, at.time));
-            }
-        }
-        None
-    }
-}
-
-/// Whether a packet says that its sender lacks the packet with a number.
-fn is_nacked(facts: &PacketFacts, sequence: Sequence) -> bool {
-    let mask = u64::MAX >> (64 - u32::from(facts.range_bits.clamp(1, 64)));
-    let within = |&(first, last): &(u64, u64)| {
-        let span = last.wrapping_sub(first) & mask;
-        sequence.value.wrapping_sub(first) & mask <= span
-    };
-    let one = facts.nack.is_some_and(|nack| nack.value == sequence.value);
-    one || facts.nack_ranges.iter().any(within)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(ranges: &[(u64, u64)], bits: u8, number: u64, expected: bool) {
-        let facts = PacketFacts {
-            nack_ranges: ranges.to_vec(),
-            range_bits: bits,
-            ..PacketFacts::default()
-        };
-        let sequence = Sequence {
-            value: number,
-            bits,
-        };
-        assert_eq!(is_nacked(&facts, sequence), expected);
-    }
-
-    #[test]
-    fn a_range_of_what_is_lacked_has_its_ends() {
-        check(&[(3, 5)], 24, 3, true);
-        check(&[(3, 5)], 24, 5, true);
-        check(&[(3, 5)], 24, 6, false);
-    }
-
-    #[test]
-    fn a_range_of_what_is_lacked_reaches_over_the_wrap() {
-        check(&[(0xFF_FFFE, 1)], 24, 0, true);
-        check(&[(0xFF_FFFE, 1)], 24, 2, false);
     }
 }

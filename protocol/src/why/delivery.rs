@@ -6,11 +6,8 @@ use super::fact::{Fact, NotKnown, RuleWord};
 use super::telling::Telling;
 use super::transit::LATE_NS_MIN;
 use super::{Certainty, StepId};
-use crate::history::{Belief, Delivery, Effect, Told, is_about_object, rules_of, told};
-use crate::session::{MessageId, NodeId, PacketId, SessionTime};
-
-/// A request is looked for among so many packets before its answer.
-const REQUEST_LOOK: u32 = 4_000;
+use crate::history::{Belief, Delivery, Effect, Told, is_about_object, request, rules_of, told};
+use crate::session::{MessageId, NodeId, SessionTime};
 
 impl<'a> Telling<'a> {
     /// What a node did with a message, or did itself, and what led to it.
@@ -388,6 +385,15 @@ impl<'a> Telling<'a> {
 
     /// That a message waited behind another one of its stream, and why that came late.
     pub fn waited(&mut self, place: u32) -> Option<StepId> {
+        let fact = self.wait(place)?;
+        let Fact::Waited { behind, .. } = fact else {
+            return None;
+        };
+        Some(self.step(fact, Certainty::Certain, |it| vec![it.reached(behind)]))
+    }
+
+    /// The wait of a message that waited behind another one of its stream.
+    pub fn wait(&mut self, place: u32) -> Option<Fact> {
         let (session, history) = (self.session, self.history);
         let delivery = history.deliveries.get(place as usize)?;
         let closing = session.packet_at(delivery.node, delivery.at.number)?.packet;
@@ -430,15 +436,14 @@ impl<'a> Telling<'a> {
             let mut fragments = closers.iter().copied();
             fragments.find(|it| history.joined_of.contains_key(it))
         })?;
-        let fact = Fact::Waited {
+        Some(Fact::Waited {
             delivery: place,
             arrived: packet,
             at,
             behind,
             closed_by: closing,
             waited_ns,
-        };
-        Some(self.step(fact, Certainty::Certain, |it| vec![it.reached(behind)]))
+        })
     }
 
     /// A message, or the fragments in which it travelled.
@@ -536,34 +541,13 @@ impl<'a> Telling<'a> {
 
     /// A message about the object from its new owner, shortly before the node gave it away.
     fn asked(&mut self, told: &Told) -> Option<StepId> {
-        let session = self.session;
-        let owner = session.node_of_peer(told.owner?)?;
-        let node = told.delivery.node;
-        let object = self.object_of(told.delivery.message)?;
-        let packet = session.carrier(told.delivery.message)?;
-        let (_, sent) = session.departed(packet)?;
-        let back = (packet.0.saturating_sub(REQUEST_LOOK)..packet.0).rev();
-        for id in back.map(PacketId) {
-            if session.link(id) != Some((owner, node)) {
-                continue;
-            }
-            let received = session.packet(id).and_then(|packet| packet.received);
-            let Some(received) = received.filter(|it| it.number < sent.number) else {
-                continue;
-            };
-            let asks = session.messages_of(id).find(|(_, facts)| {
-                facts.object == Some(object) && !is_about_object(session.role(facts))
-            });
-            if let Some((message, _)) = asks {
-                let fact = Fact::Asked {
-                    message,
-                    packet: id,
-                    at: received.time,
-                    before_ns: sent.time.0.saturating_sub(received.time.0),
-                };
-                return Some(self.end(fact, Certainty::Doubtful));
-            }
-        }
-        None
+        let asked = request(self.session, self.history, told)?;
+        let fact = Fact::Asked {
+            message: asked.message,
+            packet: asked.packet,
+            at: asked.at,
+            before_ns: asked.before_ns,
+        };
+        Some(self.end(fact, Certainty::Doubtful))
     }
 }

@@ -1,5 +1,6 @@
 //! What a step can state.
 
+use super::Cause;
 use crate::history::Effect;
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
 
@@ -173,6 +174,26 @@ pub enum Fact {
         packet: PacketId,
         /// When.
         at: SessionTime,
+    },
+    /// A reliable message was handed over late, because what carried it first was lost, or what carried
+    /// one before it in its stream.
+    HandedOverLate {
+        /// Its delivery.
+        delivery: u32,
+        /// How long after it was first sent.
+        late_ns: i64,
+        /// What it waited for, where it was not lost itself.
+        behind: Option<MessageId>,
+        /// The packet that was lost first,
+        lost: PacketId,
+        /// and how many copies after it.
+        more: u32,
+        /// The packet that brought it.
+        again: PacketId,
+        /// How long after the copy before it that was sent.
+        after_ns: i64,
+        /// What its sender had heard by then.
+        cause: Cause,
     },
     /// A message arrived and waited behind another one of its stream.
     Waited {

@@ -11,14 +11,17 @@ mod arrival;
 mod delivery;
 mod fact;
 mod finding;
+mod late;
 mod object;
 mod packet;
+mod resend;
 mod telling;
 mod transit;
 mod words;
 mod would;
 
 pub use fact::{Fact, Link, NotKnown, RuleWord, Unseen};
+pub use resend::{Cause, Resend, Resends};
 
 use crate::history::History;
 use crate::session::{NodeId, PacketId, Session, SessionTime};

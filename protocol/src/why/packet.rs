@@ -10,10 +10,13 @@ use crate::session::{MessageId, PacketId};
 const MESSAGES_MAX: usize = 8;
 
 impl Telling<'_> {
-    /// That a packet was sent, why of its messages that were sent before, what became of it, and
-    /// what its messages did where they were handed over.
+    /// Which of its messages were handed over late because a packet was lost; that the packet was sent,
+    /// why of its messages that were sent before, what became of it, and what its messages did where
+    /// they were handed over.
     pub fn packet(&mut self, id: PacketId) -> Vec<StepId> {
         let messages: Vec<MessageId> = self.session.messages_of(id).map(|(it, _)| it).collect();
+        let late = messages.iter().take(MESSAGES_MAX);
+        let mut roots: Vec<StepId> = late.filter_map(|&message| self.late(message)).collect();
         let certainty = Certainty::Certain;
         let sent = self.step(Fact::Sent { packet: id }, certainty, |it| {
             let mut because = Vec::new();
@@ -26,7 +29,7 @@ impl Telling<'_> {
             because
         });
         let fate = self.fate(id);
-        let mut roots = vec![sent, fate];
+        roots.extend([sent, fate]);
         for &message in messages.iter().take(MESSAGES_MAX) {
             let deliveries: Vec<u32> = self.history.deliveries_of(message).collect();
             for place in deliveries {

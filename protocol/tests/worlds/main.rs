@@ -9,6 +9,7 @@ mod damaged;
 mod demonstration;
 mod exports;
 mod filters;
+mod migrations;
 mod newer;
 mod outcomes;
 mod owners;

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use netreel_protocol::history::bounds::Bounds;
 use netreel_protocol::history::{History, Level};
-use netreel_sample_engine::{Fault, Mode, Peer, Topology};
+use netreel_sample_engine::{Fault, Mode, Peer, Script, SimWorldStart, Topology};
+use netreel_transport::LinkFaults;
 
-use crate::played::{Played, boxes, read};
+use crate::played::{Played, boxes, read, read_with};
 
 #[path = "../../../samples/engine/examples/planted/table.rs"]
 mod table;
+#[path = "../../../samples/engine/examples/planted/trouble.rs"]
+mod trouble;
 
 const HOST: Peer = Peer(0);
 const A: Peer = Peer(1);
@@ -68,13 +71,14 @@ fn check(fault: Fault, at: Peer, ways: &[(Mode, Topology)], rule: &str, worlds_m
 #[test]
 fn every_planted_fault_is_found_by_the_rule_that_is_meant() {
     let bounds = Bounds::parse(table::BOUNDS).expect("bounds");
+    let wire = table::wire();
     let mut missed = Vec::new();
     for planted in table::TABLE {
         let way = (planted.mode, planted.topology);
         let mut worlds: BTreeMap<&str, u64> = BTreeMap::new();
         for seed in 0..WORLDS {
             let played = play(seed, way, Some((planted.at, planted.fault)));
-            let (mut session, _) = read(&played.reels);
+            let (mut session, _) = read_with(&played.reels, &wire);
             session.bounds = bounds.clone();
             let history = History::build(&session);
             let findings = history.findings.iter().filter(|it| it.level > Level::Info);
@@ -92,6 +96,53 @@ fn every_planted_fault_is_found_by_the_rule_that_is_meant() {
         }
     }
     assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// Eight seconds as the example plays them, with what happens to machines and links, or nothing.
+fn in_trouble(seed: u64, trouble: Option<trouble::Trouble>) -> BTreeMap<&'static str, Level> {
+    let mut start = SimWorldStart::new(
+        seed,
+        Mode::Owner,
+        Topology::PeerToPeer,
+        Script::Boxes { ticks: 120 },
+    );
+    start.faults = LinkFaults {
+        delay: Duration::from_millis(90),
+        loss: 0.05,
+        ..LinkFaults::default()
+    };
+    let boot = |node: &str| match trouble {
+        Some(trouble) => trouble.boot(node),
+        None => "a simulated world".to_owned(),
+    };
+    let played = Played::with_boots(&start, boot, |world| match trouble {
+        Some(trouble) => trouble.play(&start, world, 480),
+        None => world.run(480),
+    });
+    let findings = played.history.findings.iter();
+    findings.map(|it| (it.rule, it.level)).collect()
+}
+
+#[test]
+fn every_trouble_of_machines_and_links_is_found_by_the_rule_that_is_meant() {
+    for seed in 1..4 {
+        let calm = in_trouble(seed, None);
+        for (trouble, rule) in trouble::TROUBLES {
+            let found = in_trouble(seed, Some(trouble));
+            println!("{trouble:?}, seed {seed}: {found:?}");
+            assert!(
+                found.contains_key(rule),
+                "{trouble:?}, seed {seed}: {found:?}"
+            );
+            assert!(!calm.contains_key(rule), "{rule}, seed {seed}: {calm:?}");
+            // The layers do nothing wrong.
+            let worst = found.values().max();
+            assert!(
+                worst < Some(&Level::Error),
+                "{trouble:?}, seed {seed}: {found:?}"
+            );
+        }
+    }
 }
 
 const ALL: [(Mode, Topology); 4] = [HOST_P2P, HOST_SERVER, OWNER_P2P, OWNER_SERVER];

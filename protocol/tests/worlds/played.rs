@@ -33,13 +33,22 @@ pub struct Played {
 impl Played {
     /// Plays a world and reads its reels.
     pub fn new(start: &SimWorldStart, play: impl FnOnce(&mut SimWorld)) -> Played {
+        Played::with_boots(start, |_| "a simulated world".to_owned(), play)
+    }
+
+    /// The same of nodes whose machines have these boot ids.
+    pub fn with_boots(
+        start: &SimWorldStart,
+        boot: impl Fn(&str) -> String,
+        play: impl FnOnce(&mut SimWorld),
+    ) -> Played {
         let mut recorders: Vec<(String, MemoryRecorder)> = Vec::new();
         let mut world = SimWorld::wrapped(start, |node, faults| {
             let header = Header {
                 node: node.name.clone(),
                 session: [7; 16],
                 clock: ClockAnchor {
-                    boot_id: "a simulated world".to_owned(),
+                    boot_id: boot(&node.name),
                     ..ClockAnchor::default()
                 },
                 engine: "boxes".to_owned(),
@@ -148,6 +157,11 @@ impl Played {
 
 /// Opens reels and builds session and history.
 pub fn read(reels: &[(String, Vec<u8>)]) -> (Session, History) {
+    read_with(reels, WIRE)
+}
+
+/// The same with another wire.
+pub fn read_with(reels: &[(String, Vec<u8>)], wire: &str) -> (Session, History) {
     let inputs = reels
         .iter()
         .filter_map(|(name, bytes)| {
@@ -158,7 +172,7 @@ pub fn read(reels: &[(String, Vec<u8>)]) -> (Session, History) {
             })
         })
         .collect();
-    let wire = Wire::compile("boxes.wire", WIRE).expect("the sample wire compiles");
+    let wire = Wire::compile("boxes.wire", wire).expect("the wire compiles");
     let session = Session::build(inputs, Some(Arc::new(wire))).expect("one session");
     let history = History::build(&session);
     (session, history)

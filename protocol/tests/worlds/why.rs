@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netreel_protocol::history::Effect;
-use netreel_protocol::session::{MessageId, NodeId, PacketId, SessionTime};
+use netreel_protocol::session::{Fate, MessageId, NodeId, PacketId, SessionTime};
 use netreel_protocol::why::{Certainty, Fact, Step, Why};
 use netreel_reel::EventNumber;
 use netreel_sample_engine::{Fault, Mode, Peer, Script, SimWorldStart, Topology};
@@ -279,4 +279,71 @@ fn what_would_have_been_is_what_the_rules_do_in_that_order() {
         }
     }
     assert!(found >= 2, "{found}");
+}
+
+/// A reliable message whose first copies were lost, by the reels' packets alone: the packet that was lost
+/// first, the one that brought it, and how long after the first send it came there.
+fn mended(played: &Played) -> Vec<(PacketId, PacketId, i64)> {
+    let session = &played.session;
+    let mut copies: BTreeMap<(NodeId, NodeId, u64), Vec<PacketId>> = BTreeMap::new();
+    for packet in (0..session.packet_count() as u32).map(PacketId) {
+        let known = session.packet(packet).expect("a packet");
+        for (_, facts) in session.messages_of(packet) {
+            // Of a fragment the whole is told.
+            if let Some(place) = facts.reliable_sequence.filter(|_| facts.fragment.is_none()) {
+                let key = (known.from, known.to, place.value);
+                copies.entry(key).or_default().push(packet);
+            }
+        }
+    }
+    let mended = copies.into_values().filter_map(|copies| {
+        let came = |&packet: &PacketId| session.packet(packet).and_then(|it| it.received);
+        let first_to_come = copies
+            .iter()
+            .filter_map(|it| Some((came(it)?.time, *it)))
+            .min();
+        let (at, again) = first_to_come?;
+        let before = copies.iter().take_while(|&&it| it != again);
+        let before: Vec<&PacketId> = before.collect();
+        let is_lost = |&&it: &&PacketId| session.packet(it).is_some_and(|it| it.fate == Fate::Lost);
+        let sent = session.packet(copies[0])?.sent?;
+        let is_mended = !before.is_empty() && before.iter().all(is_lost);
+        is_mended.then(|| (copies[0], again, at.0 - sent.time.0))
+    });
+    mended.collect()
+}
+
+#[test]
+fn what_came_late_because_a_packet_was_lost_says_so() {
+    let mut told = 0;
+    for seed in 0..6 {
+        for (mode, topology) in WAYS {
+            let played = Played::to_rest(&boxes(seed, mode, topology));
+            let (session, history) = (&played.session, &played.history);
+            for (lost, again, late_ns) in mended(&played) {
+                let why = Why::of_packet(session, history, again).expect("a packet");
+                let found = why.steps.iter().find_map(|step| match step.fact {
+                    Fact::HandedOverLate {
+                        behind: None,
+                        lost: own,
+                        again: by,
+                        late_ns,
+                        ..
+                    } if (own, by) == (lost, again) => Some((late_ns, &step.fact)),
+                    _ => None,
+                });
+                // Of a packet with more than eight messages the first ones are told.
+                let Some((found_ns, fact)) = found else {
+                    assert!(session.messages_of(again).count() > 8, "{lost:?} {again:?}");
+                    continue;
+                };
+                assert!(found_ns >= late_ns, "{found_ns} {late_ns}");
+                let sentence = fact.sentence(session, history);
+                let because = format!("because packet {} was lost", lost.0);
+                assert!(sentence.contains(&because), "{sentence}");
+                told += 1;
+            }
+        }
+    }
+    assert!(told > 100, "{told}");
 }

@@ -211,7 +211,7 @@ pub struct PacketFacts {
     pub host: Option<u64>,
     /// `@tick` outside messages.
     pub tick: Option<u64>,
-    /// `@sent_time`: when the sender sent it, by the sender's clock.
+    /// `@sent_time` outside messages: when the sender sent it, by the sender's clock.
     pub sent_time: Option<Sequence>,
     /// `@echoes_time`, in messages and outside: times of the other side that came back, in wire order.
     pub echoed_times: Vec<Sequence>,
@@ -320,6 +320,10 @@ pub struct MessageFacts {
     pub migration_counter: Option<u64>,
     /// `@tick`
     pub tick: Option<u64>,
+    /// `@sent_time`: when this copy of it was sent, by the sender's clock.
+    pub sent_time: Option<Sequence>,
+    /// `@echoes_time`: the `@sent_time` of what it answers.
+    pub echoed_time: Option<Sequence>,
     /// `@rpc_name`: where the name is.
     pub rpc_name: Option<Place>,
     /// `@fragment_id`: which split message this is a part of.

@@ -182,15 +182,27 @@ fn a_packet_says_when_it_was_sent_and_which_time_came_back() {
 }
 
 #[test]
-fn a_time_of_sending_is_the_packets_and_an_integer() {
+fn a_message_says_when_its_copy_was_sent_and_which_time_comes_back() {
+    let text = "struct Packet { messages: M[until end]; }
+        struct M @message { is_ack: u8; if (is_ack == 1) { echo: u16 @echoes_time; } else { sent: u16 @sent_time; } }";
+    let facts = facts(text, &[0, 1, 2, 1, 3, 4]);
+    let time = |value, bits| Some(Sequence { value, bits });
+    let times = facts.messages.iter();
+    let times: Vec<_> = times.map(|it| (it.sent_time, it.echoed_time)).collect();
+    assert_eq!(times, [(time(0x201, 16), None), (None, time(0x403, 16))]);
+    assert_eq!(facts.sent_time, None);
+}
+
+#[test]
+fn a_time_of_sending_is_an_integer() {
     let refused = |text: &str, part: &str| {
         let text = format!("wire w {{ byte_order = little; bit_order = lsb; root = P; }} {text}");
         let error = Wire::compile("times.wire", &text).expect_err("it is refused");
         assert!(error.to_string().contains(part), "{error}");
     };
     refused(
-        "struct P { m: M; } struct M @message { a: u8 @sent_time; }",
-        "`@sent_time`",
+        "struct P { a: f32 @sent_time; }",
+        "an unsigned integer, such as `u16` or `leb128`",
     );
     refused(
         "struct P { a: f32 @echoes_time; }",

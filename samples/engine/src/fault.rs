@@ -81,4 +81,6 @@ pub enum Fault {
     UpdateAfterDestroy,
     /// It never sends one in sixteen messages of its reliable stream.
     SkipPlace,
+    /// It takes what it should ask HOST for (mode `owner`).
+    TakeUnasked,
 }

@@ -1,6 +1,6 @@
 //! `migrate-not-from-host`: a node gave an object away, or took it, and was not the host.
 //!
-//! Where messages say who is host (`@host`), the host alone decides who owns what; two that decide
+//! Where packets or messages say who is host (`@host`), the host alone decides who owns what; two that decide
 //! make two owners: an error. A new owner that announces itself because the host told it to
 //! (`@migrate_order`) is not meant. Who is host is what the node itself had said or been told by
 //! then.

@@ -14,6 +14,69 @@ pub struct Rpc {
     pub arguments: Vec<(String, Value)>,
 }
 
+impl Rpc {
+    /// The call in a few characters: `ready(slot 3)`. Name and arguments are what somebody sent: what
+    /// is no plain text in them is escaped, and what is long is cut.
+    pub fn short(&self) -> String {
+        let mut arguments = String::new();
+        for (path, value) in &self.arguments {
+            if arguments.chars().count() > ARGUMENTS_MAX {
+                break;
+            }
+            let name = path.rsplit('.').next().unwrap_or(path);
+            let between = if arguments.is_empty() { "" } else { ", " };
+            arguments += &format!("{between}{name} {}", plain(value));
+        }
+        let name = cut(&self.name, NAME_MAX);
+        match arguments.is_empty() {
+            true => name,
+            false => format!("{name}({})", cut(&arguments, ARGUMENTS_MAX)),
+        }
+    }
+}
+
+/// Of an RPC's name, so many characters are shown, and of its arguments.
+const NAME_MAX: usize = 40;
+const ARGUMENTS_MAX: usize = 40;
+
+/// So many characters of a text, and a mark where there are more.
+fn cut(text: &str, characters: usize) -> String {
+    let mut shown: String = text.chars().take(characters).collect();
+    let is_cut = shown.len() < text.len();
+    shown = shown.escape_debug().to_string();
+    if is_cut {
+        shown.push('…');
+    }
+    shown
+}
+
+/// A value without what stands on the wire for it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.chars().take(ARGUMENTS_MAX + 1).collect(),
+        Value::Enum {
+            name: Some(name), ..
+        } => name.to_string(),
+        Value::Quantized { value, .. } => {
+            let digits = format!("{value:.4}");
+            digits
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+                .to_owned()
+        }
+        // As short as what it was on the wire.
+        Value::Float(value) if f64::from(*value as f32) == *value => (*value as f32).to_string(),
+        Value::Delta {
+            value: Some(value), ..
+        } => value.to_string(),
+        Value::Bytes(bytes) | Value::Hash(bytes) => {
+            let first = bytes.iter().take(ARGUMENTS_MAX / 2 + 1);
+            first.map(|byte| format!("{byte:02x}")).collect()
+        }
+        other => other.to_string(),
+    }
+}
+
 impl Session {
     /// For each of a packet's messages, which are those of [`Session::look`] or
     /// [`Session::messages_of`], the name of the RPC that it is, where the wire names it. Empty where
@@ -115,6 +178,32 @@ mod tests {
         struct M @message { kind: Kind @message_kind; call: Call; behind: u8; }
         struct Call { before: u8; name: string(u8, utf8) @rpc_name; count: u8; arguments: A[count]; }
         struct A { x: u8; }";
+
+    #[test]
+    fn a_call_is_told_in_a_few_characters() {
+        let check = |arguments: &[(&str, Value)], expected: &str| {
+            let arguments = arguments.iter();
+            let arguments = arguments.map(|(path, value)| ((*path).to_owned(), value.clone()));
+            let rpc = Rpc {
+                name: "ready".to_owned(),
+                arguments: arguments.collect(),
+            };
+            assert_eq!(rpc.short(), expected);
+        };
+        check(&[], "ready");
+        check(&[("slot", Value::Unsigned(3))], "ready(slot 3)");
+        check(
+            &[("at.x", Value::Float(1.5)), ("is_open", Value::Bool(true))],
+            "ready(x 1.5, is_open true)",
+        );
+        check(
+            &[("text", Value::Text("a\u{1b}[2Jb".to_owned()))],
+            "ready(text a\\u{1b}[2Jb)",
+        );
+        let long = Value::Text("x".repeat(1000));
+        let expected = format!("ready(text {}…)", "x".repeat(ARGUMENTS_MAX - 5));
+        check(&[("text", long), ("more", Value::Unsigned(1))], &expected);
+    }
 
     #[test]
     fn arguments_are_what_stands_behind_the_name_in_its_struct() {

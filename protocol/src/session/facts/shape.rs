@@ -17,9 +17,12 @@ pub(crate) struct Shape {
     /// A bit for each part that is there.
     parts: u32,
     /// How many bits sequence numbers have, in the order of the parts.
-    widths: [u8; 4],
+    widths: [u8; WIDTHS],
     reliable: bool,
 }
+
+/// The most sequence numbers that a packet, or a message, has.
+const WIDTHS: usize = 6;
 
 /// The shapes of what was written.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +51,15 @@ pub struct Said {
     pub ack_bits: Option<(u64, u8)>,
     /// See [`netreel_wire::PacketFacts::ack_ranges`].
     pub ack_ranges: Vec<(u64, u64)>,
+    /// The packets that its sender lacks, first and last: [`netreel_wire::PacketFacts::nack_ranges`],
+    /// and [`netreel_wire::PacketFacts::nack`].
+    pub lacks: Vec<(u64, u64)>,
     /// See [`netreel_wire::PacketFacts::range_bits`].
     pub range_bits: u8,
+    /// See [`netreel_wire::PacketFacts::host`].
+    pub host: Option<u64>,
+    /// See [`netreel_wire::PacketFacts::sent_time`].
+    pub sent_time: Option<Sequence>,
     /// Its messages, by their numbers in the session.
     pub messages: std::ops::Range<u32>,
     /// How many things a full decode has to say of it.
@@ -104,9 +114,13 @@ impl Shapes {
         let ranges = parts.number(4, ranges);
         let unfit = (facts.diagnostics > 0).then_some(u64::from(facts.diagnostics));
         let unfit = parts.number(5, unfit);
-        let before = facts.acknowledges_before;
-        parts.widths[3] = before.map_or(0, |before| before.bits);
-        let before = parts.number(7, before.map(|before| before.value));
+        let before = parts.sequence_at(7, 3, facts.acknowledges_before);
+        let host = parts.number(8, facts.host);
+        let single = facts.nack.map(|nack| (nack.value, nack.value));
+        let lacks = || facts.nack_ranges.iter().copied().chain(single);
+        let lacking = lacks().count() as u64;
+        let lacking = parts.number(9, (lacking > 0).then_some(lacking));
+        let sent_time = parts.sequence_at(10, 4, facts.sent_time);
         let one = facts.messages.len() == 1;
         let count = parts.number(6, (!one).then_some(facts.messages.len() as u64));
         let shape = self.number(Shape {
@@ -117,13 +131,13 @@ impl Shapes {
         });
         put(u64::from(shape), to);
         let values = [
-            count, sequence, ack, bits, range_bits, unfit, ranges, before,
+            count, sequence, ack, bits, range_bits, unfit, ranges, before, host, lacking, sent_time,
         ];
         values
             .into_iter()
             .flatten()
             .for_each(|value| put(value, to));
-        for &(first, last) in &facts.ack_ranges {
+        for (first, last) in facts.ack_ranges.iter().copied().chain(lacks()) {
             put(first, to);
             put(last.wrapping_sub(first), to);
         }
@@ -162,9 +176,11 @@ impl Shapes {
         });
         let rpc = parts.number(bit, facts.rpc_name.as_ref().map(|_| 0));
         let data = parts.number(bit + 1, facts.fragment_data.as_ref().map(|_| 0));
-        let before = facts.acknowledges_before;
-        parts.widths[3] = before.map_or(0, |before| before.bits);
-        let before = parts.number(bit + 2, before.map(|before| before.value));
+        let more = [
+            parts.sequence_at(bit + 2, 3, facts.acknowledges_before),
+            parts.sequence_at(bit + 3, 4, facts.sent_time),
+            parts.sequence_at(bit + 4, 5, facts.echoed_time),
+        ];
         let shape = self.number(Shape {
             of: facts.kind.map(|kind| kind.0),
             parts: parts.there,
@@ -176,7 +192,7 @@ impl Shapes {
         put(u64::from(facts.bits.end.wrapping_sub(facts.bits.start)), to);
         *end = facts.bits.end;
         let sequences = [reliable, ordered, acknowledges].into_iter();
-        let all = sequences.chain(values).chain([before]).flatten();
+        let all = sequences.chain(values).chain(more).flatten();
         all.for_each(|value| put(value, to));
         let places = [
             rpc.and(facts.rpc_name.as_ref()),
@@ -234,11 +250,11 @@ impl Shapes {
         said.diagnostics = parts.number(5, &mut from).unwrap_or(0) as u32;
         let ranges = parts.number(4, &mut from).unwrap_or(0);
         said.acknowledges_before = parts.sequence_at(7, 3, &mut from);
-        for _ in 0..ranges {
-            let first = from.take();
-            said.ack_ranges
-                .push((first, from.take().wrapping_add(first)));
-        }
+        said.host = parts.number(8, &mut from);
+        let lacking = parts.number(9, &mut from).unwrap_or(0);
+        said.sent_time = parts.sequence_at(10, 4, &mut from);
+        said.ack_ranges = from.ranges(ranges);
+        said.lacks = from.ranges(lacking);
         let rest = Messages {
             shapes: self,
             from,
@@ -343,6 +359,8 @@ impl Messages<'_> {
         let count = parts.number(15, from);
         facts.fragment = index.zip(count);
         facts.acknowledges_before = parts.sequence_at(18, 3, from);
+        facts.sent_time = parts.sequence_at(19, 4, from);
+        facts.echoed_time = parts.sequence_at(20, 5, from);
         let rpc = parts.number(16, from).is_some();
         let data = parts.number(17, from).is_some();
         facts.rpc_name = rpc.then(|| from.place());
@@ -355,7 +373,7 @@ impl Messages<'_> {
 #[derive(Default)]
 struct Parts {
     there: u32,
-    widths: [u8; 4],
+    widths: [u8; WIDTHS],
 }
 
 impl Parts {
@@ -365,8 +383,12 @@ impl Parts {
     }
 
     fn sequence(&mut self, at: usize, value: Option<Sequence>) -> Option<u64> {
+        self.sequence_at(at as u32, at, value)
+    }
+
+    fn sequence_at(&mut self, bit: u32, at: usize, value: Option<Sequence>) -> Option<u64> {
         self.widths[at] = value.map_or(0, |sequence| sequence.bits);
-        self.number(at as u32, value.map(|sequence| sequence.value))
+        self.number(bit, value.map(|sequence| sequence.value))
     }
 }
 
@@ -465,6 +487,16 @@ impl Bytes<'_> {
             shift += 7;
         }
         value
+    }
+
+    /// So many ranges, each the first and how far on the last is.
+    fn ranges(&mut self, count: u64) -> Vec<(u64, u64)> {
+        let mut ranges = Vec::new();
+        for _ in 0..count {
+            let first = self.take();
+            ranges.push((first, self.take().wrapping_add(first)));
+        }
+        ranges
     }
 
     fn place(&mut self) -> Place {

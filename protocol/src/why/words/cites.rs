@@ -48,6 +48,7 @@ impl Fact {
             Fact::SentAgain { copy, before, .. } => vec![carrier(copy), carrier(before)],
             Fact::Nacked { packet, nack, .. } => vec![Some(nack), Some(packet)],
             Fact::AckGap { packet, later, .. } => vec![Some(later), Some(packet)],
+            Fact::HandedOverLate { lost, again, .. } => vec![Some(lost), Some(again)],
             Fact::Waited {
                 arrived, closed_by, ..
             } => vec![Some(arrived), Some(closed_by)],
@@ -128,7 +129,11 @@ impl Fact {
                 let delivery = history.deliveries.get(place as usize);
                 (delivery.map(|it| it.node), Some(at))
             }
-            Fact::Did { delivery: place } | Fact::Later { later: place, .. } => {
+            Fact::Did { delivery: place }
+            | Fact::HandedOverLate {
+                delivery: place, ..
+            }
+            | Fact::Later { later: place, .. } => {
                 let delivery = history.deliveries.get(place as usize);
                 (delivery.map(|it| it.node), delivery.map(|it| it.at.time))
             }
@@ -176,6 +181,7 @@ impl Fact {
             Fact::Eager { .. } => "eager",
             Fact::AcksAway { .. } => "acks-away",
             Fact::Acked { .. } => "acked",
+            Fact::HandedOverLate { .. } => "handed-over-late",
             Fact::Waited { .. } => "waited",
             Fact::StillWaits { .. } => "still-waits",
             Fact::Did { .. } => "did",

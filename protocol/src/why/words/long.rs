@@ -6,9 +6,39 @@ use super::phrases::{effect_words, rule_words, would_words};
 use super::{Words, moment, number, seconds};
 use crate::history::{Belief, Effect, Told, length, rules_of, told, word};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, packets};
-use crate::why::{Fact, Link, NotKnown, RuleWord};
+use crate::why::{Cause, Fact, Link, NotKnown, RuleWord};
 
 impl Words<'_> {
+    pub(super) fn handed_over_late(&self, fact: &Fact) -> String {
+        let &Fact::HandedOverLate {
+            delivery,
+            late_ns,
+            behind,
+            lost,
+            more,
+            again,
+            after_ns,
+            cause,
+        } = fact
+        else {
+            return String::new();
+        };
+        let delivery = self.history.deliveries.get(delivery as usize);
+        let node = delivery.map(|it| self.name(it.node)).unwrap_or_default();
+        let message = delivery.map(|it| self.message(it.message));
+        let (from, _) = self.link(again);
+        let waited = match behind {
+            Some(behind) => format!("it waited for {}: ", self.message(behind)),
+            None => String::new(),
+        };
+        format!(
+            "{} was handed to {node} {} after {from} first sent it, because {waited}{}",
+            message.unwrap_or_default(),
+            length(late_ns),
+            mended(lost, more, again, after_ns, cause)
+        )
+    }
+
     pub(super) fn held(&self, fact: &Fact) -> String {
         let Fact::Held {
             link: (from, to),
@@ -306,6 +336,27 @@ impl Words<'_> {
             }
         }
     }
+}
+
+/// What was lost, and what its resend waited for.
+fn mended(lost: PacketId, more: u32, again: PacketId, after_ns: i64, cause: Cause) -> String {
+    let (was, resend) = match more {
+        0 => (" was lost", "its resend"),
+        1 => (" was lost, and a copy after it", "the next"),
+        _ => (" was lost, and copies after it", "the next"),
+    };
+    let after = length(after_ns);
+    let waited = match cause {
+        Cause::Silence => format!("waited {after} for a time-out"),
+        Cause::AckGap => format!("waited {after}, for acks to pass over it or for a time-out"),
+        Cause::Nacked => format!("waited {after} for the word that it was lacking"),
+        Cause::Eager | Cause::Acked | Cause::Unknown => format!("came {after} later"),
+    };
+    format!(
+        "{}{was} and {resend} in {} {waited}",
+        number(lost),
+        number(again)
+    )
 }
 
 /// `2nd`

@@ -237,6 +237,7 @@ impl Words<'_> {
                     number(packet)
                 )
             }
+            Fact::HandedOverLate { .. } => self.handed_over_late(fact),
             Fact::Waited {
                 delivery,
                 at,

@@ -161,11 +161,12 @@ impl Meaning {
             | Meaning::AckBits
             | Meaning::Nack
             | Meaning::Sender
-            | Meaning::SentTime
             | Meaning::Rules => Subject::Packet,
-            Meaning::EchoesTime | Meaning::Tick | Meaning::Host | Meaning::AcknowledgesBefore => {
-                Subject::Either
-            }
+            Meaning::SentTime
+            | Meaning::EchoesTime
+            | Meaning::Tick
+            | Meaning::Host
+            | Meaning::AcknowledgesBefore => Subject::Either,
             Meaning::AckFirst | Meaning::AckLast | Meaning::NackFirst | Meaning::NackLast => {
                 Subject::Range
             }

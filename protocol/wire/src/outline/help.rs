@@ -163,7 +163,7 @@ const WORDS: &[Row] = &[
     (Type, "uuid", "uuid", "16 bytes."),
     (Type, "hash", "hash(BYTES)", "So many bytes, shown whole."),
 
-    (OnField, "sent_time", "@sent_time", "When the packet was sent, by the sender's clock."),
+    (OnField, "sent_time", "@sent_time", "When the packet, or this copy of the message, was sent, by the sender's clock."),
     (OnField, "echoes_time", "@echoes_time", "A `@sent_time` of the other side that came back."),
     (OnField, "sequence", "@sequence", "The packet's number."),
     (OnField, "ack", "@ack", "The newest packet that the sender has received."),

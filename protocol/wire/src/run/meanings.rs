@@ -145,8 +145,14 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 self.message(|message| message.tick = fact)
             }
             Meaning::Tick => self.facts.tick = fact,
+            Meaning::SentTime if self.open.inner.is_some() => {
+                self.message(|message| message.sent_time = sequence);
+            }
             Meaning::SentTime => self.facts.sent_time = sequence,
-            Meaning::EchoesTime => self.facts.echoed_times.extend(sequence),
+            Meaning::EchoesTime => {
+                self.facts.echoed_times.extend(sequence);
+                self.message(|message| message.echoed_time = sequence);
+            }
             Meaning::Host if self.open.inner.is_some() => {
                 self.message(|message| message.host = fact)
             }

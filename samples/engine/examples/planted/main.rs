@@ -1,11 +1,13 @@
 //! Records a simulated world in which one node's layer has a fault: the sessions of docs/findings.
 //!
 //! `cargo run -p netreel-sample-engine --example planted -- FAULT DIR`, with a fault by its name in
-//! [`Fault`](netreel_sample_engine::Fault), for example `AckUnreceived`, or `none`. Four play for eight
-//! seconds, of which the last six are quiet; A has the fault, or HOST where that alone can have it. The
-//! files in DIR are reels, and the bounds of rules that find nothing without one.
+//! [`Fault`](netreel_sample_engine::Fault), for example `AckUnreceived`, or with something that happens to
+//! machines and links (`Trouble`), or `none`. Four play for eight seconds, of which the last six are quiet;
+//! A has the fault, or HOST where that alone can have it. The files in DIR are reels, and the bounds of
+//! rules that find nothing without one.
 
 mod table;
+mod trouble;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,9 +16,11 @@ use std::time::Duration;
 use netreel_reel::{ClockAnchor, Header, WireText};
 use netreel_sample_engine::{Mode, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
-use table::{BOUNDS, Planted, TABLE};
+use table::{BOUNDS, TABLE};
+use trouble::{TROUBLES, Trouble};
 
-const WIRE: &str = include_str!("../../../wires/boxes.wire");
+/// Eight seconds.
+const TICKS: u64 = 480;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,10 +28,12 @@ fn main() -> ExitCode {
         eprintln!("usage: planted FAULT DIR [SEED]");
         return ExitCode::from(2);
     };
-    let name = |planted: &Planted| format!("{:?}", planted.fault);
-    let planted = TABLE.iter().find(|planted| name(planted) == *fault);
-    if planted.is_none() && fault != "none" {
-        let mut names: Vec<String> = TABLE.iter().map(name).collect();
+    let planted = TABLE.iter().find(|it| format!("{:?}", it.fault) == *fault);
+    let trouble = TROUBLES.iter().find(|it| format!("{:?}", it.0) == *fault);
+    if planted.is_none() && trouble.is_none() && fault != "none" {
+        let faults = TABLE.iter().map(|it| format!("{:?}", it.fault));
+        let troubles = TROUBLES.iter().map(|it| format!("{:?}", it.0));
+        let mut names: Vec<String> = faults.chain(troubles).collect();
         names.dedup();
         eprintln!("no fault {fault}; there are none, {}", names.join(", "));
         return ExitCode::from(2);
@@ -40,10 +46,11 @@ fn main() -> ExitCode {
     start
         .planted
         .extend(planted.map(|planted| (planted.at, planted.fault)));
-    match record(&start, Path::new(folder)) {
+    let rule = planted.map(|planted| planted.rule);
+    match record(&start, trouble.map(|it| it.0), Path::new(folder)) {
         Ok(()) => {
-            if let Some(planted) = planted {
-                println!("netreel check {folder} finds {}", planted.rule);
+            if let Some(rule) = rule.or(trouble.map(|it| it.1)) {
+                println!("netreel check {folder} finds {rule}");
             }
             ExitCode::SUCCESS
         }
@@ -65,21 +72,24 @@ fn start(seed: u64, mode: Mode, topology: Topology) -> SimWorldStart {
     start
 }
 
-fn record(start: &SimWorldStart, folder: &Path) -> std::io::Result<()> {
+fn record(start: &SimWorldStart, trouble: Option<Trouble>, folder: &Path) -> std::io::Result<()> {
     let mut recorders: Vec<(String, MemoryRecorder)> = Vec::new();
     let mut world = SimWorld::wrapped(start, |node, faults| {
         let header = Header {
             node: node.name.clone(),
             session: [7; 16],
             clock: ClockAnchor {
-                boot_id: "a simulated world".to_owned(),
+                boot_id: match trouble {
+                    Some(trouble) => trouble.boot(&node.name),
+                    None => "a simulated world".to_owned(),
+                },
                 ..ClockAnchor::default()
             },
             engine: "boxes".to_owned(),
             start: node.start.clone(),
             wires: vec![WireText {
                 name: "boxes.wire".to_owned(),
-                text: WIRE.to_owned(),
+                text: table::wire(),
             }],
             ..Header::default()
         };
@@ -88,7 +98,10 @@ fn record(start: &SimWorldStart, folder: &Path) -> std::io::Result<()> {
         Box::new(Recorded::new(faults, recorder.pusher(), node.local))
     })
     .map_err(std::io::Error::other)?;
-    world.run(480);
+    match trouble {
+        Some(trouble) => trouble.play(start, &mut world, TICKS),
+        None => world.run(TICKS),
+    }
     std::fs::create_dir_all(folder)?;
     for (name, recorder) in recorders {
         std::fs::write(folder.join(format!("{name}.reel")), recorder.finish())?;

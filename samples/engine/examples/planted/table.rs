@@ -20,6 +20,14 @@ const A: Peer = Peer(1);
 const P2P: Topology = Topology::PeerToPeer;
 const SERVER: Topology = Topology::ClientServer;
 
+/// The wire of the sessions: that of the samples, and who is host, which all know when they connect.
+pub fn wire() -> String {
+    let boxes = include_str!("../../../wires/boxes.wire");
+    let field = "    topology: Topology;\n";
+    let host = format!("{field}    let host: u4 = 0 @host;             // HOST is 0\n");
+    boxes.replacen(field, &host, 1)
+}
+
 /// What rules go by that find nothing without a bound.
 pub const BOUNDS: &str = "\
 [head-of-line-wait]
@@ -47,7 +55,7 @@ const fn plant(
 }
 
 /// All of them.
-pub const TABLE: [Planted; 36] = {
+pub const TABLE: [Planted; 37] = {
     use Mode::{Host, Owner};
     [
         plant(Fault::AckUnreceived, A, Owner, P2P, "ack-of-unreceived"),
@@ -132,6 +140,7 @@ pub const TABLE: [Planted; 36] = {
             "update-after-destroy",
         ),
         plant(Fault::SkipPlace, A, Owner, P2P, "stream-gap"),
+        plant(Fault::TakeUnasked, A, Owner, P2P, "migrate-not-from-host"),
         plant(Fault::Stall, A, Owner, P2P, "tick-stall"),
         plant(Fault::Stall, HOST, Host, SERVER, "tick-stall"),
     ]

@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::event::{EndReason, Event, Refusal};
 use crate::fault::Fault;
 use crate::link::{LinkState, write_unreliable};
-use crate::message::{Argument, Body, Counter, Message, ObjectId, Peer, State};
+use crate::message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State};
 use crate::object::{Announced, Heard, Object};
 use crate::packet::{FRAME_BITS_MAX, PACKET_BYTES_MAX, UPDATE_BITS_MAX};
 use crate::start::Topology;
@@ -165,10 +165,26 @@ impl NetLayer {
         let own = self.start.own;
         if self.is_host() {
             self.events.push_back(Event::Requested { object, by: own });
+        } else if let Some(taken) = self.unasked(object) {
+            self.take_order(taken);
         } else {
             self.tell(Peer::HOST, own, Body::Request { object });
         }
         Ok(())
+    }
+
+    /// The order that HOST might give, of what a fault lets this node take by itself.
+    fn unasked(&self, id: ObjectId) -> Option<Migration> {
+        let object = self
+            .objects
+            .get(&id)
+            .filter(|_| self.has(Fault::TakeUnasked));
+        let next = object.map(|object| (Counter(object.counter.0 + 1), object.state.clone()));
+        next.map(|full| Migration {
+            object: id,
+            new_owner: self.start.own,
+            full: Some(full),
+        })
     }
 
     fn rpc(
@@ -263,7 +279,7 @@ impl NetLayer {
                 self.tell(to, own, Body::Order(migration));
             }
         } else {
-            let body = Body::Migrate(crate::message::Migration {
+            let body = Body::Migrate(Migration {
                 object: id,
                 new_owner: to,
                 full: None,

@@ -26,6 +26,7 @@ fn place() -> impl Strategy<Value = Option<Place>> {
 prop_compose! {
     fn message()(
         sequences in (sequence(), sequence(), sequence(), sequence()),
+        times in (sequence(), sequence()),
         kind in some(any::<u16>()),
         at in (0u16..3, any::<u32>(), any::<u32>(), any::<bool>()),
         numbers in proptest::array::uniform10(some(any::<u64>())),
@@ -52,6 +53,8 @@ prop_compose! {
             new_owner,
             migration_counter: counter,
             tick,
+            sent_time: times.0,
+            echoed_time: times.1,
             rpc_name: places.0,
             fragment_id: id,
             fragment,
@@ -62,7 +65,9 @@ prop_compose! {
 
 prop_compose! {
     fn packet()(
-        sequences in (sequence(), sequence(), sequence()),
+        sequences in (sequence(), sequence(), sequence(), sequence()),
+        lacks in (sequence(), proptest::collection::vec((any::<u64>(), any::<u64>()), 0..4)),
+        host in some(any::<u64>()),
         protocol in some(any::<u16>()),
         ack_bits in some((any::<u64>(), any::<u8>())),
         ack_ranges in proptest::collection::vec((any::<u64>(), any::<u64>()), 0..4),
@@ -75,6 +80,10 @@ prop_compose! {
             sequence: sequences.0,
             ack: sequences.1,
             acknowledges_before: sequences.2,
+            sent_time: sequences.3,
+            nack: lacks.0,
+            nack_ranges: lacks.1,
+            host,
             ack_bits,
             ack_ranges,
             range_bits,
@@ -83,6 +92,11 @@ prop_compose! {
             ..PacketFacts::default()
         }
     }
+}
+
+fn lacks(facts: &PacketFacts) -> Vec<(u64, u64)> {
+    let single = facts.nack.map(|nack| (nack.value, nack.value));
+    facts.nack_ranges.iter().copied().chain(single).collect()
 }
 
 proptest! {
@@ -105,6 +119,9 @@ proptest! {
                 acknowledges_before: facts.acknowledges_before,
                 ack_bits: facts.ack_bits,
                 ack_ranges: facts.ack_ranges.clone(),
+                lacks: lacks(facts),
+                host: facts.host,
+                sent_time: facts.sent_time,
                 range_bits: facts.range_bits,
                 messages: 7..7 + count,
                 diagnostics: facts.diagnostics,

@@ -1,15 +1,10 @@
-//! Findings in sessions of a tiny protocol, made by hand.
+//! Findings about objects, in sessions of a tiny protocol.
 
-use std::sync::Arc;
-
-use netreel_protocol::history::bounds::Bounds;
 use netreel_protocol::history::{Effect, Finding, History, Level};
-use netreel_protocol::session::{ReelInput, Session};
-use netreel_reel::{
-    ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId,
-    ThreadId, Time, WireText,
-};
+use netreel_protocol::session::Session;
 use netreel_wire::Wire;
+
+use crate::reels::{Happened, Made, Node};
 
 /// One message a packet: rules, sender, kind, place in the stream, object, owner, counter.
 const WIRE: &str = "
@@ -22,7 +17,11 @@ rules counted {
     unknown_migrate = create; unknown_update = drop; unknown_destroy = tombstone;
     create = newer; stale = counter; update_from = owner;
 }
-enum Mode : u8 { host = 0 @rules(historic), owner = 1 @rules(counted), }
+rules careless {
+    unknown_migrate = drop; unknown_update = create; unknown_destroy = drop;
+    create = always; stale = never; update_from = anyone;
+}
+enum Mode : u8 { host = 0 @rules(historic), owner = 1 @rules(counted), careless = 2 @rules(careless), }
 enum Kind : u8 {
     create = 0 @create, migrate = 1 @migrate, destroy = 2 @destroy, update = 3 @update,
     order = 4 @migrate_order, host = 5,
@@ -53,17 +52,20 @@ struct Create { counter: u8 @migration_counter; owner: u8 @owner; }
 struct Migrate { counter: u8 @migration_counter; new_owner: u8 @new_owner; }
 ";
 
-const CREATE: u8 = 0;
-const MIGRATE: u8 = 1;
-const DESTROY: u8 = 2;
-const UPDATE: u8 = 3;
-const ORDER: u8 = 4;
-const HOST: u8 = 5;
-const HOST_MODE: u8 = 0;
-const OWNER_MODE: u8 = 1;
+pub const CREATE: u8 = 0;
+pub const MIGRATE: u8 = 1;
+pub const DESTROY: u8 = 2;
+pub const UPDATE: u8 = 3;
+pub const ORDER: u8 = 4;
+pub const HOST: u8 = 5;
+pub const HOST_MODE: u8 = 0;
+pub const OWNER_MODE: u8 = 1;
+/// An UPDATE of what nobody knows makes it.
+pub const CARELESS_MODE: u8 = 2;
 
 /// A message from one peer to another: sent, and perhaps received.
-struct Sent {
+#[derive(Clone, Copy)]
+pub struct Sent {
     from: u8,
     to: u8,
     at: u64,
@@ -72,7 +74,7 @@ struct Sent {
     says: (u8, u8, u8),
 }
 
-fn say(from: u8, to: u8, at: u64, received: Option<u64>, says: (u8, u8, u8)) -> Sent {
+pub fn say(from: u8, to: u8, at: u64, received: Option<u64>, says: (u8, u8, u8)) -> Sent {
     Sent {
         from,
         to,
@@ -83,11 +85,11 @@ fn say(from: u8, to: u8, at: u64, received: Option<u64>, says: (u8, u8, u8)) -> 
 }
 
 /// When, with whom, whether it was sent, and the bytes.
-type Crossed = (u64, Endpoint, bool, Vec<u8>);
+type Crossed = (u64, u16, bool, Vec<u8>);
 
-/// The peers 0 (`A`), 1 (`B`) and 2 (`C`) and what they said about object 5.
-fn play(mode: u8, story: &[Sent]) -> (Session, History) {
-    let endpoint = |peer: u8| -> Endpoint { ([127, 0, 0, 1], 1 + u16::from(peer)).into() };
+/// The peers 0 (`A`), 1 (`B`) and 2 (`C`) and what they said about object 5, in ten seconds.
+pub fn made(mode: u8, story: &[Sent]) -> Made {
+    let port = |peer: u8| 1 + u16::from(peer);
     let mut places = [[0u8; 3]; 3];
     let mut events: [Vec<Crossed>; 3] = Default::default();
     for each in story {
@@ -98,71 +100,34 @@ fn play(mode: u8, story: &[Sent]) -> (Session, History) {
             bytes.push(owner);
         }
         *place += 1;
-        events[usize::from(each.from)].push((each.at, endpoint(each.to), true, bytes.clone()));
+        events[usize::from(each.from)].push((each.at, port(each.to), true, bytes.clone()));
         if let Some(at) = each.received {
-            events[usize::from(each.to)].push((at, endpoint(each.from), false, bytes));
+            events[usize::from(each.to)].push((at, port(each.from), false, bytes));
         }
     }
-    let reels = (0u8..).zip(events).map(|(peer, mut events)| {
-        let header = Header {
-            node: ["A", "B", "C"][usize::from(peer)].to_owned(),
-            session: [1; 16],
-            clock: ClockAnchor {
-                boot_id: "boot".to_owned(),
-                ..ClockAnchor::default()
-            },
-            wires: vec![WireText {
-                name: "tiny.wire".to_owned(),
-                text: WIRE.to_owned(),
-            }],
-            ..Header::default()
-        };
-        let mut writer = ReelWriter::create(Vec::new(), &header).unwrap();
-        let (socket, thread) = (SocketId(0), ThreadId(0));
-        let mut number = 0;
-        let mut push = |time, event| {
-            let record = Record {
-                number: EventNumber(number),
-                time: Time(time),
-                thread,
-                event,
-            };
-            writer.push(&record).unwrap();
-            number += 1;
-        };
-        push(
-            0,
-            Event::SocketOpened {
-                socket,
-                local: endpoint(peer),
-            },
-        );
+    let nodes = (0u8..).zip(events).map(|(peer, mut events)| {
         events.sort();
-        for (time, peer, is_send, payload) in &events {
-            let event = match is_send {
-                true => Event::Sent {
-                    socket,
-                    to: *peer,
-                    payload,
-                },
-                false => Event::Received {
-                    socket,
-                    from: *peer,
-                    payload,
-                },
+        let events = events.into_iter().map(|(time, other, is_send, bytes)| {
+            let happened = match is_send {
+                true => Happened::Sent(other, bytes),
+                false => Happened::Received(other, bytes),
             };
-            push(*time, event);
-        }
-        push(10_000_000_000, Event::PollEmpty { socket });
-        let reel = Arc::new(Reel::from_bytes(writer.finish().unwrap()).unwrap());
-        ReelInput {
-            name: format!("{}.reel", header.node),
-            reel,
+            (time, happened)
+        });
+        Node {
+            name: ["A", "B", "C"][usize::from(peer)].to_owned(),
+            boot: "boot".to_owned(),
+            port: port(peer),
+            events: events.collect(),
+            span: (0, 10_000_000_000),
         }
     });
-    let session = Session::build(reels.collect(), None).unwrap_or_else(|error| panic!("{error}"));
+    Made::new(WIRE, nodes.collect())
+}
+
+fn play(mode: u8, story: &[Sent]) -> (Session, History) {
+    let (session, history) = made(mode, story).read();
     assert_eq!(session.warnings(), Vec::<String>::new());
-    let history = History::build(&session);
     (session, history)
 }
 
@@ -367,20 +332,42 @@ fn update_before_ones_own_create_is_dropped() {
     assert_eq!(rules(HOST_MODE, &[update(2), create()]), [""; 0]);
 }
 
+/// A creates for B and C, destroys, and then somebody says something to B.
+pub fn destroyed_and_then(last: Sent) -> Vec<Sent> {
+    let both = |at: u64, says| [1, 2].map(|to| say(0, to, at, Some(at + 10), says));
+    let created = both(10, (CREATE, 0, 0)).into_iter();
+    created
+        .chain(both(30, (DESTROY, 0, 0)))
+        .chain([last])
+        .collect()
+}
+
 #[test]
 fn update_after_ones_own_destroy_is_dropped() {
-    let both = |at: u64, says| [1, 2].map(|to| say(0, to, at, Some(at + 10), says));
-    let with = |last: Sent| {
-        let mut story: Vec<Sent> = both(10, (CREATE, 0, 0)).into_iter().collect();
-        story.extend(both(30, (DESTROY, 0, 0)));
-        story.push(last);
-        rules(HOST_MODE, &story)
-    };
+    let with = |last: Sent| rules(HOST_MODE, &destroyed_and_then(last));
     let update = |from, at| say(from, 1, at, Some(at + 40), (UPDATE, 0, 0));
     assert_eq!(with(update(0, 40)), ["update-after-destroy"]);
     // It was sent before, and came late; another one may not have read yet that it ended.
     assert_eq!(with(update(0, 25)), [""; 0]);
     assert_eq!(with(update(2, 45)), [""; 0]);
+}
+
+#[test]
+fn update_after_ones_own_destroy_that_brings_the_object_back_is_an_error() {
+    let last = say(0, 1, 40, Some(80), (UPDATE, 0, 0));
+    let found = made(CARELESS_MODE, &destroyed_and_then(last)).found();
+    let told = found
+        .iter()
+        .find(|(rule, ..)| *rule == "update-after-destroy");
+    let Some((_, level, sentence)) = told else {
+        panic!("{found:?}")
+    };
+    assert_eq!(*level, Level::Error);
+    assert_eq!(
+        sentence,
+        "A sent B UPDATE of object 5 (packet 4) after its own DESTROY by A at counter 0 (packet 2), \
+         and B created it by that"
+    );
 }
 
 #[test]
@@ -417,8 +404,51 @@ fn who_migrates_and_is_not_host() {
     assert!(!said(&[create(), takes()]));
 }
 
-/// A creates for B and C and says that it leaves, or not; B and C go on.
-fn left_behind(leaves: bool, ends: bool) -> Vec<&'static str> {
+/// The same in a protocol whose packets say who is host, outside their messages.
+fn in_packets(mut made: Made, host: u8) -> Made {
+    let field = "sequence: u8 @sequence;";
+    let both = format!("{field} host: u8 @host;");
+    made.wire = made.wire.replace(field, &both);
+    made.wire = made.wire.replace("host: u8 @host; }", "host: u8; }");
+    for (_, happened) in made.nodes.iter_mut().flat_map(|node| &mut node.events) {
+        if let Happened::Sent(_, bytes) | Happened::Received(_, bytes) = happened {
+            bytes.insert(3, host);
+        }
+    }
+    made
+}
+
+#[test]
+fn who_is_host_may_stand_outside_messages() {
+    let story = [
+        say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+        say(1, 0, 50, Some(60), (MIGRATE, 1, 1)),
+    ];
+    let said = |host| {
+        let made = in_packets(made(OWNER_MODE, &story), host);
+        made.rules().contains(&"migrate-not-from-host")
+    };
+    assert!(said(0));
+    assert!(!said(1));
+}
+
+#[test]
+fn who_is_host_is_heard_where_the_first_word_of_it_is_lost() {
+    let named = |at, received| say(0, 1, at, received, (HOST, 0, 0));
+    let story = [
+        named(3, None),
+        named(5, Some(9)),
+        say(2, 1, 10, Some(20), (CREATE, 2, 0)),
+        say(1, 2, 50, Some(60), (MIGRATE, 1, 1)),
+    ];
+    let (_, history) = made(OWNER_MODE, &story).read();
+    let mut findings = history.findings.iter();
+    let finding = findings.find(|it| it.rule == "migrate-not-from-host");
+    assert_eq!(finding.map(|it| it.evidence[0].packet.0), Some(1));
+}
+
+/// A creates for B and C and falls silent, or not; B and C go on, and B may end the object.
+pub fn left_behind(leaves: bool, ends: bool) -> Vec<Sent> {
     let mut story = vec![
         say(0, 1, 10, Some(20), (CREATE, 0, 0)),
         say(0, 2, 10, Some(20), (CREATE, 0, 0)),
@@ -433,18 +463,19 @@ fn left_behind(leaves: bool, ends: bool) -> Vec<&'static str> {
     if ends {
         story.push(say(1, 2, 5_000, Some(5_010), (DESTROY, 0, 0)));
     }
-    rules(HOST_MODE, &story)
+    story
 }
 
 #[test]
 fn nobody_owns_what_is_left_of_who_fell_silent() {
-    assert_eq!(left_behind(true, false), ["nobody-owns"]);
-    assert_eq!(left_behind(false, false), [""; 0]);
-    assert_eq!(left_behind(true, true), [""; 0]);
+    let found = |leaves, ends| rules(HOST_MODE, &left_behind(leaves, ends));
+    assert_eq!(found(true, false), ["nobody-owns"]);
+    assert_eq!(found(false, false), [""; 0]);
+    assert_eq!(found(true, true), [""; 0]);
 }
 
 /// A creates for B and C and destroys for B alone, at a moment; then perhaps for C.
-fn destroyed_for_b(at: u64, for_c: Option<Sent>) -> Vec<Sent> {
+pub fn destroyed_for_b(at: u64, for_c: Option<Sent>) -> Vec<Sent> {
     let mut story = vec![
         say(0, 1, 10, Some(20), (CREATE, 0, 0)),
         say(0, 2, 10, Some(20), (CREATE, 0, 0)),
@@ -470,9 +501,8 @@ fn who_is_not_told_of_destroy_differs_at_rest() {
 
 /// The findings of a rule in a story that is judged by these bounds.
 fn by_bounds(bounds: &str, rule: &str, story: &[Sent]) -> Vec<Finding> {
-    let (mut session, _) = play(HOST_MODE, story);
-    session.bounds = Bounds::parse(bounds).unwrap_or_else(|error| panic!("{error}"));
-    let mut findings = History::build(&session).findings;
+    let (_, history) = made(HOST_MODE, story).bounds(bounds).read();
+    let mut findings = history.findings;
     findings.retain(|finding| finding.rule == rule);
     findings
 }

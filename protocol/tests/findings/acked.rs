@@ -1,19 +1,11 @@
-//! Findings over acks, numbers and resends in sessions of a tiny protocol, made by hand: each with a
-//! session that is almost the same and has none.
+//! Findings over acks, numbers and resends, in sessions of a tiny protocol.
 
-use std::sync::Arc;
+use crate::reels::{Happened, Made, Node};
 
-use netreel_protocol::history::History;
-use netreel_protocol::session::{ReelInput, Session};
-use netreel_reel::{
-    ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId,
-    ThreadId, Time, WireText,
-};
-
-/// A number, an ack that reaches eight back, and perhaps a reliable message.
+/// A number, an ack that reaches eight back, and perhaps a message, reliable or not.
 const WIRE: &str = "
 wire acked { version = 1; byte_order = little; bit_order = lsb; root = Packet; }
-enum Kind : u8 { rpc = 0 @rpc, }
+enum Kind : u8 { rpc = 0 @rpc, state = 1, }
 struct Packet {
     sender: u8 @sender;
     sequence: u8 @sequence;
@@ -25,7 +17,7 @@ struct Packet {
 struct Message @message {
     kind: Kind @message_kind;
     reliable: u1 @reliable; pad: u7 = 0;
-    place: u8 @reliable_sequence;
+    if (reliable == 1) { place: u8 @reliable_sequence; }
 }
 ";
 
@@ -34,124 +26,97 @@ const B: u8 = 1;
 
 /// A packet from one of the two to the other. Times in milliseconds.
 #[derive(Clone, Copy)]
-struct Packet {
-    from: u8,
-    at: u64,
-    received: Option<u64>,
-    sequence: u8,
-    ack: (u8, u8),
-    place: Option<u8>,
+pub struct Packet {
+    pub from: u8,
+    pub at: u64,
+    pub received: Option<u64>,
+    pub sequence: u8,
+    pub ack: (u8, u8),
+    pub says: Says,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy)]
+pub enum Says {
+    Nothing,
+    /// A message that is not reliable.
+    State,
+    /// A reliable message, at a place of the stream.
+    Place(u8),
 }
 
 /// A's packet with a reliable message; it takes 60 ms.
-fn says(at: u64, sequence: u8, place: u8) -> Packet {
+pub fn says(at: u64, sequence: u8, place: u8) -> Packet {
     Packet {
         from: A,
         at,
         received: Some(at + 60),
         sequence,
         ack: (0, 0),
-        place: Some(place),
+        says: Says::Place(place),
     }
 }
 
 /// B's packet with an ack alone; it takes 60 ms.
-fn acks(at: u64, sequence: u8, ack: u8, bits: u8) -> Packet {
+pub fn acks(at: u64, sequence: u8, ack: u8, bits: u8) -> Packet {
     Packet {
         from: B,
         at,
         received: Some(at + 60),
         sequence,
         ack: (ack, bits),
-        place: None,
+        says: Says::Nothing,
     }
 }
 
-fn lost(packet: Packet) -> Packet {
+pub fn lost(packet: Packet) -> Packet {
     Packet {
         received: None,
         ..packet
     }
 }
 
-/// When, whether it was sent, and the bytes.
-type Crossed = (u64, bool, Vec<u8>);
-
-/// The rules that find something in a session of ten seconds.
-fn check(story: &[Packet], expected: &[&str]) {
-    let endpoint = |peer: u8| -> Endpoint { ([127, 0, 0, 1], 1 + u16::from(peer)).into() };
-    let mut events: [Vec<Crossed>; 2] = Default::default();
+/// A session of ten seconds.
+pub fn made(story: &[Packet]) -> Made {
+    let port = |peer: u8| 1 + u16::from(peer);
+    let mut events: [Vec<(u64, Happened)>; 2] = Default::default();
     for each in story {
         let (ack, bits) = each.ack;
-        let mut bytes = vec![each.from, each.sequence, ack, bits, 0];
-        if let Some(place) = each.place {
-            bytes[4] = 1;
-            bytes.extend([0, 1, place]);
-        }
-        events[usize::from(each.from)].push((each.at, true, bytes.clone()));
+        let mut bytes = vec![each.from, each.sequence, ack, bits];
+        bytes.extend(match each.says {
+            Says::Nothing => vec![0],
+            Says::State => vec![1, 1, 0],
+            Says::Place(place) => vec![1, 0, 1, place],
+        });
+        let other = 1 - each.from;
+        let sent = Happened::Sent(port(other), bytes.clone());
+        events[usize::from(each.from)].push((each.at * 1_000_000, sent));
         if let Some(at) = each.received {
-            events[usize::from(1 - each.from)].push((at, false, bytes));
+            let received = Happened::Received(port(each.from), bytes);
+            events[usize::from(other)].push((at * 1_000_000, received));
         }
     }
-    let reels = (0u8..).zip(events).map(|(peer, mut events)| {
-        let header = Header {
-            node: ["A", "B"][usize::from(peer)].to_owned(),
-            session: [1; 16],
-            clock: ClockAnchor {
-                boot_id: "boot".to_owned(),
-                ..ClockAnchor::default()
-            },
-            wires: vec![WireText {
-                name: "acked.wire".to_owned(),
-                text: WIRE.to_owned(),
-            }],
-            ..Header::default()
-        };
-        let mut writer = ReelWriter::create(Vec::new(), &header).unwrap();
-        let socket = SocketId(0);
-        let mut number = 0;
-        let mut push = |at_ms: u64, event| {
-            let record = Record {
-                number: EventNumber(number),
-                time: Time(at_ms * 1_000_000),
-                thread: ThreadId(0),
-                event,
-            };
-            writer.push(&record).unwrap();
-            number += 1;
-        };
-        let local = endpoint(peer);
-        push(0, Event::SocketOpened { socket, local });
-        events.sort_by_key(|&(at, ..)| at);
-        let other = endpoint(1 - peer);
-        for (at, is_send, payload) in &events {
-            let event = match is_send {
-                true => Event::Sent {
-                    socket,
-                    to: other,
-                    payload,
-                },
-                false => Event::Received {
-                    socket,
-                    from: other,
-                    payload,
-                },
-            };
-            push(*at, event);
-        }
-        push(10_000, Event::PollEmpty { socket });
-        let reel = Arc::new(Reel::from_bytes(writer.finish().unwrap()).unwrap());
-        ReelInput {
-            name: format!("{}.reel", header.node),
-            reel,
+    let nodes = (0u8..).zip(events).map(|(peer, mut events)| {
+        events.sort_by_key(|&(at, _)| at);
+        Node {
+            name: ["A", "B"][usize::from(peer)].to_owned(),
+            boot: "boot".to_owned(),
+            port: port(peer),
+            events,
+            span: (0, 10_000_000_000),
         }
     });
-    let session = Session::build(reels.collect(), None).unwrap_or_else(|error| panic!("{error}"));
+    Made::new(WIRE, nodes.collect())
+}
+
+/// The rules that find something.
+#[track_caller]
+fn check(story: &[Packet], expected: &[&str]) {
+    let made = made(story);
+    let (session, _) = made.read();
     assert_eq!(session.warnings(), Vec::<String>::new());
-    let history = History::build(&session);
-    let found = history.findings.iter();
-    let told: Vec<(&str, &str)> = found.map(|it| (it.rule, it.sentence.as_str())).collect();
-    let rules: Vec<&str> = told.iter().map(|&(rule, _)| rule).collect();
+    let told = made.found();
+    let rules: Vec<&str> = told.iter().map(|&(rule, ..)| rule).collect();
     assert_eq!(rules, expected, "{told:#?}");
 }
 
@@ -200,14 +165,14 @@ fn an_ack_of_a_number_that_nobody_had_used() {
 }
 
 /// A's packets from 1 to so many, fifty milliseconds apart, of which some are lost; B's go on.
-fn silence(
+pub fn silence(
     count: u8,
     is_lost: impl Fn(u8) -> bool,
     back_is_lost: impl Fn(u8) -> bool,
 ) -> Vec<Packet> {
     let there = (1..=count).map(|n| {
         let packet = Packet {
-            place: None,
+            says: Says::Nothing,
             ..says(u64::from(n) * 50, n, 0)
         };
         if is_lost(n) { lost(packet) } else { packet }
@@ -241,12 +206,14 @@ fn a_link_is_silent_where_all_is_lost_for_a_second_and_both_ends_go_on() {
     check(&gone, &[]);
 }
 
+/// Twenty messages in a row, or without the place of the fifth.
+pub fn row(skips: bool) -> Vec<Packet> {
+    let places = (1..=20u8).map(|n| says(u64::from(n) * 100, n, n + u8::from(skips && n >= 5)));
+    places.collect()
+}
+
 #[test]
 fn a_place_of_a_stream_that_was_passed_over() {
-    let row = |skips: bool| -> Vec<Packet> {
-        let places = (1..=20u8).map(|n| says(u64::from(n) * 100, n, n + u8::from(skips && n >= 5)));
-        places.collect()
-    };
     check(&row(true), &["stream-gap"]);
     check(&row(false), &[]);
     // It is filled late; and it may still be filled.
@@ -256,7 +223,7 @@ fn a_place_of_a_stream_that_was_passed_over() {
 }
 
 /// A sends 24 packets, a tick apart, and B acks each; `denies` changes what it says of the last eight.
-fn acked_in_turn(denies: impl Fn(u8, u8) -> u8) -> Vec<Packet> {
+pub fn acked_in_turn(denies: impl Fn(u8, u8) -> u8) -> Vec<Packet> {
     let turn = |sequence: u8| {
         let at = u64::from(sequence) * 16;
         let all = 0xFFu8
@@ -271,13 +238,17 @@ fn acked_in_turn(denies: impl Fn(u8, u8) -> u8) -> Vec<Packet> {
     (1..=24).flat_map(turn).collect()
 }
 
+/// The bits of an ack without that of the third packet; the ack of the third names it.
+pub fn never(ack: u8, bits: u8) -> u8 {
+    let third = 1u8.checked_shl(u32::from(ack.wrapping_sub(4))).unwrap_or(0);
+    match ack {
+        3 => bits,
+        _ => bits & !third,
+    }
+}
+
 #[test]
 fn acks_pass_over_what_came() {
-    let third = |ack: u8| 1u8.checked_shl(u32::from(ack.wrapping_sub(4))).unwrap_or(0);
-    let never = |ack: u8, bits: u8| match ack {
-        3 => bits,
-        _ => bits & !third(ack),
-    };
     // The ack of the third names it; so it is lost from B's memory, not from A's.
     check(&acked_in_turn(|_, bits| bits), &[]);
     check(&acked_in_turn(never), &["never-acked"]);
@@ -306,7 +277,7 @@ fn a_number_for_two_packets() {
 }
 
 /// A's message, so many times, so many milliseconds apart, and what tells how long the way is.
-fn copies(count: u8, apart: u64) -> Vec<Packet> {
+pub fn copies(count: u8, apart: u64) -> Vec<Packet> {
     let copies = (1..=count).map(|copy| says(u64::from(copy) * apart, copy, 0));
     copies.chain([acks(0, 1, 0, 0)]).collect()
 }
@@ -318,12 +289,18 @@ fn a_message_again_and_again_within_a_round_trip() {
     check(&copies(6, 10), &[]);
 }
 
-#[test]
-fn a_message_that_was_given_up() {
+/// A message is lost, and others come for eight seconds.
+pub fn given_up() -> Vec<Packet> {
     let later = (3..30u8).map(|n| says(u64::from(n) * 300, n, n));
     let mut story: Vec<Packet> = later.collect();
     story.extend([says(0, 1, 0), acks(0, 1, 0, 0), lost(says(300, 2, 1))]);
     story.push(says(8_550, 30, 2));
+    story
+}
+
+#[test]
+fn a_message_that_was_given_up() {
+    let mut story = given_up();
     check(&story, &["reliable-not-delivered"]);
     story.push(lost(says(8_600, 31, 1)));
     check(&story, &[]);

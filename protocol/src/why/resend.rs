@@ -1,0 +1,352 @@
+//! Why a message was sent again, as far as what its sender had heard tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netreel_wire::Sequence;
+
+use super::Certainty;
+use super::arrival::Copy;
+use super::fact::{Fact, Link, NotKnown};
+use super::transit::of_link;
+use crate::history::History;
+use crate::session::{MessageId, PacketId, Said, Session, SessionTime};
+
+/// So many packets are read for what they say of a packet that its sender's peer lacks.
+const READ_MAX: usize = 256;
+
+/// So many packets around one are looked at for how fast the sender knew of an arrival.
+const AROUND: u32 = 20_000;
+
+/// What the sender of a copy had heard of the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// That the receiver lacked it.
+    Nacked,
+    /// That a later packet had arrived, and nothing of this one.
+    AckGap,
+    /// Nothing of it and of what came later: a time-out, as far as the packets tell.
+    Silence,
+    /// Nothing yet: no answer could have come.
+    Eager,
+    /// That it had arrived.
+    Acked,
+    /// Acks that nobody can read, or what no reel tells.
+    Unknown,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Cause; 6] = [
+        Cause::Nacked,
+        Cause::AckGap,
+        Cause::Silence,
+        Cause::Eager,
+        Cause::Acked,
+        Cause::Unknown,
+    ];
+
+    /// The word for it, which is that of the step in `netreel why --json`: `ack-gap`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Nacked => "nacked",
+            Cause::AckGap => "ack-gap",
+            Cause::Silence => "silence",
+            Cause::Eager => "eager",
+            Cause::Acked => "acked",
+            Cause::Unknown => "unknown",
+        }
+    }
+
+    pub(super) fn of(fact: &Fact) -> Cause {
+        match fact {
+            Fact::Nacked { .. } => Cause::Nacked,
+            Fact::AckGap { .. } => Cause::AckGap,
+            Fact::Silence { .. } => Cause::Silence,
+            Fact::Eager { .. } => Cause::Eager,
+            Fact::Acked { .. } => Cause::Acked,
+            _ => Cause::Unknown,
+        }
+    }
+}
+
+/// A copy of a message, and why it was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resend {
+    /// The copy before it.
+    pub before: MessageId,
+    /// How long after that one it was sent, in ns.
+    pub after_ns: i64,
+    /// What its sender had heard.
+    pub cause: Cause,
+    /// The same with packets and times, and how sure it is.
+    pub heard: (Fact, Certainty),
+}
+
+impl Resend {
+    /// Of a message that repeats an earlier one; `None` of others.
+    pub fn new(session: &Session, history: &History, message: MessageId) -> Option<Resend> {
+        told(session, history, &Near(session, history), message)
+    }
+}
+
+/// Why messages were sent again, for who asks of many.
+pub struct Resends<'a> {
+    session: &'a Session,
+    history: &'a History,
+    links: BTreeMap<Link, Vec<PacketId>>,
+    /// The links of which the sender learnt of any arrival.
+    acked: BTreeSet<Link>,
+}
+
+impl<'a> Resends<'a> {
+    /// Looks at all packets once. `None` where nothing was sent again.
+    pub fn new(session: &'a Session, history: &'a History) -> Option<Resends<'a>> {
+        history.resends().next()?;
+        let mut links: BTreeMap<Link, Vec<PacketId>> = BTreeMap::new();
+        for packet in (0..session.packet_count() as u32).map(PacketId) {
+            if let Some(link) = session.link(packet) {
+                links.entry(link).or_default().push(packet);
+            }
+        }
+        let acked = history.acked_packets();
+        let acked = acked.filter(|&id| !history.is_ambiguous(id));
+        Some(Resends {
+            session,
+            history,
+            links,
+            acked: acked.filter_map(|id| session.link(id)).collect(),
+        })
+    }
+
+    /// See [`Resend::new`].
+    pub fn cause(&self, message: MessageId) -> Option<Cause> {
+        let told = told(self.session, self.history, self, message)?;
+        Some(told.cause)
+    }
+}
+
+/// Where packets of a link are found.
+pub(super) trait Ways {
+    /// Those that are near one in a session, from it on, forward or back.
+    fn of_link(&self, from: PacketId, link: Link, forward: bool) -> impl Iterator<Item = PacketId>;
+
+    /// Whether the sender of a link learnt of the arrival of any packet.
+    fn is_ever_acked(&self, link: Link) -> bool;
+}
+
+/// For who asks of one.
+pub(super) struct Near<'a>(pub &'a Session, pub &'a History);
+
+impl Ways for Near<'_> {
+    fn of_link(&self, from: PacketId, link: Link, forward: bool) -> impl Iterator<Item = PacketId> {
+        of_link(self.0, from, link, forward)
+    }
+
+    fn is_ever_acked(&self, link: Link) -> bool {
+        let Near(session, history) = self;
+        let mut acked = history.acked_packets();
+        acked.any(|id| session.link(id) == Some(link) && !history.is_ambiguous(id))
+    }
+}
+
+impl Ways for Resends<'_> {
+    fn of_link(&self, from: PacketId, link: Link, forward: bool) -> impl Iterator<Item = PacketId> {
+        let all = self.links.get(&link).map_or(&[][..], Vec::as_slice);
+        let before = all.partition_point(|&it| it < from);
+        let after = all.partition_point(|&it| it <= from);
+        let back = all.get(..before).unwrap_or(&[]).iter().rev();
+        let on = all.get(after..).unwrap_or(&[]).iter();
+        let (back, on) = match forward {
+            true => (None, Some(on)),
+            false => (Some(back), None),
+        };
+        let both = back.into_iter().flatten().chain(on.into_iter().flatten());
+        both.copied()
+            .take_while(move |it| it.0.abs_diff(from.0) <= AROUND)
+    }
+
+    fn is_ever_acked(&self, link: Link) -> bool {
+        self.acked.contains(&link)
+    }
+}
+
+fn told(
+    session: &Session,
+    history: &History,
+    ways: &impl Ways,
+    message: MessageId,
+) -> Option<Resend> {
+    let before = Copy::of(session, history.copy_before(message)?)?;
+    let copy = Copy::of(session, message)?;
+    let heard = heard(session, history, ways, (before, copy))?;
+    Some(Resend {
+        before: before.message,
+        after_ns: copy.sent.0.saturating_sub(before.sent.0),
+        cause: Cause::of(&heard.0),
+        heard,
+    })
+}
+
+/// What the sender of a copy had heard of the one before, and how sure that is.
+pub(super) fn heard(
+    session: &Session,
+    history: &History,
+    ways: &impl Ways,
+    (before, copy): (Copy, Copy),
+) -> Option<(Fact, Certainty)> {
+    let packet = before.packet;
+    let link = session.link(packet)?;
+    // Of a sender that was not recorded, what passed by on its way to it is known.
+    let sender = session.nodes.get(usize::from(link.0.0));
+    let certainty = match sender.is_some_and(|node| node.recorded) {
+        true => Certainty::Certain,
+        false => Certainty::Doubtful,
+    };
+    let learnt = |packet: PacketId| {
+        let at = history.acked(session, packet)?.time;
+        (at <= copy.sent).then_some(at)
+    };
+    if let Some(at) = learnt(packet) {
+        let certainty = match history.is_ambiguous(packet) {
+            true => Certainty::Doubtful,
+            false => certainty,
+        };
+        return Some((Fact::Acked { packet, at }, certainty));
+    }
+    if let Some((nack, at)) = nack(session, ways, (before, copy), link) {
+        return Some((Fact::Nacked { packet, nack, at }, certainty));
+    }
+    let after_ns = copy.sent.0.saturating_sub(before.sent.0);
+    let later = ways.of_link(packet, link, true);
+    let later = later.take_while(|&it| it < copy.packet);
+    let gap = later.filter_map(|later| Some((learnt(later)?, later)));
+    if let Some((at, later)) = gap.min() {
+        let gap = Fact::AckGap {
+            packet,
+            later,
+            at,
+            after_ns: copy.sent.0.saturating_sub(at.0),
+        };
+        return Some((gap, Certainty::Doubtful));
+    }
+    let fastest_ns = fastest_answer(session, history, ways, (packet, link), after_ns);
+    if let Some(round_ns) = fastest_ns.filter(|&fastest_ns| after_ns < fastest_ns) {
+        let eager = Fact::Eager {
+            packet,
+            after_ns,
+            round_ns,
+        };
+        return Some((eager, certainty));
+    }
+    // Who hears of the other side, and of no ack, hears acks that nobody can read.
+    let mut heard_of = ways.of_link(copy.packet, (link.1, link.0), false);
+    if fastest_ns.is_none() && heard_of.next().is_some() && !ways.is_ever_acked(link) {
+        let about = NotKnown::Acks(link);
+        return Some((Fact::Nothing { about }, Certainty::Unknown));
+    }
+    Some((Fact::Silence { packet, after_ns }, Certainty::Doubtful))
+}
+
+/// The shortest time after which the sender of a link knew that a packet had arrived, of the packets
+/// around one; or any that is not longer than `enough_ns`.
+fn fastest_answer(
+    session: &Session,
+    history: &History,
+    ways: &impl Ways,
+    (packet, link): (PacketId, Link),
+    enough_ns: i64,
+) -> Option<i64> {
+    let sides = [false, true].map(|forward| ways.of_link(packet, link, forward));
+    let around = sides.into_iter().flatten().chain([packet]);
+    let rounds = around.filter_map(|id| {
+        let learnt = history.acked(session, id)?;
+        let (_, left) = session.departed(id)?;
+        (!history.is_ambiguous(id)).then(|| learnt.time.0.saturating_sub(left.time.0))
+    });
+    let mut fastest = None;
+    for round in rounds {
+        fastest = Some(fastest.map_or(round, |known: i64| known.min(round)));
+        if round <= enough_ns {
+            break;
+        }
+    }
+    fastest
+}
+
+/// The packet with which the receiver had said that it lacks a packet, and when that came.
+fn nack(
+    session: &Session,
+    ways: &impl Ways,
+    (before, copy): (Copy, Copy),
+    (from, to): Link,
+) -> Option<(PacketId, SessionTime)> {
+    let sequence = session.said(before.packet)?.sequence?;
+    let heard = ways.of_link(copy.packet, (to, from), false);
+    let heard = heard.take_while(|&id| {
+        let departed = session.departed(id);
+        departed.is_none_or(|(_, at)| at.time >= before.sent)
+    });
+    let is_recorded = {
+        let sender = session.nodes.get(usize::from(from.0));
+        sender.is_some_and(|sender| sender.recorded)
+    };
+    let mut heard = heard.take(READ_MAX);
+    heard.find_map(|id| {
+        session.said(id).filter(|said| lacks(said, sequence))?;
+        let received = session.packet(id)?.received;
+        let passed = || session.departed(id).map(|(_, at)| at);
+        let at = received.or_else(|| passed().filter(|_| !is_recorded))?;
+        (at.time <= copy.sent).then_some((id, at.time))
+    })
+}
+
+/// Whether a packet says that its sender lacks the packet with a number.
+fn lacks(said: &Said, sequence: Sequence) -> bool {
+    let bits = match said.range_bits {
+        0 => sequence.bits,
+        bits => bits,
+    };
+    let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
+    said.lacks.iter().any(|&(first, last)| {
+        let span = last.wrapping_sub(first) & mask;
+        sequence.value.wrapping_sub(first) & mask <= span
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(ranges: &[(u64, u64)], bits: u8, number: u64, expected: bool) {
+        let said = Said {
+            lacks: ranges.to_vec(),
+            range_bits: bits,
+            ..Said::default()
+        };
+        let sequence = Sequence {
+            value: number,
+            bits: 24,
+        };
+        assert_eq!(lacks(&said, sequence), expected);
+    }
+
+    #[test]
+    fn a_range_of_what_is_lacked_has_its_ends() {
+        check(&[(3, 5)], 24, 3, true);
+        check(&[(3, 5)], 24, 5, true);
+        check(&[(3, 5)], 24, 6, false);
+    }
+
+    #[test]
+    fn a_range_of_what_is_lacked_reaches_over_the_wrap() {
+        check(&[(0xFF_FFFE, 1)], 24, 0, true);
+        check(&[(0xFF_FFFE, 1)], 24, 2, false);
+    }
+
+    #[test]
+    fn a_single_number_is_as_wide_as_the_packets_are() {
+        check(&[(7, 7)], 0, 7, true);
+        check(&[(7, 7)], 0, 8, false);
+    }
+}

@@ -1,0 +1,8 @@
+//! Findings in sessions made by hand, each with a session that is almost the same and has none; and
+//! that no rule is without both.
+
+mod acked;
+mod every_rule;
+mod machines;
+mod objects;
+mod reels;
