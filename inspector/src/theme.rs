@@ -160,6 +160,14 @@ pub fn body() -> FontId {
     FontId::new(13.0, FontFamily::Proportional)
 }
 
+/// A sentence as the face of sentences is to write it, which would make one dash of two: `--wire`.
+pub fn two_dashes(sentence: &str) -> String {
+    sentence.replace("--", &format!("-{NON_JOINER}-"))
+}
+
+/// Keeps letters apart, and is not seen.
+pub const NON_JOINER: char = '\u{200c}';
+
 /// Makes a context look so. To be called again where the system's own theme may have changed.
 pub fn apply_theme(ctx: &Context, theme: Theme) {
     let wanted = match theme {

@@ -209,7 +209,9 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
         let edit = TextEdit::singleline(&mut other.changes)
             .id_salt("other changes")
             .font(theme::mono())
-            .hint_text(egui::RichText::new("--set mode=owner").color(theme::dim()))
+            .hint_text(
+                egui::RichText::new(theme::two_dashes("--set mode=owner")).color(theme::dim()),
+            )
             .desired_width(200.0);
         ui.add(edit).labelled_by(label.id);
         let button = ui.add_enabled(!other.waits, egui::Button::new("play on"));

@@ -141,8 +141,12 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     glyph::level(&painter, rect.min + vec2(17.0, 14.0), 13.0, finding.level);
     let left = rect.left() + 32.0;
     let room = rect.right() - left - 8.0;
-    let mut job =
-        egui::text::LayoutJob::simple(finding.sentence.clone(), theme::body(), theme::text(), room);
+    let mut job = egui::text::LayoutJob::simple(
+        theme::two_dashes(&finding.sentence),
+        theme::body(),
+        theme::text(),
+        room,
+    );
     job.wrap.max_rows = if rect.height() > 60.0 { 3 } else { 1 };
     let galley = painter.layout_job(job);
     let below = galley.size().y;
@@ -261,7 +265,7 @@ pub fn empty(ui: &mut Ui, sentence: &str) {
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, sentence));
     let painter = ui.painter();
     let galley = painter.layout(
-        sentence.to_owned(),
+        theme::two_dashes(sentence),
         theme::body(),
         theme::dim(),
         rect.width() - 24.0,

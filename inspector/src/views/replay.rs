@@ -181,7 +181,9 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
         let edit = TextEdit::singleline(&mut seat.changes)
             .id_salt("changes")
             .font(theme::mono())
-            .hint_text(egui::RichText::new("--set mode=owner").color(theme::dim()))
+            .hint_text(
+                egui::RichText::new(theme::two_dashes("--set mode=owner")).color(theme::dim()),
+            )
             .desired_width((ui.available_width() - 20.0).min(360.0));
         ui.add(edit).labelled_by(label.id);
     });

@@ -29,7 +29,8 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
             glyph::level(ui.painter(), rect.center(), 12.0, level);
         }
         let color = level.map_or(theme::weak(), theme::level);
-        let text = RichText::new(verdict).font(theme::body()).color(color);
+        let text = theme::two_dashes(&verdict);
+        let text = RichText::new(text).font(theme::body()).color(color);
         let label = Label::new(text).sense(Sense::click()).truncate();
         if model.selection().finding.is_some() {
             let what = "end this story (Escape, when nothing else is selected)";
@@ -52,6 +53,8 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
             .scope(|ui| {
                 ui.set_max_width(room.max(60.0));
                 let mut response = ui.add(label);
+                response
+                    .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &verdict));
                 let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
                 if !reasons.is_empty() {
                     let reasons = reasons.iter().map(|reason| reason.sentence.as_str());

@@ -275,7 +275,9 @@ fn session(ui: &mut Ui, model: &Model) {
     let lanes = model.lanes().iter();
     let names: Vec<&str> = lanes.map(|&node| model.node_name(node)).collect();
     let who = names.join(" ");
-    let who = if names.len() <= 6 && who.len() <= WHO_MAX {
+    let who = if names.is_empty() {
+        "nobody".to_owned()
+    } else if names.len() <= 6 && who.len() <= WHO_MAX {
         who
     } else {
         format!("{} nodes", names.len())

@@ -3,6 +3,8 @@
 use egui::epaint::ClippedShape;
 use egui::{Pos2, Rect, Shape, Ui};
 
+use crate::theme;
+
 /// Texts whose middles are no further apart in height stand in one line, in points.
 const LINE: f32 = 6.0;
 
@@ -46,9 +48,9 @@ fn gather(shape: &Shape, seen: Rect, texts: &mut Vec<(Pos2, String)>) {
             let is_seen = seen.y_range().contains(middle.y)
                 && begin.x < seen.right()
                 && begin.x + text.galley.rect.width() > seen.left();
-            let words = text.galley.text().trim();
+            let words = text.galley.text().trim().replace(theme::NON_JOINER, "");
             if is_seen && !words.is_empty() {
-                texts.push((begin, words.to_owned()));
+                texts.push((begin, words));
             }
         }
         _ => {}

@@ -1,0 +1,209 @@
+//! How long it takes from a push to the screen while a recording is followed: packets are pushed at a
+//! steady rate into two reels, which are looked at as `netreel inspect --follow` does it; each look is
+//! handed to the inspector, which lays out a frame. Beside it the processor time of a frame when little
+//! was recorded and when all of it was: a frame is to cost the same, however long the recording.
+//!
+//! `./dev bench --bench following`; `-- --rate N` packets a second (20 000), `--seconds S` (20),
+//! `--before N` packets that are there already (0).
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use netreel_capture::{Openings, Options, Pusher, Recorder, open_session_again};
+use netreel_inspector::{Answer, Inspector, Model, Stage, Workspace};
+use netreel_protocol::history::Ongoing;
+use netreel_protocol::session::{Growing, ReelInput};
+use netreel_reel::{ClockAnchor, Endpoint, Event, Header, SocketId, Time};
+use netreel_wire::Keys;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Between two looks there is at least this, and so many times what the last one took: as the command
+/// has it (`src/inspect/opening.rs`, `src/watch.rs`).
+const PAUSE: Duration = Duration::from_millis(200);
+const SHARE: u32 = 9;
+/// Packets that are pushed at once.
+const SOME: u64 = 20;
+const LENGTH: usize = 60;
+const TARGET: Duration = Duration::from_millis(250);
+
+/// How many packets there were, and when the last of them was pushed.
+type Pushed = Arc<Mutex<VecDeque<(u64, Instant)>>>;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (mut rate, mut seconds, mut before) = (20_000_u64, 20_u64, 0_u64);
+    while let Some(word) = arguments.next() {
+        let mut number = || arguments.next().and_then(|it| it.parse::<u64>().ok());
+        match word.as_str() {
+            "--rate" => rate = number().filter(|it| *it > 0).expect("--rate N"),
+            "--seconds" => seconds = number().filter(|it| *it > 0).expect("--seconds S"),
+            "--before" => before = number().expect("--before N"),
+            _ => {}
+        }
+    }
+    measure(rate, seconds, before);
+}
+
+fn measure(rate: u64, seconds: u64, before: u64) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut nodes =
+        [("A", 7_000), ("B", 7_001)].map(|(name, port)| node(folder.path(), name, port));
+    let mut count = 0;
+    while count < before {
+        push(&mut nodes, &mut count, rate);
+    }
+    let (pushed, over) = (Pushed::default(), Arc::<AtomicBool>::default());
+    let (looked, looks) = mpsc::channel();
+    let looking = {
+        let (path, over) = (folder.path().to_owned(), Arc::clone(&over));
+        std::thread::spawn(move || look(&path, &over, &looked))
+    };
+    let pushing = {
+        let (pushed, over) = (Arc::clone(&pushed), Arc::clone(&over));
+        std::thread::spawn(move || {
+            let begun = Instant::now();
+            let first = count;
+            let all = first + rate * seconds;
+            while count < all {
+                let due = first + (begun.elapsed().as_secs_f64() * rate as f64) as u64;
+                while count < due.min(all) {
+                    push(&mut nodes, &mut count, rate);
+                    let now = (count, Instant::now());
+                    pushed.lock().expect("nobody panicked").push_back(now);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            over.store(true, Ordering::Relaxed);
+            for (recorder, pusher) in nodes {
+                drop(pusher);
+                recorder.finish().expect("an end");
+            }
+        })
+    };
+    let mut stage = Stage::new(1600, 1000);
+    let mut inspector = Inspector::new(Model::of_session(Arc::default(), &[]), Workspace::Why);
+    let (mut waited, mut frames) = (Vec::new(), Vec::new());
+    while let Ok(model) = looks.recv() {
+        inspector.hear(Answer::Grown { model, live: true });
+        let begun = processor();
+        let mut staged = stage.frame(Vec::new(), &mut |ui| inspector.show(ui));
+        // No graphics card takes them.
+        staged.textures.clear();
+        frames.push(processor() - begun);
+        let (shown, now) = (
+            inspector.model().session().packet_count() as u64,
+            Instant::now(),
+        );
+        let mut pushed = pushed.lock().expect("nobody panicked");
+        while let Some((_, at)) = pushed.front().filter(|(count, _)| *count <= shown).copied() {
+            waited.push(now - at);
+            pushed.pop_front();
+        }
+    }
+    pushing.join().expect("all was pushed");
+    looking.join().expect("all was looked at");
+    waited.sort();
+    let at = |part: f64| ms(waited[((waited.len() - 1) as f64 * part) as usize]);
+    let packets = inspector.model().session().packet_count();
+    println!("{rate} packets a second for {seconds} s behind {before}: {packets} packets");
+    println!(
+        "from push to screen: median {:.0} ms, p99 {:.0}, most {:.0}; target {:.0}",
+        at(0.5),
+        at(0.99),
+        at(1.0),
+        ms(TARGET)
+    );
+    let (first, last) = (frames.first(), frames.last());
+    if let (Some(first), Some(last)) = (first, last) {
+        let looks = frames.len();
+        println!(
+            "{looks} looks; a frame: the first {:.1} ms, the last {:.1}",
+            ms(*first),
+            ms(*last)
+        );
+    }
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Processor time of this thread.
+fn processor() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Looks at what is there until all of it was pushed and shown.
+fn look(path: &Path, over: &AtomicBool, looked: &mpsc::Sender<Box<Model>>) {
+    let mut openings = Openings::default();
+    let mut growing = Growing::new(None, Keys::default());
+    let mut ongoing = Ongoing::default();
+    loop {
+        let is_last = over.load(Ordering::Relaxed);
+        let begun = Instant::now();
+        let opened = open_session_again(&[path], &mut openings).expect("reels");
+        let inputs = opened.reels.into_iter().map(|opened| ReelInput {
+            name: opened.path.display().to_string(),
+            reel: opened.reel,
+        });
+        // Two that have not met yet may meet.
+        if let Ok(session) = growing.look(inputs.collect()) {
+            let history = Arc::new(ongoing.look(&session, |_| is_last));
+            let model = Box::new(Model::without(Arc::new(session), history, &[]));
+            if looked.send(model).is_err() {
+                return;
+            }
+        }
+        if is_last {
+            return;
+        }
+        std::thread::sleep(PAUSE.max(begun.elapsed() * SHARE));
+    }
+}
+
+fn node(folder: &Path, name: &str, port: u16) -> (Recorder, Pusher) {
+    let header = Header {
+        node: name.to_owned(),
+        session: [1; 16],
+        clock: ClockAnchor {
+            boot_id: "one machine".to_owned(),
+            ..ClockAnchor::default()
+        },
+        ..Header::default()
+    };
+    let path = folder.join(format!("{name}.reel"));
+    let recorder = Recorder::create(&path, &header, Options::default()).expect("a recorder");
+    let mut pusher = recorder.pusher().expect("a pusher");
+    let (socket, local) = (SocketId(0), Endpoint::from(([127, 0, 0, 1], port)));
+    let opened = Event::SocketOpened { socket, local };
+    pusher.push(Time(0), opened).expect("taken");
+    (recorder, pusher)
+}
+
+/// Some packets from A to B, each received a millisecond after it was sent.
+fn push(nodes: &mut [(Recorder, Pusher); 2], count: &mut u64, rate: u64) {
+    let [(_, a), (_, b)] = nodes;
+    let socket = SocketId(0);
+    for _ in 0..SOME {
+        *count += 1;
+        let mut payload = [0; LENGTH];
+        payload[..8].copy_from_slice(&count.to_le_bytes());
+        let at = *count * 1_000_000_000 / rate;
+        let sent = Event::Sent {
+            socket,
+            to: Endpoint::from(([127, 0, 0, 1], 7_001)),
+            payload: &payload,
+        };
+        a.push(Time(at), sent).expect("taken");
+        let received = Event::Received {
+            socket,
+            from: Endpoint::from(([127, 0, 0, 1], 7_000)),
+            payload: &payload,
+        };
+        b.push(Time(at + 1_000_000), received).expect("taken");
+    }
+}
