@@ -230,6 +230,18 @@ pub(super) fn awaited(session: &Session, history: &History) -> BTreeSet<(NodeId,
     awaited
 }
 
+/// The nodes that were sent word of a peer's leaving and have not got it: each with that peer.
+pub(super) fn unaware(session: &Session, history: &History) -> BTreeSet<(NodeId, u64)> {
+    let told = departures(history);
+    let sent = history.parting_messages.iter().filter_map(|&message| {
+        let message = session.message(message)?;
+        let (from, to) = session.link(message.packet)?;
+        let node = session.nodes.get(usize::from(from.0))?;
+        Some((to, message.facts.origin.or(node.peer)?))
+    });
+    sent.filter(|it| !told.contains_key(it)).collect()
+}
+
 /// For each node and each peer whose leaving it was told, when, and the delivery.
 fn departures(history: &History) -> BTreeMap<(NodeId, u64), (SessionTime, u32)> {
     let mut left = BTreeMap::new();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::lanes::{awaited, departures_of_nodes};
-use super::{History, Object};
+use super::lanes::{awaited, departures_of_nodes, unaware};
+use super::{Belief, History, Object};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 
 /// A node that was told something passes it on, or answers, in less time than this and a few ways.
@@ -25,6 +25,7 @@ pub(super) struct Settlement<'a> {
     /// Why nothing of this session is final.
     why_not: Option<String>,
     awaited: BTreeSet<(NodeId, u64)>,
+    unaware: BTreeSet<(NodeId, u64)>,
 }
 
 impl<'a> Settlement<'a> {
@@ -47,6 +48,7 @@ impl<'a> Settlement<'a> {
             session,
             why_not,
             awaited: awaited(session, history),
+            unaware: unaware(session, history),
         }
     }
 
@@ -69,7 +71,7 @@ impl<'a> Settlement<'a> {
     }
 
     /// The same of all nodes, and whether the story of the object is over: nobody is still to be
-    /// told, who would tell the others then, and nothing happened to it before the end for so long
+    /// told, of it or that its owner leaves, who would tell the others then, and nothing happened to it before the end for so long
     /// that whoever was told has told the others.
     pub fn at_rest(&self, id: u64, object: &Object, nodes: &[NodeId]) -> Settled {
         let settled = self.of(id, nodes);
@@ -80,6 +82,23 @@ impl<'a> Settlement<'a> {
             return Settled::Unknown(format!(
                 "a message about it to {} was not delivered before the reels end",
                 self.session.name(*node)
+            ));
+        }
+        // Who learns that the owner left gives the object to another.
+        let mut last_of = object
+            .lanes
+            .iter()
+            .filter_map(|(&node, lane)| Some((node, lane.last()?.belief)));
+        let believes = |it: (NodeId, Belief)| match it {
+            (node, Belief::Owned(peer)) => Some((node, peer)),
+            _ => None,
+        };
+        let waits = last_of.find_map(|it| believes(it).filter(|it| self.unaware.contains(it)));
+        if let Some((node, peer)) = waits {
+            return Settled::Unknown(format!(
+                "the word that {} leaves was not delivered to {} before the reels end",
+                self.session.peer_name(peer),
+                self.session.name(node)
             ));
         }
         let ends = nodes.iter().filter_map(|node| {
