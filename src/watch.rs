@@ -111,20 +111,25 @@ fn is_closed(reel: &Reel) -> bool {
     }
 }
 
-/// When the next look is due: looks cost a tenth of a processor at most.
+/// When the next look is due: looks cost a share of a processor at most.
 pub struct Pace {
     least: Duration,
+    times: u32,
     due: Instant,
 }
 
-/// After a look there is a pause of so many times what it took.
-const SHARE: u32 = 9;
+/// After a look there is a pause of so many times what it took: looks cost a tenth of a processor.
+pub const TENTH: u32 = 9;
+
+/// They cost half of one: somebody watches.
+#[cfg(feature = "gui")]
+pub const HALF: u32 = 1;
 
 impl Pace {
-    /// Between two looks there is at least this.
-    pub fn new(least: Duration) -> Pace {
+    /// Between two looks there is at least this, and so many times what the last one took.
+    pub fn new(least: Duration, times: u32) -> Pace {
         let due = Instant::now();
-        Pace { least, due }
+        Pace { least, times, due }
     }
 
     /// Whether it is time for a look.
@@ -134,7 +139,7 @@ impl Pace {
 
     /// Takes note of a look that began then and has just ended.
     pub fn looked(&mut self, begun: Instant) {
-        let pause = self.least.max(begun.elapsed() * SHARE);
+        let pause = self.least.max(begun.elapsed() * self.times);
         self.due = Instant::now() + pause;
     }
 

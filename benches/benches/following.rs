@@ -22,8 +22,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Between two looks there is at least this, and so many times what the last one took: as the command
 /// has it (`src/inspect/opening.rs`, `src/watch.rs`).
-const PAUSE: Duration = Duration::from_millis(200);
-const SHARE: u32 = 9;
+const PAUSE: Duration = Duration::from_millis(100);
+const SHARE: u32 = 1;
 /// Packets that are pushed at once.
 const SOME: u64 = 20;
 const LENGTH: usize = 60;

@@ -17,7 +17,7 @@ use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
 use crate::rules;
-use crate::watch::{Now, Pace, Watch};
+use crate::watch::{Now, Pace, TENTH, Watch};
 
 /// So long nothing is looked for after something was.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -32,7 +32,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     // Nothing is waited for that cannot be judged.
     let rules = rules_of(arguments)?;
     let mut certain = Certain::default();
-    let mut pace = Pace::new(PAUSE);
+    let mut pace = Pace::new(PAUSE, TENTH);
     let as_json = arguments.filtered.read.json;
     // What a look read is certain with the next one at the earliest.
     let mut looks = 0;

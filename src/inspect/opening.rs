@@ -17,10 +17,10 @@ use crate::inspect::comparing::Folder;
 use crate::inspect::{Own, filtered, ruled};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
-use crate::watch::{Now, Pace, Watch};
+use crate::watch::{HALF, Now, Pace, Watch};
 
 /// How often a recording that is followed is looked at, at most.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Of which reels the beginning is shown while all of them are read, and how much of them that is; in
 /// bytes.
@@ -226,7 +226,7 @@ pub(super) fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
     let mut watch = Watch::new(source.paths.clone(), wire, keys);
     let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
     watch.growing().judge_by(bounds);
-    let mut pace = Pace::new(PAUSE);
+    let mut pace = Pace::new(PAUSE, HALF);
     told.working(format!("waiting for {}", Settings::named(&source.paths)));
     let mut is_new = false;
     while !told.is_over() {
