@@ -405,7 +405,7 @@ pub enum Addresses {
 pub struct Replay {
     #[command(flatten)]
     pub read: Read,
-    /// The node to replay; may be left out where there is only one.
+    /// The node to replay; where it is left out, all nodes are, one after the other.
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
     /// Change one of the sample engine's constants first, to see where that shows, for example

@@ -109,7 +109,7 @@ fn what(session: &Session, step: &MigrationStep) -> String {
         MigrationWhat::Told(effect) => {
             format!("was told by {other}: {}", effect_name(effect))
         }
-        MigrationWhat::Acked => format!("learnt that {other} has it"),
+        MigrationWhat::Acked => format!("learnt that the packet reached {other}"),
         MigrationWhat::NotDelivered => format!("was never told what {other} sent"),
         MigrationWhat::Updated => "sent its first UPDATE as owner".to_owned(),
         MigrationWhat::UpdateTaken => format!("took the first UPDATE, from {other}"),

@@ -214,7 +214,10 @@ fn one_goes_back_across_what_is_missing_and_is_told() {
         first - 1
     );
     assert!(said.contains(&told), "{said}");
-    assert!(said.contains("the begin, a snapshot: what comes"), "{said}");
+    assert!(
+        said.contains("the beginning, a snapshot: what comes"),
+        "{said}"
+    );
 }
 
 #[test]

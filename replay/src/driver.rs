@@ -95,7 +95,7 @@ impl Driver {
         Ok(Driver::of(reel, stretches))
     }
 
-    /// Starts at the last snapshot before `event`, or where that is the begin, there.
+    /// Starts at the last snapshot before `event`, or where that is the beginning, there.
     pub fn from(reel: Arc<Reel>, event: EventNumber) -> Result<Driver, NotReplayable> {
         let stretches = check_replayable(&reel)?;
         let stretches = crate::states::from_snapshot(&reel, stretches, event);

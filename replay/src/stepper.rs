@@ -69,7 +69,7 @@ pub struct Stepper {
 pub enum Stop {
     /// There.
     Reached,
-    /// At the begin of what can be replayed.
+    /// At the beginning of what can be replayed.
     Begin,
     /// Behind the last event.
     End,
@@ -82,7 +82,7 @@ pub enum Stop {
 pub struct Moved {
     /// How it ended.
     pub stop: Stop,
-    /// Whether all was played again from the begin, because the layer offers no states.
+    /// Whether all was played again from the beginning, because the layer offers no states.
     pub restarted: bool,
     /// Whether something is missing in the reel between where one was and where one is: what is
     /// played is another [`Stretch`], and its layer a fresh one.
@@ -367,7 +367,7 @@ impl Stepper {
         found.filter(|found| *found != self.stretch)
     }
 
-    /// Stands at the begin of a stretch.
+    /// Stands at the beginning of a stretch.
     fn enter(&mut self, stretch: Stretch) -> Result<(), StepError> {
         self.stretch = stretch;
         self.tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
@@ -378,7 +378,7 @@ impl Stepper {
         Ok(())
     }
 
-    /// Brings a layer to the begin of the stretch.
+    /// Brings a layer to the beginning of the stretch.
     fn begin(&mut self) -> Result<(), StepError> {
         let from = self.stretch.from;
         if self.stretch.snapshot {

@@ -427,7 +427,7 @@ impl<'a> Sitting<'a> {
         if moved.restarted {
             writeln!(
                 out,
-                "the layer offers no states: it was played again from the begin"
+                "the layer offers no states: it was played again from the beginning"
             )?;
         }
         let stretch = self.stepper.stretch();
@@ -450,7 +450,7 @@ impl<'a> Sitting<'a> {
                     true => ", a snapshot: what comes before it is missing in the reel",
                     false => "",
                 };
-                writeln!(out, "the begin{why}:")?;
+                writeln!(out, "the beginning{why}:")?;
             }
             Stop::End => {
                 let last = stretch.until.0.saturating_sub(1);

@@ -40,7 +40,7 @@ pub enum Next {
 pub struct Sent {
     /// The recorded event.
     pub number: EventNumber,
-    /// When, since the begin.
+    /// When, since the beginning.
     pub at: Duration,
     /// When it was recorded, since the first of these packets.
     pub recorded_at: Duration,
@@ -53,7 +53,7 @@ pub struct Sent {
 /// A packet that came, and the recorded one beside it.
 #[derive(Clone, Debug)]
 pub struct Came {
-    /// When, since the begin.
+    /// When, since the beginning.
     pub at: Duration,
     /// What came.
     pub packet: Vec<u8>,
