@@ -111,18 +111,11 @@ mod tests {
     use netreel_inspector::{Command, Model, Shown};
 
     use super::*;
-    use crate::arguments::Source;
+    use crate::inspect::alone;
     use crate::open;
 
     fn story(path: PathBuf) -> open::Story {
-        let source = Source {
-            paths: vec![path],
-            keys: None,
-            wire: None,
-            bounds: None,
-            no_index: true,
-        };
-        open::story(&source).expect("a story")
+        open::story(&alone(&path)).expect("a story")
     }
 
     fn sample() -> PathBuf {

@@ -448,6 +448,7 @@ mod tests {
     use netreel_reel::Reel;
 
     use super::*;
+    use crate::inspect::alone;
 
     /// Nothing takes this long.
     const LONG: Duration = Duration::from_secs(120);
@@ -457,13 +458,7 @@ mod tests {
     }
 
     fn source(path: PathBuf) -> Source {
-        Source {
-            paths: vec![path],
-            keys: None,
-            wire: None,
-            bounds: None,
-            no_index: true,
-        }
+        alone(&path)
     }
 
     #[track_caller]

@@ -104,7 +104,8 @@ fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
         let wires = paths.filter(|path| path.extension().is_some_and(|it| it == "wire"));
-        all.extend(wires.take(FILES_MAX));
+        let wires: BTreeSet<PathBuf> = wires.collect();
+        all.extend(wires.into_iter().take(FILES_MAX));
     }
     all.into_iter().collect()
 }
@@ -219,18 +220,11 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::arguments::Source;
+    use crate::inspect::alone;
 
     fn shown(path: &str) -> Arc<Session> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        let source = Source {
-            paths: vec![path],
-            keys: None,
-            wire: None,
-            bounds: None,
-            no_index: true,
-        };
-        open::story(&source).expect("a story").session
+        open::story(&alone(&path)).expect("a story").session
     }
 
     #[track_caller]
