@@ -17,6 +17,11 @@ impl Bits {
         is_new
     }
 
+    /// Whether no number is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
     /// Takes a number out.
     pub fn remove(&mut self, number: u32) {
         if let Some(word) = self.0.get_mut(number as usize / 64) {

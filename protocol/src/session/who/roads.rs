@@ -183,19 +183,12 @@ impl<'a> Roads<'a> {
     pub fn ends(&self, part: u64, bits: u32, settled: &[[Bits; 3]]) -> Vec<End> {
         let belongs = |hash: u64| bits == 0 || hash >> (64 - bits) == part;
         let (mut ends, mut own) = (Vec::new(), Vec::new());
+        let is_trimmed = !self.known.trimmed.is_empty();
         for (reel, scan) in self.scans.iter().enumerate() {
             for side in Side::ALL {
                 let rows = scan.side(side);
-                let none = Bits::default();
-                let settled = settled.get(reel).map_or(&none, |it| &it[side as usize]);
-                for place in settled.others(rows.len() as u32) {
-                    let place = place as usize;
-                    let Some(&hash) = rows.hashes().get(place) else {
-                        continue;
-                    };
-                    if self.known.trimmed.is_empty() && !belongs(hash) {
-                        continue;
-                    }
+                let hashes = rows.hashes();
+                let mut take = |place: usize, hash: u64| {
                     if self.is_plain(side)
                         && let Some((from, to)) = self.fixed(reel, side, rows.way(place))
                     {
@@ -209,12 +202,12 @@ impl<'a> Roads<'a> {
                             side,
                             shared: false,
                         });
-                        continue;
+                        return;
                     }
-                    let Some(raw) = rows.get(place) else { continue };
-                    if self.known.trimmed.is_empty() {
+                    let Some(raw) = rows.get(place) else { return };
+                    if !is_trimmed {
                         self.ends_of(reel, side, place, &raw, &mut ends);
-                        continue;
+                        return;
                     }
                     own.clear();
                     self.ends_of(reel, side, place, &raw, &mut own);
@@ -223,6 +216,27 @@ impl<'a> Roads<'a> {
                             .map(|end| self.trimmed(end))
                             .filter(|it| belongs(it.hash)),
                     );
+                };
+                let settled = settled.get(reel).map(|it| &it[side as usize]);
+                match settled.filter(|it| !it.is_empty()) {
+                    Some(settled) => {
+                        let others = settled.others(rows.len() as u32);
+                        let others = others.map(|place| place as usize);
+                        let hashed = others.filter_map(|place| Some((place, *hashes.get(place)?)));
+                        hashed
+                            .filter(|&(_, hash)| is_trimmed || belongs(hash))
+                            .for_each(|(place, hash)| take(place, hash));
+                    }
+                    // All hashes are looked at for each part: most of them are of others.
+                    None => {
+                        for (first, hashes) in hashes.pieces() {
+                            for (at, &hash) in hashes.iter().enumerate() {
+                                if is_trimmed || belongs(hash) {
+                                    take(first + at, hash);
+                                }
+                            }
+                        }
+                    }
                 }
             }
         }
