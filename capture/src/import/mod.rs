@@ -3,6 +3,7 @@
 //! A capture's times are nanoseconds since 1970, and stand in the reel as they are: its clock's
 //! zero is the calendar's. So nothing is lost, whatever resolution the capture had.
 
+mod kept;
 mod names;
 mod told;
 mod track;
@@ -20,6 +21,7 @@ use netreel_reel::{
     WriteError,
 };
 
+use self::kept::Kept;
 use crate::pcap::{Counts, Ending, Interface, PcapError, UdpPayloads};
 
 /// What a capture became.
@@ -187,7 +189,8 @@ pub fn import<R: Read, W: Append>(
     })
 }
 
-/// The observer's reel of a capture, in memory, and what of the capture is not in it, a sentence
+/// The observer's reel of a capture, in memory or, where it is large, in a temporary file without a
+/// name, and what of the capture is not in it, a sentence
 /// each.
 ///
 /// # Errors
@@ -196,17 +199,8 @@ pub fn observe(reader: impl Read, origin: &Origin) -> Result<(Reel, Vec<String>)
     let mut bytes = Kept::default();
     let out = &mut bytes;
     let imported = import(reader, origin, vec![Target { out, node: None }])?;
-    let reel = Reel::from_bytes(bytes.0)?;
+    let reel = bytes.open()?;
     Ok((reel, left_out(&imported.counts, &imported.ending)))
-}
-
-#[derive(Default)]
-struct Kept(Vec<u8>);
-
-impl Append for &mut Kept {
-    fn append(&mut self, bytes: &[u8]) -> Result<(), netreel_reel::AppendError> {
-        Append::append(&mut self.0, bytes)
-    }
 }
 
 /// A reel that is written without a recorder.
