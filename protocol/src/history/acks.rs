@@ -6,6 +6,7 @@ use std::ops::Range;
 use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, Sequence};
+use roaring::RoaringBitmap;
 
 use super::line::Line;
 use super::sequence::{span, unwrap};
@@ -105,9 +106,10 @@ struct Acked {
 #[derive(Clone, Default)]
 struct Learnt {
     acked: Vec<(PacketId, Receipt)>,
-    known: crate::session::bits::Bits,
+    /// All of these. There may be thousands of nodes, each with a few of all packets.
+    known: RoaringBitmap,
     /// The first copies of messages of which further acks tell nothing new.
-    settled: crate::session::bits::Bits,
+    settled: RoaringBitmap,
     /// Those of them of which an ack may mean an earlier copy (Karn and Partridge 1987): nobody can
     /// say how long it took.
     ambiguous: Vec<PacketId>,

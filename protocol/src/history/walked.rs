@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use netreel_reel::EventNumber;
 use netreel_table::Column;
+use roaring::RoaringBitmap;
 
 use super::acts::{Act, Acting};
 use super::belief::Believer;
@@ -11,7 +12,6 @@ use super::delivered::Deliveries;
 use super::shelf::Shelf;
 use super::streams::MessageStream;
 use super::{Parting, Span};
-use crate::session::bits::Bits;
 use crate::session::{MessageId, Node, SessionTime};
 
 /// The history of one node.
@@ -33,7 +33,7 @@ pub(super) struct NodeHistory {
     pub waits_for: BTreeMap<MessageStream, i64>,
     /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
     /// that was sent first.
-    pub seen: Bits,
+    pub seen: RoaringBitmap,
     /// When the node's reel ends: so long it believes what it believed last.
     pub end: SessionTime,
     /// Whether the node's reel has a hole.
