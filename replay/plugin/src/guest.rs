@@ -417,9 +417,15 @@ pub unsafe extern "C" fn error(made: *mut c_void) -> *const c_char {
 ///
 /// netreel_plugin::layer!(c"my engine", create);
 /// ```
+///
+/// A third word is what this build calls itself, as `Header::build` of the reels has it; where a
+/// replay diverges, it is compared: `layer!(c"my engine", create, c"1.4-3f2a9c1")`.
 #[macro_export]
 macro_rules! layer {
     ($name:expr, $create:path) => {
+        $crate::layer!($name, $create, c"");
+    };
+    ($name:expr, $create:path, $build:expr) => {
         const _: () = {
             unsafe extern "C" fn __netreel_create(
                 start: *const $crate::abi::CStart,
@@ -451,6 +457,10 @@ macro_rules! layer {
                 error: Some($crate::guest::error),
                 save: Some($crate::guest::save),
                 restore: Some($crate::guest::restore),
+                build: {
+                    const BUILD: &::std::ffi::CStr = $build;
+                    BUILD.as_ptr()
+                },
             };
 
             #[unsafe(no_mangle)]
