@@ -78,6 +78,42 @@ fn a_server_that_is_asked_to_end_says_farewell_again() {
     }
 }
 
+#[test]
+fn a_signal_amid_what_a_program_computes_is_named_where_its_handler_does_something_else() {
+    let bench = Bench::new();
+    let program = bench.compile("amid");
+    let command = [text(&program)];
+    let out = bench.out();
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&out), "--"])
+        .args(command)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = [0; 6];
+    let mut said = recorder.stdout.take().unwrap();
+    std::io::Read::read_exact(&mut said, &mut line).unwrap();
+    support::signal(recorder.id(), libc::SIGTERM);
+    support::ended(&mut recorder);
+    let reel = bench.reel();
+    let mut at = None;
+    reel.for_each(|it| {
+        if matches!(it.event, Event::Called { call, .. } if call == CallId::SIGNAL) {
+            at = Some(it.number);
+        }
+    });
+    let told = bench.again(&[], &command).expect(1).out;
+    let reason = format!(
+        "maybe because signal 15 came at event {}, and its handler ran amid",
+        at.expect("a signal")
+    );
+    assert!(told.contains(&reason), "{told}");
+    assert!(
+        !told.contains("something differs that is not in a reel"),
+        "{told}"
+    );
+}
+
 /// Python itself, not a script that looks for it.
 fn python() -> Option<PathBuf> {
     let asked = Command::new("python3")
