@@ -447,8 +447,8 @@ macro_rules! layer {
                 size: ::std::mem::size_of::<$crate::abi::CLayer>() as u32,
                 version: $crate::abi::VERSION,
                 name: {
-                    const NAME: &::std::ffi::CStr = $name;
-                    NAME.as_ptr()
+                    const __NETREEL_NAME: &::std::ffi::CStr = $name;
+                    __NETREEL_NAME.as_ptr()
                 },
                 create: Some(__netreel_create),
                 tick: Some($crate::guest::tick),
@@ -458,8 +458,8 @@ macro_rules! layer {
                 save: Some($crate::guest::save),
                 restore: Some($crate::guest::restore),
                 build: {
-                    const BUILD: &::std::ffi::CStr = $build;
-                    BUILD.as_ptr()
+                    const __NETREEL_BUILD: &::std::ffi::CStr = $build;
+                    __NETREEL_BUILD.as_ptr()
                 },
             };
 
