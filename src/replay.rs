@@ -6,7 +6,9 @@ mod compared;
 mod engine;
 mod gdb;
 mod known;
+mod likely;
 mod onto;
+mod parted;
 mod program;
 pub mod sit;
 pub mod sitting;
@@ -23,9 +25,7 @@ use std::sync::Arc;
 
 use netreel_protocol::session::ReelInput;
 use netreel_reel::{Endpoint, Reel};
-use netreel_replay::{
-    Agreed, Driver, Explanation, FieldDifference, Outcome, Report, cause, explain,
-};
+use netreel_replay::{Agreed, Driver, Explanation, FieldDifference, Outcome, Report, explain};
 use netreel_wire::Wire;
 use serde_json::json;
 
@@ -40,13 +40,14 @@ use engine::Engine;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let answers = !arguments.program.command.is_empty() || arguments.onto.to.is_some();
+    let program = program::is_asked(arguments)?;
+    let answers = program || arguments.onto.to.is_some();
     if arguments.patience.is_some() && !answers {
         return Err(Failure::new(
             "--patience: nothing is waited for but a program behind `--` and, with --to, an endpoint",
         ));
     }
-    if !arguments.program.command.is_empty() {
+    if program {
         return program::run(arguments, out);
     }
     if let Some(to) = &arguments.onto.to {
@@ -101,6 +102,7 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             Some(wire) => Some(Arc::clone(wire)),
             None => embedded_wire(&input.reel)?,
         };
+        program::refuse(&input.reel, &arguments.read.source.paths)?;
         let report = engine.replay(&input.reel)?;
         match report.outcome {
             Outcome::Exact => {}
@@ -114,30 +116,19 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             let explanation = explain(it, (wire.as_deref(), Some(&input.reel)), &names);
             states::named(explanation, it, &input.reel)
         });
-        let likely = cause(&input.reel, &report).map(|cause| cause.to_string());
-        let build = report
+        let likely = report
             .divergence()
-            .and_then(|_| engine.other_build(&input.reel));
+            .map(|_| engine.likely(&input.reel, &report));
         if arguments.read.json {
             let mut object = as_json(node, &report, explanation.as_ref());
             if let Some(likely) = likely {
-                object["divergence"]["cause"] = likely.into();
-            }
-            if let Some([recorded, own]) = build {
-                object["divergence"]["other_build"] = json!({ "recorded": recorded, "own": own });
+                likely.put(&mut object["divergence"]);
             }
             writeln!(out, "{object}")?;
         } else {
             print(node, &report, explanation.as_ref(), out)?;
             if let Some(likely) = likely {
-                writeln!(out, "    likely because {likely}")?;
-            }
-            if let Some([recorded, own]) = build {
-                writeln!(
-                    out,
-                    "    maybe because it was recorded with another build: {recorded}, and this is \
-                     {own}"
-                )?;
+                likely.print(out)?;
             }
         }
         // A plugin may die at the next node.

@@ -52,6 +52,88 @@ fn the_last_events_that_agreed_are_told() {
     assert!(!shown.contains("another build"), "{shown}");
 }
 
+/// What a replay of X says of what was changed, in words and as JSON.
+fn of_changes(reel: &str, changes: &[&str]) -> (String, serde_json::Value) {
+    let asked = [&["replay", reel, "--node", "X"], changes].concat();
+    let shown = netreel(&asked).expect(1).out;
+    let lines = shown
+        .lines()
+        .filter(|line| line.contains("because changed setting"));
+    let json = netreel(&[&asked[..], &["--json"]].concat())
+        .expect(1)
+        .json();
+    let lines: Vec<&str> = lines.map(str::trim).collect();
+    (lines.join("\n"), json["divergence"].clone())
+}
+
+#[test]
+fn a_changed_setting_is_the_likely_cause_of_a_divergence() {
+    let (line, told) = of_changes(SESSION, &["--tune", "resend_delay_ns=20000000"]);
+    let recorded = &told["changed"][0]["recorded"];
+    let recorded = recorded.as_str().expect("a number in words");
+    assert_eq!(
+        line,
+        format!(
+            "likely because changed setting resend_delay_ns = 20000000 (recorded: {recorded}); with \
+             nothing changed it is exact"
+        )
+    );
+    let name = "resend_delay_ns";
+    let changed = serde_json::json!([{ "name": name, "recorded": recorded, "now": "20000000" }]);
+    assert_eq!(told["changed"], changed);
+    assert_eq!(told["unchanged"], "exact");
+    assert!(told["cause"].is_string(), "{told}");
+    // Two of them, of which one is as recorded.
+    let same = format!("resend_delay_ns={recorded}");
+    let (line, _) = of_changes(SESSION, &["--tune", &same, "--set", "mode=owner"]);
+    assert!(
+        line.starts_with("likely because changed setting mode = owner (recorded: host); with"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_changed_setting_is_not_blamed_where_it_is_the_same_without() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reel = altered(folder.path(), "");
+    // It shows nowhere before the packet that was altered.
+    let (line, told) = of_changes(&reel, &["--set", "time_outs=true"]);
+    assert_eq!(
+        line,
+        "not because changed setting time_outs = true (recorded: false): with nothing changed it \
+         diverges as well"
+    );
+    assert_eq!(told["unchanged"], "diverges as well");
+}
+
+#[test]
+fn who_steps_with_a_changed_setting_is_told_it_as_well() {
+    let script = "continue\n";
+    let asked = [
+        "replay",
+        SESSION,
+        "--node",
+        "X",
+        "--step",
+        "--no-index",
+        "--set",
+        "mode=owner",
+    ];
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(asked)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command");
+    let mut input = child.stdin.take().expect("its input");
+    std::io::Write::write_all(&mut input, script.as_bytes()).expect("a pipe");
+    drop(input);
+    let said = child.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let told = "likely because changed setting mode = owner (recorded: host)\n";
+    assert!(said.contains(told), "{said}");
+}
+
 /// A copy of X's reel in which a packet says something else, recorded with this build.
 fn altered(folder: &Path, build: &str) -> String {
     let opened = open(Path::new(SESSION).join("X.reel")).expect("a reel");

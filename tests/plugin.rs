@@ -274,6 +274,65 @@ fn a_changed_layer_diverges_at_the_first_byte_that_differs() {
 }
 
 #[test]
+fn a_plugin_of_another_build_is_told_where_it_diverges() {
+    let folder = folder();
+    let plain = record(folder.path(), 1, 0);
+    let opened = Reel::from_bytes(std::fs::read(&plain).expect("the reel")).expect("a reel");
+    let header = Header {
+        build: "walk-1".to_owned(),
+        ..opened.header().clone()
+    };
+    let mut named = ReelWriter::create(Vec::new(), &header).expect("memory");
+    for it in records(&opened) {
+        named.push(&it.as_record()).expect("memory");
+    }
+    let reel = folder.path().join("named.reel");
+    std::fs::write(&reel, named.finish().expect("memory")).expect("a file");
+    let told = |reel: &Path, flags: &[&str]| {
+        let layer = udp_layer(folder.path(), &[&["-DSTEP=7"], flags].concat());
+        let said = replay(reel, &layer, &[]).expect(1).out;
+        let json = replay(reel, &layer, &["--json"]).expect(1).json();
+        let build = json["divergence"]["other_build"].clone();
+        let line = said.lines().find(|line| line.contains("another build"));
+        (line.unwrap_or_default().trim().to_owned(), build)
+    };
+    let (line, build) = told(&reel, &["-DBUILD=\"walk-2\""]);
+    assert_eq!(
+        line,
+        "maybe because it was recorded with another build: walk-1, and this is walk-2"
+    );
+    let both = serde_json::json!({ "recorded": "walk-1", "own": "walk-2" });
+    assert_eq!(build, both);
+    // The same build, and a reel that names none.
+    for (reel, flag) in [
+        (&reel, "-DBUILD=\"walk-1\""),
+        (&plain, "-DBUILD=\"walk-2\""),
+    ] {
+        assert_eq!(told(reel, &[flag]), (String::new(), Value::Null));
+    }
+    // One that does not say its own.
+    let (line, build) = told(&reel, &[]);
+    assert!(
+        line.contains("walk-1, and the plugin does not say its own"),
+        "{line}"
+    );
+    assert_eq!(
+        build,
+        serde_json::json!({ "recorded": "walk-1", "own": null })
+    );
+}
+
+#[test]
+fn a_table_without_the_fields_at_its_end_is_taken() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let text =
+        table("", "create", "tick").replace("sizeof api,", "offsetof(netreel_layer_api, error),");
+    let text = format!("#include <stddef.h>\n{text}");
+    replay(&reel, &of_text(folder.path(), &text), &[]).expect(1);
+}
+
+#[test]
 fn a_changed_layer_plays_on_to_the_end() {
     let folder = folder();
     let reel = record(folder.path(), 2, 1);
@@ -403,7 +462,7 @@ fn table(functions: &str, create: &str, tick: &str) -> String {
          static void destroy(void *l) {{ }}\n{functions}\n\
          const netreel_layer_api *netreel_layer(uint32_t version) {{\n\
          static netreel_layer_api api = {{ sizeof api, 1, \"udp example\", {create}, {tick}, input, \
-         destroy, NULL, NULL, NULL }};\n\
+         destroy, NULL, NULL, NULL, NULL }};\n\
          (void)create; (void)tick; return &api; }}\n"
     )
 }

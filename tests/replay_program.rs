@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use netreel_reel::{CallId, Event, OwnedRecord, Reel};
+use support::netreel;
 use support::programs::{Bench, drawn, records, renumbered, replay, text, with_event, write};
 
 #[test]
@@ -77,6 +78,42 @@ fn a_server_that_is_asked_to_end_says_farewell_again() {
     }
 }
 
+#[test]
+fn a_signal_amid_what_a_program_computes_is_named_where_its_handler_does_something_else() {
+    let bench = Bench::new();
+    let program = bench.compile("amid");
+    let command = [text(&program)];
+    let out = bench.out();
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&out), "--"])
+        .args(command)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = [0; 6];
+    let mut said = recorder.stdout.take().unwrap();
+    std::io::Read::read_exact(&mut said, &mut line).unwrap();
+    support::signal(recorder.id(), libc::SIGTERM);
+    support::ended(&mut recorder);
+    let reel = bench.reel();
+    let mut at = None;
+    reel.for_each(|it| {
+        if matches!(it.event, Event::Called { call, .. } if call == CallId::SIGNAL) {
+            at = Some(it.number);
+        }
+    });
+    let told = bench.again(&[], &command).expect(1).out;
+    let reason = format!(
+        "maybe because signal 15 came at event {}, and its handler ran amid",
+        at.expect("a signal")
+    );
+    assert!(told.contains(&reason), "{told}");
+    assert!(
+        !told.contains("something differs that is not in a reel"),
+        "{told}"
+    );
+}
+
 /// Python itself, not a script that looks for it.
 fn python() -> Option<PathBuf> {
     let asked = Command::new("python3")
@@ -116,7 +153,8 @@ fn an_asyncio_server_and_its_client_are_exact() {
         );
         std::thread::sleep(Duration::from_millis(10));
     };
-    let client = [text(&python), text(&script), "client", "20", &port];
+    // Whatever finds Python: a script, as often as not.
+    let client = ["python3", text(&script), "client", "20", &port];
     bench
         .record_plainly(&["--name", "CLIENT"], &client)
         .expect(0);
@@ -256,6 +294,92 @@ fn another_program_other_arguments_and_older_reels_are_refused_at_once() {
         "{}",
         ran.err
     );
+}
+
+/// A script that becomes `program` in a folder and an environment of its own.
+fn launcher(bench: &Bench, program: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let script = bench.at("launch it.sh");
+    let (program, folder) = (text(program), text(&bench.at("")).to_owned());
+    let lines = format!("#!/bin/sh\ncd {folder}\nWHO=launcher exec {program} \"$@\" more\n");
+    std::fs::write(&script, lines).unwrap();
+    let rights = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&script, rights).unwrap();
+    script
+}
+
+#[test]
+fn what_a_launcher_became_is_started_again_by_the_launchers_command_or_by_none() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let script = launcher(&bench, &program);
+    let command = [text(&script), "5"];
+    bench
+        .record_plainly(&["--name", "PAIR"], &command)
+        .expect(0);
+    bench.expect_exact(&command);
+    bench.expect_exact(&[text(&program), "5", "more"]);
+    bench.expect_exact(&[]);
+    let told = bench.again(&[], &[]).expect(0).err;
+    assert!(
+        told.contains(&format!(
+            "starts again, in {}",
+            text(&bench.at("")).trim_end_matches('/')
+        )),
+        "{told}"
+    );
+    assert!(
+        told.contains(&format!("{} 5 more", text(&program))),
+        "{told}"
+    );
+    // Whatever is wrong, the command that is right can be copied.
+    let out = bench.out();
+    let again = format!("netreel replay {} --node PAIR --\n", text(&out));
+    let wrongs = [
+        bench.again(&[], &[text(&script), "6"]).expect(2).err,
+        bench.again(&[], &[text(&program), "5"]).expect(2).err,
+        netreel(&["replay", text(&out)]).expect(2).err,
+        netreel(&["replay", text(&out), "--until", "event 5"])
+            .expect(2)
+            .err,
+    ];
+    for told in wrongs {
+        assert!(told.ends_with(&again), "{told}");
+    }
+    for (option, flags) in [
+        ("--threads", &["--threads", "packets"][..]),
+        ("--no-log", &["--no-log"]),
+    ] {
+        let told = netreel(&[&["replay", text(&out)], flags].concat())
+            .expect(2)
+            .err;
+        assert!(
+            told.contains(&format!("{option}: it is about a program")),
+            "{told}"
+        );
+        bench.again(flags, &[]).expect(0);
+    }
+    let told = bench.again(&["--step"], &[]).expect(2).err;
+    assert!(told.contains("--step: a program behind `--`"), "{told}");
+    std::fs::write(&script, "#!/bin/sh\nexec another\n").unwrap();
+    let told = bench.again(&[], &command).expect(2).err;
+    assert!(
+        told.contains("is another file than when it was recorded") && told.ends_with(&again),
+        "{told}"
+    );
+    bench.expect_exact(&[]);
+    std::fs::remove_file(&program).unwrap();
+    let told = bench.again(&[], &[]).expect(2).err;
+    assert!(told.contains("or is gone"), "{told}");
+}
+
+#[test]
+fn a_program_that_is_no_launchers_does_not_tell_of_one() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    bench.record(&[], &[text(&program), "5"]).expect(0);
+    let began = netreel_replay::program::Began::of(&bench.reel()).unwrap();
+    assert_eq!(began.launched, None);
 }
 
 #[test]

@@ -97,6 +97,28 @@ fn the_first_packet_that_differs_is_named_to_the_field() {
         "{}",
         ran.out
     );
+    let told = "\n        likely because changed setting mode = owner (recorded: host)\n";
+    assert!(ran.out.contains(told), "{}", ran.out);
+}
+
+#[test]
+fn a_changed_setting_is_named_where_a_node_leaves_its_recording_by_itself() {
+    let (_kept, out) = out();
+    let report = play_on(&sample("host"), &out, &["--set", "mode=owner", "--json"]).json();
+    let changed = serde_json::json!([{ "name": "mode", "recorded": "host", "now": "owner" }]);
+    let nodes = report["played"]["nodes"].as_array().expect("nodes");
+    let (mut by_itself, mut by_another) = (0, 0);
+    for node in nodes {
+        let left = &node["left"];
+        let why = left["why"].as_str().expect("words");
+        match why.starts_with("got ") {
+            true => by_another += 1,
+            false => by_itself += 1,
+        }
+        let is_named = left["changed"] == changed;
+        assert_eq!(is_named, !why.starts_with("got "), "{node}");
+    }
+    assert!(by_itself > 0 && by_another > 0, "{nodes:?}");
 }
 
 #[test]

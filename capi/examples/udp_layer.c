@@ -151,11 +151,15 @@ static int32_t restore(void *layer, const netreel_world *world, const void *stat
 #define restore NULL
 #endif
 
+#ifndef BUILD
+#define BUILD NULL
+#endif
+
 const netreel_layer_api *netreel_layer(uint32_t version)
 {
     static const netreel_layer_api api = {
         sizeof api, NETREEL_LAYER_VERSION, "udp example", create, tick, input, destroy, error, save,
-        restore,
+        restore, BUILD,
     };
     return version == NETREEL_LAYER_VERSION ? &api : NULL;
 }

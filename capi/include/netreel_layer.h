@@ -98,6 +98,10 @@ typedef struct netreel_layer_api {
      * saved one was. */
     int32_t (*save)(void *layer, void *state, uint64_t room, uint64_t *length);
     int32_t (*restore)(void *layer, const netreel_world *world, const void *state, uint64_t length);
+
+    /* May be NULL: what this build calls itself, as `build` of netreel_options when it records. Where
+     * a replay diverges and the reel names another build, that is said. */
+    const char *build;
 } netreel_layer_api;
 
 /*

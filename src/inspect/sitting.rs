@@ -11,6 +11,7 @@ use netreel_inspector::{Answer, Wake};
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
+use crate::replay::boxes::{self, Changes};
 use crate::replay::sit::stepper;
 use crate::replay::sitting::{Going, Sitting};
 
@@ -146,6 +147,11 @@ fn sit(
     let reel = reel.ok_or_else(|| Failure::new(format!("{node} has no reel here")))?;
     let stepper = stepper(reel.reel, &changes.tune, &changes.set)?;
     let path: PathBuf = source.paths.first().cloned().unwrap_or_default();
+    let asked = Changes {
+        tune: &changes.tune,
+        set: &changes.set,
+    };
+    let stepper = (stepper, boxes::unlike_recorded(reel.reel, asked));
     let mut sitting = Sitting::new(&story, reel, stepper, Path::new(&path), false);
     say(Answer::Stands(Box::new(sitting.standing(String::new()))));
     while let Ok(command) = commands.recv() {

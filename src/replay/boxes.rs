@@ -25,6 +25,48 @@ impl Changes<'_> {
     }
 }
 
+/// A start condition that is another than recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub name: String,
+    pub recorded: String,
+    pub now: String,
+}
+
+/// What these changes make another one than this reel has it; nothing where they make no sense.
+pub fn unlike_recorded(reel: &Reel, changes: Changes<'_>) -> Vec<Changed> {
+    let conditions = |changes| {
+        let start = start(reel, changes).ok();
+        let fields = start.and_then(|start| serde_json::to_value(start).ok());
+        fields.unwrap_or_default()
+    };
+    let (recorded, now) = (conditions(Changes::default()), conditions(changes));
+    let name = |change: &String| Some(change.split_once('=')?.0.trim().to_owned());
+    let differs = |name: String, recorded: &serde_json::Value, now: &serde_json::Value| {
+        let word = |value: &serde_json::Value| match value.get(&name)? {
+            serde_json::Value::String(word) => Some(word.clone()),
+            other => Some(other.to_string()),
+        };
+        let (recorded, now) = (word(recorded)?, word(now)?);
+        (recorded != now).then_some(Changed {
+            name,
+            recorded,
+            now,
+        })
+    };
+    let tune = changes.tune.iter().filter_map(name);
+    let tune = tune.filter_map(|name| differs(name, &recorded["tuning"], &now["tuning"]));
+    let set = changes.set.iter().filter_map(name);
+    let set = set.filter_map(|name| differs(name, &recorded, &now));
+    let mut all: Vec<Changed> = Vec::new();
+    for change in tune.chain(set) {
+        if !all.contains(&change) {
+            all.push(change);
+        }
+    }
+    all
+}
+
 /// The start conditions of a reel, with the changes that were asked for.
 pub fn start(reel: &Reel, changes: Changes<'_>) -> Result<Start, Failure> {
     let header = reel.header();

@@ -13,6 +13,8 @@ use netreel_replay::together::{Left, Played, PlayedNode, Why};
 use netreel_replay::{FieldDifference, explain};
 use serde_json::{Value, json};
 
+use super::boxes::Changed;
+use super::likely;
 use super::together::PlayedOn;
 use crate::check;
 use crate::open::Story;
@@ -169,6 +171,9 @@ impl<'a> Compared<'a> {
                 left.number,
                 self.why(name, left)
             )?;
+            if let Some(changed) = self.changed(name, left) {
+                writeln!(out, "        likely because {}", likely::words(changed))?;
+            }
         }
         if node.refused.is_empty() {
             return Ok(());
@@ -203,6 +208,18 @@ impl<'a> Compared<'a> {
             )?;
         }
         Ok(())
+    }
+
+    /// The changed settings, where the node itself did something else than it did, and would not
+    /// have without them.
+    fn changed(&self, node: &str, left: &Left) -> Option<&[Changed]> {
+        let unchanged = self.on.unchanged.as_ref()?;
+        let without = unchanged.nodes.iter().find(|it| it.name == node)?;
+        let as_well = without.left.as_ref();
+        let as_well = as_well.is_some_and(|without| without.number <= left.number);
+        let changed = self.on.changed.get(node)?;
+        let is_own = matches!(left.why, Why::Step(_)) && !as_well && !changed.is_empty();
+        is_own.then_some(changed)
     }
 
     /// Why the node of this name left its recording.
@@ -318,15 +335,15 @@ impl<'a> Compared<'a> {
             "changes": on.changes,
             "seed": on.seed,
             "left_out": on.left_out,
-            "unchanged": on.unchanged.as_ref().map(|played| self.played(played)),
-            "played": self.played(&on.played),
+            "unchanged": on.unchanged.as_ref().map(|played| self.played(played, false)),
+            "played": self.played(&on.played, true),
             "packets": { "before": self.before.packets, "now": self.after.session.packet_count() },
             "findings": { "gone": gone, "not_played": not_played, "stay": stay, "new": all(&self.new) },
             "check": export::check(&self.after.session, self.after.history(), self.judgement),
         })
     }
 
-    fn played(&self, played: &Played) -> Value {
+    fn played(&self, played: &Played, is_changed: bool) -> Value {
         let nodes = played.nodes.iter().map(|node| {
             json!({
                 "node": node.name,
@@ -348,11 +365,19 @@ impl<'a> Compared<'a> {
                     "time_ns": refused.at_ns,
                     "why": refused.why,
                 })).collect::<Vec<_>>(),
-                "left": node.left.as_ref().map(|left| json!({
-                    "event": left.number.0,
-                    "time_ns": left.at_ns,
-                    "why": self.why(&node.name, left),
-                })),
+                "left": node.left.as_ref().map(|left| {
+                    let mut told = json!({
+                        "event": left.number.0,
+                        "time_ns": left.at_ns,
+                        "why": self.why(&node.name, left),
+                    });
+                    // Those of what was played with nothing changed have no such cause.
+                    let changed = is_changed.then(|| self.changed(&node.name, left)).flatten();
+                    if let Some(changed) = changed {
+                        told["changed"] = likely::as_json(changed);
+                    }
+                    told
+                }),
             })
         });
         json!({ "exact": played.is_exact(), "nodes": nodes.collect::<Vec<_>>() })

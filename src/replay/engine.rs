@@ -14,7 +14,8 @@ use netreel_replay::{
 use netreel_transport::{InputError, Layer, RestoreError, Shared, Transport};
 
 use super::ENGINE;
-use super::boxes::{self, Alone, Changes};
+use super::boxes::{self, Alone, Changed, Changes};
+use super::likely::{Likely, Unchanged};
 use super::watched;
 use crate::outcome::Failure;
 
@@ -98,18 +99,36 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// The build that a reel was recorded with, and this one, where both are known and differ, and
-    /// nothing else was asked to be different.
-    pub fn other_build(&self, reel: &Reel) -> Option<[String; 2]> {
-        let header = reel.header();
-        let redacted = header.redacted.as_ref();
-        let is_known = !redacted.is_some_and(|redacted| redacted.has(Removed::Build));
-        let own = match self {
-            Engine::Boxes(_) if self.words().is_empty() => crate::boxes::build(),
-            _ => return None,
-        };
-        let is_other = is_known && !header.build.is_empty() && header.build != own;
-        is_other.then(|| [header.build.clone(), own])
+    /// What is another than a reel has it, as it was asked for.
+    pub fn changed(&self, reel: &Reel) -> Vec<Changed> {
+        match self {
+            Engine::Boxes(changes) => boxes::unlike_recorded(reel, *changes),
+            Engine::Plugin(_) => Vec::new(),
+        }
+    }
+
+    /// What is known of why a reel is not replayed exactly.
+    pub fn likely(&self, reel: &Arc<Reel>, report: &Report) -> Likely {
+        let changed = self.changed(reel);
+        let is_changed = !changed.is_empty();
+        let unchanged = is_changed.then(|| super::replay(reel, Changes::default()).ok());
+        let unchanged = unchanged.flatten();
+        let unchanged = unchanged.map(|unchanged| Unchanged::of(report, &unchanged));
+        let mut likely = Likely::of(reel, report, changed).beside(unchanged);
+        if !is_changed {
+            let own = match self {
+                Engine::Boxes(_) => Some(crate::boxes::build()),
+                Engine::Plugin(loaded) => loaded.plugin.build().map(str::to_owned),
+            };
+            match (recorded_build(reel), own) {
+                (Some(recorded), Some(own)) if recorded != own => {
+                    likely.other_build = Some([recorded, own]);
+                }
+                (Some(recorded), None) => likely.unsaid_build = Some(recorded),
+                _ => {}
+            }
+        }
+        likely
     }
 
     /// The start conditions that it begins with.
@@ -198,6 +217,14 @@ impl<'a> Engine<'a> {
         }
         Ok(())
     }
+}
+
+/// The build that a reel names, where it does and was not redacted.
+fn recorded_build(reel: &Reel) -> Option<String> {
+    let header = reel.header();
+    let redacted = header.redacted.as_ref();
+    let is_known = !redacted.is_some_and(|redacted| redacted.has(Removed::Build));
+    (is_known && !header.build.is_empty()).then(|| header.build.clone())
 }
 
 impl Loaded<'_> {

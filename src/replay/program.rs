@@ -6,11 +6,12 @@ mod told;
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use netreel_capture::preload::{self, RerunEnd};
-use netreel_reel::EventNumber;
+use netreel_reel::{EventNumber, Header, Reel};
 use netreel_replay::program::{Began, Ended, Happened, Judged, PrintedNow, Which, judge, record};
 
 use super::breaks::Condition;
@@ -22,6 +23,53 @@ use crate::outcome::{Answer, Failure};
 
 /// So long a program may do nothing, in seconds.
 const PATIENCE_S: f64 = 10.0;
+
+/// Whether a program is to be started again. Options that say nothing then, or only then, are wrong.
+pub fn is_asked(arguments: &Replay) -> Result<bool, Failure> {
+    let program = &arguments.program;
+    let wrong = |option: &str, why: &str| Err(Failure::new(format!("{option}: {why}")));
+    if !program.is_asked() {
+        return match (program.threads, program.no_log) {
+            (Some(_), _) => wrong("--threads", NO_PROGRAM),
+            (_, true) => wrong("--no-log", NO_PROGRAM),
+            _ => Ok(false),
+        };
+    }
+    let others = [
+        ("--together", arguments.together.together),
+        ("--layer", arguments.together.layer.is_some()),
+        ("--tune", !arguments.tune.is_empty()),
+        ("--set", !arguments.set.is_empty()),
+        ("--step", arguments.sit.step),
+        ("--from", arguments.sit.from.is_some()),
+        ("--to", arguments.onto.to.is_some()),
+        ("--gdb", arguments.gdb.gdb.is_some()),
+    ];
+    match others.iter().find(|(_, is_there)| *is_there) {
+        Some((option, _)) => wrong(
+            option,
+            "a program behind `--` is started from its begin, and answered to its end; --until stops \
+             it on the way",
+        ),
+        None => Ok(true),
+    }
+}
+
+const NO_PROGRAM: &str = "it is about a program that is started again; `--` at the end of the command \
+                          starts the recorded one";
+
+/// Refuses to play the reel of a program into a layer, with the command that starts it again.
+pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result<(), Failure> {
+    let header = reel.header();
+    if header.engine != Header::UNMODIFIED {
+        return Ok(());
+    }
+    let (node, again) = (&header.node, asked::again(&header.node, paths));
+    let command = asked::recorded(header);
+    Err(Failure::new(format!(
+        "{node} is a program that was recorded as it is: {command}. This starts it again: {again}"
+    )))
+}
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.read.source;
@@ -41,7 +89,13 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         )));
     };
     let began = Began::of(reel.reel);
-    let began = asked::check(reel.reel, began.as_ref(), &arguments.program.command)?;
+    let command = &arguments.program.command;
+    let began = asked::check(reel.reel, began.as_ref(), command, &source.paths)?;
+    if command.is_empty() {
+        let folder = String::from_utf8_lossy(&began.folder);
+        let command = asked::recorded(reel.reel.header());
+        anstream::eprintln!("netreel: starts again, in {folder}: {command}");
+    }
     let which_threads = match arguments.program.threads {
         None | Some(Threads::All) => Which::All,
         Some(Threads::Packets) => Which::Packets,

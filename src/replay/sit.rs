@@ -10,6 +10,7 @@ use netreel_replay::{MakeLayer, Stepper};
 use super::boxes::{self, Changes};
 use super::breaks::Condition;
 use super::engine::Engine;
+use super::program;
 use super::sitting::{Going, Sitting};
 use crate::arguments::Replay;
 use crate::events::chosen;
@@ -31,14 +32,21 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             names.join(", ")
         )));
     };
+    program::refuse(reel.reel, &source.paths)?;
+    let changes = Changes {
+        tune: &arguments.tune,
+        set: &arguments.set,
+    };
     let stepper = match arguments.together.layer.as_deref() {
         None => stepper(reel.reel, &arguments.tune, &arguments.set)?,
-        Some(plugin) => {
-            let (tune, set) = (&arguments.tune, &arguments.set);
-            Engine::asked(Some(plugin), Changes { tune, set })?.stepper(reel.reel)?
-        }
+        Some(plugin) => Engine::asked(Some(plugin), changes)?.stepper(reel.reel)?,
     };
     let path = source.paths.first().cloned().unwrap_or_default();
+    let changed = match arguments.together.layer {
+        None => boxes::unlike_recorded(reel.reel, changes),
+        Some(_) => Vec::new(),
+    };
+    let stepper = (stepper, changed);
     let mut sitting = Sitting::new(&story, reel, stepper, &path, arguments.read.json);
     let asked = &arguments.sit;
     if let Some(from) = &asked.from {

@@ -6,12 +6,12 @@ use std::path::Path;
 use netreel_protocol::export::{self, event_words};
 use netreel_protocol::session::{MessageId, SessionReel, SessionTime};
 use netreel_reel::{Event, OwnedRecord, Record};
-use netreel_replay::{Moved, StepError, Stepper, Stop, explain};
+use netreel_replay::{Moved, StepError, Stepper, Stop};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
+use super::boxes::Changed;
 use super::breaks::{Breaks, Condition, number};
-use super::{as_json, names, print, states};
 use crate::events::calls::Calls;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
@@ -51,6 +51,8 @@ pub struct Sitting<'a> {
     pub(super) story: &'a Story,
     pub(super) reel: &'a SessionReel<'a>,
     pub(super) stepper: Stepper,
+    /// What of the start conditions is another than recorded.
+    pub(super) changed: Vec<Changed>,
     calls: Calls,
     /// Which message of the packet that is here, where messages are stepped.
     message: Option<usize>,
@@ -122,7 +124,7 @@ impl<'a> Sitting<'a> {
     pub fn new(
         story: &'a Story,
         reel: &'a SessionReel<'a>,
-        stepper: Stepper,
+        (stepper, changed): (Stepper, Vec<Changed>),
         path: &Path,
         json: bool,
     ) -> Sitting<'a> {
@@ -132,6 +134,7 @@ impl<'a> Sitting<'a> {
             story,
             reel,
             stepper,
+            changed,
             calls: Calls::of(reel.reel),
             message: None,
             breaks,
@@ -466,33 +469,6 @@ impl<'a> Sitting<'a> {
             Stop::Parted => self.print_parted(out)?,
         }
         self.here(out)
-    }
-
-    fn print_parted(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let Some(report) = self.stepper.parted() else {
-            return Ok(());
-        };
-        print(&self.reel.name, report, self.explained().as_ref(), out)
-    }
-
-    fn parted_json(&self) -> Value {
-        let report = self.stepper.parted();
-        report.map_or(Value::Null, |report| {
-            as_json(&self.reel.name, report, self.explained().as_ref())
-        })
-    }
-
-    pub(super) fn explained(&self) -> Option<netreel_replay::Explanation> {
-        let divergence = self.stepper.parted()?.divergence()?;
-        let reels = self.story.session.reels.iter().flatten().cloned();
-        let reels = reels.collect::<Vec<_>>();
-        let names = names(&reels);
-        let explanation = explain(
-            divergence,
-            (self.story.session.wire.as_deref(), Some(self.reel.reel)),
-            &names,
-        );
-        Some(states::named(explanation, divergence, self.reel.reel))
     }
 
     /// Says what is here, in a line.

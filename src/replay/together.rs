@@ -17,7 +17,7 @@ use netreel_replay::together::{
 };
 use netreel_transport::mix;
 
-use super::boxes::Changes;
+use super::boxes::{Changed, Changes};
 use super::compared::{Before, Compared};
 use super::engine::Engine;
 use crate::arguments::Replay;
@@ -30,6 +30,8 @@ pub struct PlayedOn<'a> {
     pub folder: &'a Path,
     /// What was changed, as it was asked for; empty where nothing was.
     pub changes: String,
+    /// Which settings of which node are others than recorded.
+    pub changed: BTreeMap<String, Vec<Changed>>,
     pub seed: u64,
     /// Nodes without a layer, a sentence each: what they sent arrives as it did.
     pub left_out: Vec<String>,
@@ -115,9 +117,14 @@ pub fn run_while(
     let wire = arguments.read.source.wire.as_deref();
     let after = open::build(found, wire.map(open::wire).transpose()?)?;
     let judgement = Judgement::new(&after.session, after.history(), Level::Error, &after.unread);
+    let changed = nodes.iter().filter_map(|node| {
+        let changed = engine.changed(node.reel.as_ref()?);
+        Some((node.name.clone(), changed))
+    });
     let played_on = PlayedOn {
         session,
         folder,
+        changed: changed.collect(),
         changes: words,
         seed,
         left_out,

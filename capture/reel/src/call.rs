@@ -122,6 +122,9 @@ impl StartId {
     pub const PROGRAM: StartId = StartId(7);
     /// u64 the signals that were ignored, u64 those that were blocked: signal n is bit n - 1.
     pub const SIGNALS: StartId = StartId(8);
+    /// What the recorder was asked to start, where that is another program or has other arguments:
+    /// u32 CRC-32 of its file, its name and each argument with a zero byte behind it.
+    pub const LAUNCHED: StartId = StartId(9);
 }
 
 /// What a program does that no hook sees.

@@ -1,9 +1,11 @@
 //! What a recorded process was started with, as far as a replay needs it.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use netreel_reel::StartId;
 
@@ -21,6 +23,28 @@ pub(super) struct Numbers {
     pub(super) one_thread: bool,
     /// Whether what it prints is recorded.
     pub(super) log: bool,
+}
+
+/// Hands `put` what was asked to be started, `command`, found at `file`, where process `pid` is another
+/// program or has other arguments: a script, a launcher.
+pub(super) fn tell_launched(
+    pid: u32,
+    (file, command): (&Path, &[OsString]),
+    put: &mut dyn FnMut(&[u8]),
+) {
+    let own = look::arguments(pid);
+    let same = own.iter().map(OsStr::new).eq(command.iter());
+    if same && file.canonicalize().ok() == look::path(pid) {
+        return;
+    }
+    let sum = fs::read(file).map_or(0, |bytes| crc32fast::hash(&bytes));
+    let mut details = vec![StartId::LAUNCHED.0];
+    details.extend_from_slice(&sum.to_le_bytes());
+    for word in command {
+        details.extend_from_slice(word.as_bytes());
+        details.push(0);
+    }
+    put(&details);
 }
 
 /// Names of variables whose values are nobody's business: of each a checksum is kept.

@@ -1,6 +1,7 @@
 //! One recorded process.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use netreel_reel::{CallId, Event, Header, PastId, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use super::begun::{Numbers, tell_start};
+use super::begun::{Numbers, tell_launched, tell_start};
 use super::look;
 use super::tripwire::Tripwire;
 use crate::anchor::clock_anchor;
@@ -166,6 +167,7 @@ impl Process {
     /// a reel, with a number behind that. `session` is the same for all processes of the recording.
     pub(super) fn new(
         (pid, wanted, seen): (u32, String, Seen),
+        launched: (&Path, &[OsString]),
         ended: OwnedFd,
         folder: &Path,
         options: Options,
@@ -242,7 +244,7 @@ impl Process {
                 log: seen.log,
             };
             let notes = &mut process.notes;
-            tell_start(pid, &numbers, &mut |details| {
+            let mut told = |details: &[u8]| {
                 let (call, result) = (CallId::START, 0);
                 let event = Event::Called {
                     call,
@@ -250,7 +252,9 @@ impl Process {
                     details,
                 };
                 notes.push(monotonic_now(), event);
-            });
+            };
+            tell_start(pid, &numbers, &mut told);
+            tell_launched(pid, launched, &mut told);
         }
         Ok(process)
     }

@@ -88,9 +88,10 @@ pub struct CLayer {
     pub error: Option<Error>,
     pub save: Option<Save>,
     pub restore: Option<Restore>,
+    pub build: *const c_char,
 }
 
-// SAFETY: it holds functions and the address of a text that never changes.
+// SAFETY: it holds functions and the addresses of texts that never change.
 unsafe impl Sync for CLayer {}
 
 impl From<SocketAddr> for CEndpoint {

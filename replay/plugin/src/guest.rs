@@ -417,9 +417,15 @@ pub unsafe extern "C" fn error(made: *mut c_void) -> *const c_char {
 ///
 /// netreel_plugin::layer!(c"my engine", create);
 /// ```
+///
+/// A third word is what this build calls itself, as `Header::build` of the reels has it; where a
+/// replay diverges, it is compared: `layer!(c"my engine", create, c"1.4-3f2a9c1")`.
 #[macro_export]
 macro_rules! layer {
     ($name:expr, $create:path) => {
+        $crate::layer!($name, $create, c"");
+    };
+    ($name:expr, $create:path, $build:expr) => {
         const _: () = {
             unsafe extern "C" fn __netreel_create(
                 start: *const $crate::abi::CStart,
@@ -441,8 +447,8 @@ macro_rules! layer {
                 size: ::std::mem::size_of::<$crate::abi::CLayer>() as u32,
                 version: $crate::abi::VERSION,
                 name: {
-                    const NAME: &::std::ffi::CStr = $name;
-                    NAME.as_ptr()
+                    const __NETREEL_NAME: &::std::ffi::CStr = $name;
+                    __NETREEL_NAME.as_ptr()
                 },
                 create: Some(__netreel_create),
                 tick: Some($crate::guest::tick),
@@ -451,6 +457,10 @@ macro_rules! layer {
                 error: Some($crate::guest::error),
                 save: Some($crate::guest::save),
                 restore: Some($crate::guest::restore),
+                build: {
+                    const __NETREEL_BUILD: &::std::ffi::CStr = $build;
+                    __NETREEL_BUILD.as_ptr()
+                },
             };
 
             #[unsafe(no_mangle)]

@@ -19,6 +19,7 @@ use crate::host_world::{self, Sockets};
 pub struct Plugin {
     path: PathBuf,
     name: String,
+    build: Option<String>,
     create: Create,
     tick: Tick,
     input: Input,
@@ -123,6 +124,7 @@ impl Plugin {
             error: None,
             save: None,
             restore: None,
+            build: std::ptr::null(),
         };
         let known = size.min(size_of::<CLayer>());
         // SAFETY: the table has so many bytes, and so has the copy; both hold functions that may
@@ -134,11 +136,12 @@ impl Plugin {
         let lacks = |name: &str| {
             format!("its table has no function `{name}`; set all but `error`, `save` and `restore`")
         };
-        // SAFETY: the header says that it is a text, or null.
-        let name = unsafe { text(whole.name) };
+        // SAFETY: the header says that each is a text, or null.
+        let (name, build) = unsafe { (text(whole.name), text(whole.build)) };
         Ok(Plugin {
             path: path.to_owned(),
             name,
+            build: Some(build).filter(|build| !build.is_empty()),
             create: whole.create.ok_or_else(|| lacks("create"))?,
             tick: whole.tick.ok_or_else(|| lacks("tick"))?,
             input: whole.input.ok_or_else(|| lacks("input"))?,
@@ -151,6 +154,11 @@ impl Plugin {
     /// The engine that it is, as reels name it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its engine calls this build, as reels have it; `None`: it does not say.
+    pub fn build(&self) -> Option<&str> {
+        self.build.as_deref()
     }
 
     /// Whether its layers may be brought into a state. A layer that offers none says so when it is

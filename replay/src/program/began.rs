@@ -55,6 +55,17 @@ pub struct Began {
     pub files: Vec<(u64, u32, Vec<u8>)>,
     /// Open descriptors, and what each led to.
     pub descriptors: Vec<(i32, String)>,
+    /// What the recorder was asked to start, where that was another program.
+    pub launched: Option<Launched>,
+}
+
+/// A program that ran the recorded one, or became it: a script, a launcher.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launched {
+    /// The CRC-32 of its file.
+    pub sum: u32,
+    /// Its name, as it was called, and its arguments.
+    pub words: Vec<Vec<u8>>,
 }
 
 impl Began {
@@ -119,6 +130,15 @@ impl Began {
             StartId::DESCRIPTOR => {
                 let target = String::from_utf8_lossy(&behind(4)).into_owned();
                 self.descriptors.push((word(0) as i32, target));
+            }
+            StartId::LAUNCHED => {
+                let words = behind(4);
+                let words = words.strip_suffix(b"\0").unwrap_or(&words);
+                let words = words.split(|byte| *byte == 0);
+                self.launched = Some(Launched {
+                    sum: word(0),
+                    words: words.map(<[u8]>::to_vec).collect(),
+                });
             }
             _ => {}
         }

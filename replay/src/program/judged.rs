@@ -1,7 +1,7 @@
 //! What came of a program that was started again.
 
 use netreel_reel::tape::{Came, ENTRIES_AT, Entry, why};
-use netreel_reel::{CallId, Endpoint, EventKind, EventNumber, Reel, SocketId, Time};
+use netreel_reel::{CallId, Endpoint, Event, EventKind, EventNumber, Reel, SocketId, Time};
 use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
@@ -114,6 +114,7 @@ pub fn judge(
         };
         last = agreed(reel, before.unwrap_or(EventNumber(u64::MAX)), wire, name);
         reasons.extend(reason);
+        reasons.extend(signal(reel, before));
         reasons.extend(tape.doubts.iter().cloned());
         reasons.extend(doubts());
         if tape.at_once {
@@ -153,6 +154,27 @@ const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what c
 /// Where several threads ran at the same time.
 const AT_ONCE: &str = "its threads run at the same time, and what they say to each other through \
                        memory alone is not in a reel: record it with --one-thread-at-a-time";
+
+/// The last signal before an event, or in all of the reel: a handler that ran amid what the program
+/// computed runs at its next call in a replay.
+fn signal(reel: &Reel, before: Option<EventNumber>) -> Option<String> {
+    let mut last = None;
+    reel.for_each(|record| {
+        if let Event::Called { call, result, .. } = record.event
+            && call == CallId::SIGNAL
+            && before.is_none_or(|before| record.number < before)
+        {
+            last = Some((record.number, result));
+        }
+    });
+    let (number, signal) = last?;
+    Some(format!(
+        "signal {signal} came at event {number}, and its handler ran amid what the program did there: \
+         where between two events is not in a reel, and a replay runs it at the next call; what \
+         the handler finds in memory, on the stack too, may be another. A program that ends by its own \
+         command, by a packet or a time is not held up by that"
+    ))
+}
 
 fn parted(
     tape: &Tape,

@@ -12,11 +12,13 @@ use netreel_replay::program::{Began, Tape, Variable};
 
 use crate::outcome::Failure;
 
-/// Refuses another program, other arguments or other libraries than those that were recorded.
+/// Refuses another program, other arguments or other libraries than those that were recorded. Without
+/// a `command` it is the recorded one. `paths` are those of the recording.
 pub fn check<'a>(
     reel: &Reel,
     began: Option<&'a Began>,
     command: &[OsString],
+    paths: &[PathBuf],
 ) -> Result<&'a Began, Failure> {
     let header = reel.header();
     let refuse = |why: String| Err(Failure::new(format!("{}: {why}", header.node)));
@@ -33,37 +35,11 @@ pub fn check<'a>(
                 .to_owned(),
         );
     };
-    let recorded = || {
-        let words: Vec<String> = header.args.iter().map(|word| quoted(word)).collect();
-        words.join(" ")
-    };
-    let shown = command
-        .first()
-        .map(|name| name.to_string_lossy().into_owned());
-    let shown = shown.unwrap_or_default();
-    let Some(program) = command.first().map(Path::new).and_then(find_program) else {
-        return refuse(format!("no program {shown} can be found and run"));
-    };
-    let Some((path, sum)) = header.hashes.first() else {
-        return refuse("the reel does not say which program it was".to_owned());
-    };
-    let now = sum_of(&program).map(|sum| format!("crc32 {sum:08x}"));
-    if now.as_deref() != Some(sum) {
+    if let Some(why) = is_another(header, began, command) {
+        let again = again(&header.node, paths);
         return refuse(format!(
-            "{shown} is another program than the one that was recorded, {path}. It was recorded as: \
-             {}",
-            recorded()
-        ));
-    }
-    let given: Vec<String> = command
-        .iter()
-        .skip(1)
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    if header.args.get(1..).unwrap_or(&[]) != given.as_slice() {
-        return refuse(format!(
-            "it was recorded with other arguments: {}",
-            recorded()
+            "{why}. It was recorded as: {}. This starts it as it was: {again}",
+            recorded(header)
         ));
     }
     for (_, sum, path) in &began.files {
@@ -88,6 +64,60 @@ pub fn check<'a>(
         ));
     }
     Ok(began)
+}
+
+/// Why what is asked for is not what was recorded, nor what `record` was asked to start and became it.
+fn is_another(header: &Header, began: &Began, command: &[OsString]) -> Option<String> {
+    let Some((path, sum)) = header.hashes.first() else {
+        return Some("the reel does not say which program it was".to_owned());
+    };
+    let (name, arguments) = command.split_first()?;
+    let shown = name.to_string_lossy();
+    let now = find_program(Path::new(name)).and_then(|program| sum_of(&program));
+    let Some(now) = now else {
+        return Some(format!("no program {shown} can be found and run"));
+    };
+    let is_program = format!("crc32 {now:08x}") == *sum;
+    let given = arguments.iter().map(|word| word.to_string_lossy());
+    let recorded = header.args.iter().skip(1).map(String::as_str);
+    let are_the_same = given.eq(recorded);
+    if is_program && are_the_same {
+        return None;
+    }
+    if let Some(launched) = &began.launched {
+        let words = launched.words.iter().skip(1).map(Vec::as_slice);
+        let are_the_same = arguments.iter().map(|word| word.as_bytes()).eq(words);
+        if launched.sum == now && are_the_same {
+            return None;
+        }
+        let is_called_so = launched.words.first().map(Vec::as_slice) == Some(name.as_bytes());
+        if is_called_so && are_the_same {
+            return Some(format!(
+                "{shown}, which started {path}, is another file than when it was recorded"
+            ));
+        }
+    }
+    Some(match is_program {
+        true => "it was recorded with other arguments".to_owned(),
+        false => format!("{shown} is another program than the one that was recorded, {path}"),
+    })
+}
+
+/// The recorded command line.
+pub fn recorded(header: &Header) -> String {
+    let words: Vec<String> = header.args.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+/// The command that starts a node's program again as it was recorded, to be copied.
+pub fn again(node: &str, paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| quoted(&path.to_string_lossy()));
+    let paths: Vec<String> = paths.collect();
+    format!(
+        "netreel replay {} --node {} --",
+        paths.join(" "),
+        quoted(node)
+    )
 }
 
 fn quoted(word: &str) -> String {

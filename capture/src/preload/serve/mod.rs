@@ -86,6 +86,7 @@ pub(super) fn record(
     let (sender, doings) = doings().map_err(failed("listen to what is written".to_owned()))?;
     let mut server = Server {
         wanted,
+        program: &program,
         report,
         main: child.id(),
         session: session_id(),
@@ -167,6 +168,8 @@ fn failed(what: String) -> impl FnOnce(io::Error) -> PreloadError {
 
 struct Server<'a> {
     wanted: &'a Wanted,
+    /// The file of the program that was asked for.
+    program: &'a Path,
     report: &'a mut dyn FnMut(Report),
     main: u32,
     /// In the reels of all processes.

@@ -102,7 +102,8 @@ impl Server<'_> {
             Some(name) => format!("{name}.{program}"),
         };
         let whose = (pid, name, seen);
-        let made = Process::new(whose, ended, &self.wanted.out, options, told);
+        let launched = (self.program, self.wanted.command.as_slice());
+        let made = Process::new(whose, launched, ended, &self.wanted.out, options, told);
         let process = match made {
             Ok(process) => process,
             Err(error) if pid == self.main && self.reels.is_empty() => {

@@ -1,0 +1,152 @@
+//! What a divergence likely comes from: what was changed on purpose, what the steps tell, another build.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use netreel_reel::{EventNumber, Reel};
+use netreel_replay::{Report, cause};
+use serde_json::{Value as Json, json};
+
+use super::boxes::Changed;
+use crate::outcome::Failure;
+
+/// What is known of why a layer parts from its recording.
+pub struct Likely {
+    changed: Vec<Changed>,
+    /// What comes of it with nothing changed; `None`: it was not tried.
+    unchanged: Option<Unchanged>,
+    /// What the steps tell.
+    cause: Option<String>,
+    /// The recorded build, and the own one.
+    pub other_build: Option<[String; 2]>,
+    /// The recorded build, where the plugin does not say its own.
+    pub unsaid_build: Option<String>,
+}
+
+/// How the same recording is replayed with nothing changed.
+pub enum Unchanged {
+    Exact,
+    /// It parts as well, elsewhere or in another way.
+    Elsewhere(EventNumber),
+    /// It parts here, in the same way.
+    AsWell,
+}
+
+impl Unchanged {
+    /// What `unchanged` came to, beside the `report` of the replay with changes.
+    pub fn of(report: &Report, unchanged: &Report) -> Unchanged {
+        match (report.divergence(), unchanged.divergence()) {
+            (_, None) => Unchanged::Exact,
+            (Some(with), Some(without)) if with.number < without.number => {
+                Unchanged::Elsewhere(without.number)
+            }
+            (Some(with), Some(without)) if with.number == without.number && with != without => {
+                Unchanged::Elsewhere(without.number)
+            }
+            _ => Unchanged::AsWell,
+        }
+    }
+}
+
+impl Likely {
+    /// What is known of a divergence that `report` tells of; `changed` is another than recorded.
+    pub fn of(reel: &Arc<Reel>, report: &Report, changed: Vec<Changed>) -> Likely {
+        Likely {
+            changed,
+            unchanged: None,
+            cause: cause(reel, report).map(|cause| cause.to_string()),
+            other_build: None,
+            unsaid_build: None,
+        }
+    }
+
+    /// With what comes of the recording with nothing changed.
+    pub fn beside(mut self, unchanged: Option<Unchanged>) -> Likely {
+        self.unchanged = unchanged;
+        self
+    }
+
+    /// A line for each.
+    pub fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let changed = words(&self.changed);
+        match &self.unchanged {
+            _ if self.changed.is_empty() => {}
+            None => writeln!(out, "    likely because {changed}")?,
+            Some(Unchanged::Exact) => writeln!(
+                out,
+                "    likely because {changed}; with nothing changed it is exact"
+            )?,
+            Some(Unchanged::Elsewhere(event)) => writeln!(
+                out,
+                "    likely because {changed}; with nothing changed it diverges otherwise, at event \
+                 {event}"
+            )?,
+            Some(Unchanged::AsWell) => writeln!(
+                out,
+                "    not because {changed}: with nothing changed it diverges as well"
+            )?,
+        }
+        if let Some(cause) = &self.cause {
+            writeln!(out, "    likely because {cause}")?;
+        }
+        if let Some([recorded, own]) = &self.other_build {
+            writeln!(
+                out,
+                "    maybe because it was recorded with another build: {recorded}, and this is {own}"
+            )?;
+        }
+        if let Some(recorded) = &self.unsaid_build {
+            writeln!(
+                out,
+                "    maybe because it was recorded with another build: {recorded}, and the plugin does \
+                 not say its own (`build` in netreel_layer.h)"
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Puts it into a divergence, as `--json` prints one.
+    pub fn put(&self, divergence: &mut Json) {
+        if let Some(cause) = &self.cause {
+            divergence["cause"] = cause.as_str().into();
+        }
+        if !self.changed.is_empty() {
+            divergence["changed"] = as_json(&self.changed);
+        }
+        if let Some(unchanged) = self.unchanged.as_ref().filter(|_| !self.changed.is_empty()) {
+            divergence["unchanged"] = match unchanged {
+                Unchanged::Exact => "exact",
+                Unchanged::Elsewhere(_) => "diverges otherwise",
+                Unchanged::AsWell => "diverges as well",
+            }
+            .into();
+        }
+        if let Some([recorded, own]) = &self.other_build {
+            divergence["other_build"] = json!({ "recorded": recorded, "own": own });
+        }
+        if let Some(recorded) = &self.unsaid_build {
+            divergence["other_build"] = json!({ "recorded": recorded, "own": null });
+        }
+    }
+}
+
+/// `changed setting mode = owner (recorded: host)`, and so on.
+pub fn words(changed: &[Changed]) -> String {
+    let each = changed.iter().map(|it| {
+        let Changed {
+            name,
+            recorded,
+            now,
+        } = it;
+        format!("changed setting {name} = {now} (recorded: {recorded})")
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The same as `--json` prints it.
+pub fn as_json(changed: &[Changed]) -> Json {
+    let each = changed
+        .iter()
+        .map(|it| json!({ "name": it.name, "recorded": it.recorded, "now": it.now }));
+    each.collect()
+}
