@@ -7,7 +7,7 @@ use twox_hash::xxhash3_64::Hasher;
 
 use crate::session::weave::places::EndId;
 use crate::session::weave::rows::DOUBTFUL;
-use crate::session::{NodeId, PacketId, Session, SessionTime};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session, SessionTime};
 
 /// What of a reel that grows was read, and the wire asked about, once and for all.
 #[derive(Clone, Debug)]
@@ -83,6 +83,17 @@ impl Session {
             tracks.filter(|(track, _)| !track.reel.as_ref().is_some_and(|it| is_over(it)));
         let times = going_on.map(|(track, firm)| track.time_of(firm.until, firm.last));
         times.min().unwrap_or(self.span.end)
+    }
+
+    /// The packets from one on, in order.
+    pub fn packets_from(&self, first: PacketId) -> impl ExactSizeIterator<Item = Packet> + '_ {
+        let ids = (first.0 as usize).min(self.rows.len())..self.rows.len();
+        ids.map(|place| self.rows.get(PacketId(place as u32)).unwrap_or_default())
+    }
+
+    /// The first message that no packet before this one has.
+    pub(crate) fn first_message(&self, packet: PacketId) -> MessageId {
+        MessageId(self.told().messages_before(packet))
     }
 
     /// How many packets there are before a moment.

@@ -59,12 +59,6 @@ impl Session {
         self.packets_from(PacketId(0))
     }
 
-    /// The packets from one on, in order.
-    pub fn packets_from(&self, first: PacketId) -> impl ExactSizeIterator<Item = Packet> + '_ {
-        let ids = (first.0 as usize).min(self.rows.len())..self.rows.len();
-        ids.map(|place| self.rows.get(PacketId(place as u32)).unwrap_or_default())
-    }
-
     /// The packet with this number.
     pub fn packet(&self, packet: PacketId) -> Option<Packet> {
         self.rows.get(packet)
@@ -398,11 +392,6 @@ impl Session {
     pub fn message(&self, message: MessageId) -> Option<Message> {
         let (packet, facts) = self.told().message(&self.rows, message)?;
         Some(Message { packet, facts })
-    }
-
-    /// The first message that no packet before this one has.
-    pub(crate) fn first_message(&self, packet: PacketId) -> MessageId {
-        MessageId(self.told().messages_before(packet))
     }
 
     /// The packet that carries a message.
