@@ -44,6 +44,17 @@ impl Now {
         self.over.len() == self.reels.inputs.len()
     }
 
+    /// A look at the session that they were read as, to be shown.
+    #[cfg(feature = "gui")]
+    pub fn look(self, session: Session, live: bool) -> netreel_inspector::Look {
+        netreel_inspector::Look {
+            session: Arc::new(session),
+            over: self.over,
+            unread: self.reels.unread,
+            live,
+        }
+    }
+
     /// The reels once more.
     fn inputs(&self) -> Vec<ReelInput> {
         let inputs = self.reels.inputs.iter();
@@ -93,9 +104,14 @@ impl Watch {
 
     /// The session and its history, as far as they have come.
     pub fn look(&mut self, now: &Now) -> Result<(Session, History), SessionError> {
-        let session = self.growing.look(now.inputs())?;
+        let session = self.session(now)?;
         let history = self.ongoing.look(&session, |reel| now.is_over(reel));
         Ok((session, history))
+    }
+
+    /// The session alone.
+    pub fn session(&mut self, now: &Now) -> Result<Session, SessionError> {
+        self.growing.look(now.inputs())
     }
 
     /// The same fold, for whoever makes the story of the last reels.

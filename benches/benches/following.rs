@@ -1,7 +1,9 @@
 //! How long it takes from a push to the screen while a recording is followed: packets are pushed at a
 //! steady rate into two reels, which are looked at as `netreel inspect --follow` does it; each look is
-//! handed to the inspector, which lays out a frame. Beside it the processor time of a frame when little
-//! was recorded and when all of it was: a frame is to cost the same, however long the recording.
+//! handed to the inspector, which lays out a frame. Beside it how long each stage of a look takes, how
+//! far what followed from the packets (findings, beliefs, acks) lags behind them, and the processor
+//! time of a frame when little was recorded and when all of it was: a frame is to cost the same, however
+//! long the recording.
 //!
 //! `./dev bench --bench following`; `-- --rate N` packets a second (20 000), `--seconds S` (20),
 //! `--before N` packets that are there already (0).
@@ -13,8 +15,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use netreel_capture::{Openings, Options, Pusher, Recorder, open_session_again};
-use netreel_inspector::{Answer, Inspector, Model, Stage, Workspace};
-use netreel_protocol::history::Ongoing;
+use netreel_inspector::{Answer, Follower, Inspector, Look, Model, Stage, Workspace};
 use netreel_protocol::session::{Growing, ReelInput};
 use netreel_reel::{ClockAnchor, Endpoint, Event, Header, SocketId, Time};
 use netreel_wire::Keys;
@@ -22,12 +23,11 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Between two looks there is at least this, and so many times what the last one took: as the command
 /// has it (`src/inspect/opening.rs`, `src/watch.rs`).
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(80);
 const SHARE: u32 = 1;
 /// Packets that are pushed at once.
 const SOME: u64 = 20;
 const LENGTH: usize = 60;
-const TARGET: Duration = Duration::from_millis(250);
 
 /// How many packets there were, and when the last of them was pushed.
 type Pushed = Arc<Mutex<VecDeque<(u64, Instant)>>>;
@@ -56,10 +56,10 @@ fn measure(rate: u64, seconds: u64, before: u64) {
         push(&mut nodes, &mut count, rate);
     }
     let (pushed, over) = (Pushed::default(), Arc::<AtomicBool>::default());
-    let (looked, looks) = mpsc::channel();
+    let (said, heard) = mpsc::channel();
     let looking = {
         let (path, over) = (folder.path().to_owned(), Arc::clone(&over));
-        std::thread::spawn(move || look(&path, &over, &looked))
+        std::thread::spawn(move || look(&path, &over, &said))
     };
     let pushing = {
         let (pushed, over) = (Arc::clone(&pushed), Arc::clone(&over));
@@ -85,18 +85,23 @@ fn measure(rate: u64, seconds: u64, before: u64) {
     };
     let mut stage = Stage::new(1600, 1000);
     let mut inspector = Inspector::new(Model::of_session(Arc::default(), &[]), Workspace::Why);
-    let (mut waited, mut frames) = (Vec::new(), Vec::new());
-    while let Ok(model) = looks.recv() {
-        inspector.hear(Answer::Grown { model, live: true });
+    let (mut waited, mut arranged, mut frames) = (Vec::new(), Vec::new(), Vec::new());
+    let mut behind = Vec::new();
+    while let Ok(answer) = heard.recv() {
+        let is_further = matches!(answer, Answer::Grown { .. });
+        let begun = Instant::now();
+        inspector.hear(answer);
+        arranged.push(begun.elapsed());
         let begun = processor();
         let mut staged = stage.frame(Vec::new(), &mut |ui| inspector.show(ui));
         // No graphics card takes them.
         staged.textures.clear();
         frames.push(processor() - begun);
-        let (shown, now) = (
-            inspector.model().session().packet_count() as u64,
-            Instant::now(),
-        );
+        let model = inspector.model();
+        let (shown, now) = (model.session().packet_count() as u64, Instant::now());
+        if is_further && let Some(ns) = model.behind_ns() {
+            behind.push(Duration::from_nanos(ns as u64));
+        }
         let mut pushed = pushed.lock().expect("nobody panicked");
         while let Some((_, at)) = pushed.front().filter(|(count, _)| *count <= shown).copied() {
             waited.push(now - at);
@@ -104,27 +109,66 @@ fn measure(rate: u64, seconds: u64, before: u64) {
         }
     }
     pushing.join().expect("all was pushed");
-    looking.join().expect("all was looked at");
-    waited.sort();
-    let at = |part: f64| ms(waited[((waited.len() - 1) as f64 * part) as usize]);
+    let stages = looking.join().expect("all was looked at");
     let packets = inspector.model().session().packet_count();
     println!("{rate} packets a second for {seconds} s behind {before}: {packets} packets");
-    println!(
-        "from push to screen: median {:.0} ms, p99 {:.0}, most {:.0}; target {:.0}",
-        at(0.5),
-        at(0.99),
-        at(1.0),
-        ms(TARGET)
-    );
-    let (first, last) = (frames.first(), frames.last());
+    println!("{:<40} {:>8} {:>8} {:>8}  ms", "", "median", "p99", "most");
+    print("from push to screen; target 250", &mut waited);
+    print("opening the reels again", &mut stages.opening());
+    print("what is new of them: a session", &mut stages.session());
+    print("what the window shows of it", &mut stages.model());
+    print("from the end of a look to the next", &mut stages.pause());
+    print("the window takes it in", &mut arranged);
+    print("what followed lags behind", &mut behind);
+    let (first, last) = (frames.first().copied(), frames.last().copied());
     if let (Some(first), Some(last)) = (first, last) {
-        let looks = frames.len();
+        let (looks, count) = (stages.0.len(), frames.len());
         println!(
-            "{looks} looks; a frame: the first {:.1} ms, the last {:.1}",
-            ms(*first),
-            ms(*last)
+            "{looks} looks, {count} frames: the first {:.1} ms of processor time, the last {:.1}",
+            ms(first),
+            ms(last)
         );
     }
+}
+
+/// Times of each look: opening, session, model, and the pause before it.
+#[derive(Default)]
+struct Stages(Vec<[Duration; 4]>);
+
+impl Stages {
+    fn column(&self, place: usize) -> Vec<Duration> {
+        self.0.iter().map(|it| it[place]).collect()
+    }
+
+    fn opening(&self) -> Vec<Duration> {
+        self.column(0)
+    }
+
+    fn session(&self) -> Vec<Duration> {
+        self.column(1)
+    }
+
+    fn model(&self) -> Vec<Duration> {
+        self.column(2)
+    }
+
+    fn pause(&self) -> Vec<Duration> {
+        self.column(3)
+    }
+}
+
+fn print(what: &str, times: &mut [Duration]) {
+    times.sort_unstable();
+    let at = |part: usize| {
+        let last = times.len().saturating_sub(1);
+        times.get(last * part / 100).copied().map_or(0.0, ms)
+    };
+    println!(
+        "{what:<40} {:>8.1} {:>8.1} {:>8.1}",
+        at(50),
+        at(99),
+        at(100)
+    );
 }
 
 fn ms(time: Duration) -> f64 {
@@ -138,28 +182,41 @@ fn processor() -> Duration {
 }
 
 /// Looks at what is there until all of it was pushed and shown.
-fn look(path: &Path, over: &AtomicBool, looked: &mpsc::Sender<Box<Model>>) {
+fn look(path: &Path, over: &AtomicBool, said: &mpsc::Sender<Answer>) -> Stages {
     let mut openings = Openings::default();
     let mut growing = Growing::new(None, Keys::default());
-    let mut ongoing = Ongoing::default();
+    let say = said.clone();
+    let mut follower = Follower::new(move |answer| drop(say.send(answer)));
+    let mut stages = Stages::default();
+    let mut ended = Instant::now();
     loop {
         let is_last = over.load(Ordering::Relaxed);
         let begun = Instant::now();
         let opened = open_session_again(&[path], &mut openings).expect("reels");
+        let reels: Vec<_> = opened.reels.iter().map(|it| it.reel.clone()).collect();
         let inputs = opened.reels.into_iter().map(|opened| ReelInput {
             name: opened.path.display().to_string(),
             reel: opened.reel,
         });
+        let opening = begun.elapsed();
         // Two that have not met yet may meet.
         if let Ok(session) = growing.look(inputs.collect()) {
-            let history = Arc::new(ongoing.look(&session, |_| is_last));
-            let model = Box::new(Model::without(Arc::new(session), history, &[]));
-            if looked.send(model).is_err() {
-                return;
-            }
+            let read = begun.elapsed();
+            follower.look(Look {
+                session: Arc::new(session),
+                over: if is_last { reels } else { Vec::new() },
+                unread: Vec::new(),
+                live: !is_last,
+            });
+            let all = begun.elapsed();
+            stages
+                .0
+                .push([opening, read - opening, all - read, begun - ended]);
         }
+        ended = Instant::now();
         if is_last {
-            return;
+            follower.finish();
+            return stages;
         }
         std::thread::sleep(PAUSE.max(begun.elapsed() * SHARE));
     }

@@ -86,6 +86,9 @@ pub struct Inspector {
     title: Option<String>,
     /// Of what only the beginning is shown so far.
     begun: Option<Vec<PathBuf>>,
+    /// The latest look at what is followed, while the filter still looks at the packets that are shown;
+    /// and whether more may come.
+    further: Option<(Box<Model>, bool)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,6 +131,7 @@ impl Inspector {
             requests: Vec::new(),
             title: None,
             begun: None,
+            further: None,
         }
     }
 
@@ -199,8 +203,13 @@ impl Inspector {
             self.hear(said);
         }
         let comes = self.other.model.as_mut().is_some_and(|it| it.advance());
-        if self.model.advance() || comes {
+        let more = self.model.advance();
+        if more || comes {
             ui.ctx().request_repaint_after(FILTERING);
+        }
+        if !more && let Some((further, live)) = self.further.take() {
+            self.grows(*further, live);
+            ui.ctx().request_repaint();
         }
         self.works(ui);
         let mut commands = Vec::new();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use netreel_inspector_model::{Bookmark, Model};
+use netreel_inspector_model::{Bookmark, Followed, Model};
 use netreel_protocol::session::{PacketId, Session, SessionTime};
 
 use crate::settings::Settings;
@@ -197,11 +197,13 @@ pub enum Answer {
     Done(String),
     /// The same session, further on.
     Grown {
-        /// As far as it has come, with its history.
+        /// As far as it has come; where it has no history, that is [still to come](Answer::Followed).
         model: Box<Model>,
         /// Whether more may come.
         live: bool,
     },
+    /// What followed in the session that is shown, or as it was a little before.
+    Followed(Box<Followed>),
     /// Where one stands in the replay now.
     Stands(Box<Standing>),
     /// The replay is over: why, where it was not left.

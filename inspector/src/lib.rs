@@ -5,6 +5,7 @@
 
 mod app;
 mod ask;
+mod following;
 mod glyph;
 mod keys;
 mod layout;
@@ -23,8 +24,9 @@ pub use app::Inspector;
 pub use ask::{
     Alone, Answer, Candidate, Cut as PartOf, Event, Host, Parting, Request, Shown, Standing, Wake,
 };
+pub use following::{Follower, Look};
 pub use layout::{Axis, Cut, Edge, Pane, Tree, Workspace};
-pub use netreel_inspector_model::{Bookmark, Command, Model, Spot};
+pub use netreel_inspector_model::{Bookmark, Command, Followed, Growth, Model, Spot};
 pub use picture::{PictureError, SIDE_MAX, draw, draw_views, photograph, screenshot};
 pub use settings::{SCALE_MAX, SCALE_MIN, Settings};
 pub use stage::{Stage, Staged};

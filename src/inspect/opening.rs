@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenError, OpenWhy};
-use netreel_inspector::{Answer, Model, Settings, Wake};
+use netreel_inspector::{Answer, Follower, Model, Settings, Wake};
 use netreel_protocol::session::{ReelInput, Session};
 use netreel_wire::{Keys, Wire};
 
@@ -20,7 +20,7 @@ use crate::outcome::Failure;
 use crate::watch::{HALF, Now, Pace, Watch};
 
 /// How often a recording that is followed is looked at, at most.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(80);
 
 /// Of which reels the beginning is shown while all of them are read, and how much of them that is; in
 /// bytes.
@@ -228,30 +228,26 @@ pub(super) fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
     watch.growing().judge_by(bounds);
     let mut pace = Pace::new(PAUSE, HALF);
     told.working(format!("waiting for {}", Settings::named(&source.paths)));
-    let mut is_new = false;
+    let say = told.clone();
+    let mut follower = Follower::new(move |answer| say.say(answer));
     while !told.is_over() {
-        if let Some(now) = there(&source.paths, watch.open())? {
-            is_new |= now.is_new;
-            let live = !now.all_over();
-            if (is_new && pace.is_due()) || !live {
-                is_new = false;
-                let begun = Instant::now();
-                // Two that have not met yet may meet.
-                if let Ok((session, history)) = watch.look(&now) {
-                    let (session, history) = (Arc::new(session), Arc::new(history));
-                    let model = Model::without(session, history, &now.reels.unread);
-                    told.say(Answer::Grown {
-                        model: Box::new(model),
-                        live,
-                    });
-                }
-                pace.looked(begun);
+        thread::sleep(pace.pause().max(PAUSE / 4));
+        let Some(now) = there(&source.paths, watch.open())? else {
+            continue;
+        };
+        let live = !now.all_over();
+        if now.is_new || !live {
+            let begun = Instant::now();
+            // Two that have not met yet may meet.
+            if let Ok(session) = watch.session(&now) {
+                follower.look(now.look(session, live));
             }
-            if !live {
-                return Ok(());
-            }
+            pace.looked(begun);
         }
-        thread::sleep(PAUSE / 4);
+        if !live {
+            follower.finish();
+            return Ok(());
+        }
     }
     Ok(())
 }

@@ -118,6 +118,14 @@ impl Model {
         }
     }
 
+    /// Nothing is known of what followed, and somebody else will tell it.
+    pub(crate) fn lack(&mut self) {
+        self.judged = Judged::default();
+        self.coming.state = State::Idle;
+        self.seen = Default::default();
+        self.minimap = Default::default();
+    }
+
     /// Waits until all is there: the history, and what the filter takes.
     pub fn finish(&mut self) {
         match &self.coming.state {

@@ -6,7 +6,7 @@ use crate::hulls::Hulls;
 use crate::times::{Gathering, Times};
 
 /// Some packets, a row each, in the order of all packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
     /// Over the stretches from an arrow's first moment to its last.
     pub arrows: Hulls,
@@ -15,7 +15,7 @@ pub(crate) struct Crowd {
 }
 
 /// The moments of one node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
     sends: Kept,
     receipts: Kept,
@@ -23,7 +23,7 @@ pub(crate) struct Lane {
 }
 
 /// Moments, while they are gathered and afterwards.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Kept {
     Gathering(Gathering),
     Gathered(Times),
@@ -69,6 +69,21 @@ impl Drawn {
     }
 }
 
+impl Drawn {
+    /// Whether it was lost, if that is so now.
+    pub fn is_lost(&self) -> bool {
+        self.lost && self.departed.is_some()
+    }
+
+    /// The same as though nobody knew.
+    pub fn not_lost(self) -> Drawn {
+        Drawn {
+            lost: false,
+            ..self
+        }
+    }
+}
+
 impl Crowd {
     /// Of no packets, between so many nodes.
     pub fn new(nodes: usize) -> Crowd {
@@ -96,14 +111,22 @@ impl Crowd {
         let from = self.lanes.get_mut(usize::from(drawn.from.0));
         if let (Some(lane), Some(departed)) = (from, drawn.departed) {
             lane.sends.push(departed, session, (drawn.from, Way::Out));
-            if drawn.lost {
-                lane.lost.push(departed, session, (drawn.from, Way::Out));
-            }
+        }
+        if drawn.lost {
+            self.push_lost(session, drawn);
         }
         if let Some(lane) = self.lanes.get_mut(usize::from(drawn.to.0)) {
             for &time in drawn.received.iter().chain(&drawn.duplicates) {
                 lane.receipts.push(time, session, (drawn.to, Way::In));
             }
+        }
+    }
+
+    /// Says that a packet which was appended was lost.
+    pub fn push_lost(&mut self, session: &Session, drawn: &Drawn) {
+        let from = self.lanes.get_mut(usize::from(drawn.from.0));
+        if let (Some(lane), Some(departed)) = (from, drawn.departed) {
+            lane.lost.push(departed, session, (drawn.from, Way::Out));
         }
     }
 

@@ -209,6 +209,11 @@ impl Filter {
         }
     }
 
+    /// Whether there are packets that it has not looked at yet.
+    pub(crate) fn is_looking(&self) -> bool {
+        self.rest().is_some()
+    }
+
     fn rest(&self) -> Option<&Receiver<Slice>> {
         self.found.as_ref()?.rest.as_ref()
     }

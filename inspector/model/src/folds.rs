@@ -32,7 +32,7 @@ struct Gap {
 }
 
 /// Idle times under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Idle {
     until: i64,
     gaps: Vec<Range<i64>>,

@@ -5,13 +5,14 @@ use netreel_protocol::session::{PacketId, Session, SessionTime};
 use crate::{Model, Selection};
 
 /// What a finding is known by when it has another place.
-type Known = (&'static str, u16, Option<u64>, SessionTime);
+pub(crate) type Known = (&'static str, u16, Option<u64>, SessionTime);
 
 impl Model {
     /// Takes in what has come since, of a model of the same recording further on. Who looks at
     /// something goes on looking at it; who looks at the end sees the new end, and who has not looked
     /// around sees what is told of the whole. There is no way back to how things stood before: packets
-    /// and findings may have other places.
+    /// and findings may have other places. Where it is not known yet what followed there, what was
+    /// known is shown, as far as it still holds.
     pub fn grow(&mut self, further: Model) {
         let before = self.selection;
         let packet = before
@@ -23,11 +24,14 @@ impl Model {
         let is_whole = self.visible == whole;
         let is_end = !is_whole && self.visible.end >= span.end;
         let visible = self.visible.clone();
+        let early = self.take_early();
+        let is_known = !further.lacks_history();
 
         let Model {
             session,
             index,
             judged,
+            behind,
             names,
             trigger_lanes,
             unread,
@@ -51,7 +55,13 @@ impl Model {
         self.minimap = Default::default();
         self.densities = Default::default();
         self.select_nothing();
-        self.settle(judged);
+        match is_known {
+            true => {
+                self.settle(judged);
+                self.behind = behind;
+            }
+            false => self.go_on_with(early),
+        }
         if !self.is_looked_at && self.selection.finding.is_some() {
             return;
         }
@@ -117,12 +127,12 @@ impl Model {
             .find(is_same)
     }
 
-    fn known_finding(&self, place: Option<usize>) -> Option<Known> {
+    pub(crate) fn known_finding(&self, place: Option<usize>) -> Option<Known> {
         let finding = self.history().findings.get(place?)?;
         Some((finding.rule, finding.node.0, finding.object, finding.time))
     }
 
-    fn place_of(&self, known: Known) -> Option<usize> {
+    pub(crate) fn place_of(&self, known: Known) -> Option<usize> {
         let mut findings = self.history().findings.iter();
         findings.position(|it| (it.rule, it.node.0, it.object, it.time) == known)
     }

@@ -1,11 +1,12 @@
-//! What is computed once, when a session is opened, so that a frame costs the same for any length.
+//! What is computed once, when a session is opened, so that a frame costs the same for any length; of
+//! a session that grows, once of each packet that stays.
 
 use std::sync::Arc;
 
-use netreel_protocol::session::{Fate, PacketId, Session};
-use netreel_table::Column;
+use netreel_protocol::session::{Fate, PacketId, Same, Session};
+use netreel_table::{Column, List};
 
-use crate::crowd::{Crowd, Drawn, is_lost};
+use crate::crowd::{Crowd, Drawn};
 use crate::folds::{Folds, Idle};
 use crate::links::{Links, Measuring};
 use crate::times::Times;
@@ -28,52 +29,121 @@ pub(crate) struct Index {
     pub folds: Arc<Folds>,
 }
 
-impl Index {
-    pub fn new(session: &Session) -> Index {
-        let mut all = Crowd::of_session(session.nodes.len());
-        let mut idle = Idle::new(session.span.start);
-        let mut measuring = Measuring::default();
-        // The packets that have one end alone, or none.
-        let mut stubs = Column::new();
-        let mut duplicates = Vec::new();
-        let (mut lost, mut unknown) = (0, 0);
-        for (id, packet) in (0..).map(PacketId).zip(session.packets()) {
-            measuring.push(id, &packet);
+/// The index of the first packets of a session, on its way to that of all.
+#[derive(Clone)]
+pub(crate) struct Indexing {
+    all: Crowd,
+    idle: Idle,
+    measuring: Measuring,
+    /// The packets that nobody is known to have received, or to have sent: what is told of them may
+    /// be told otherwise later, and is left for the end.
+    loose: Column,
+    /// When packets were received once more, and which.
+    duplicates: List<(i64, u32)>,
+    count: u32,
+}
+
+impl Indexing {
+    /// Of no packet yet.
+    pub fn new(session: &Session) -> Indexing {
+        Indexing {
+            all: Crowd::of_session(session.nodes.len()),
+            idle: Idle::new(session.span.start),
+            measuring: Measuring::default(),
+            loose: Column::new(),
+            duplicates: List::default(),
+            count: 0,
+        }
+    }
+
+    /// Takes the next packets, up to this one.
+    pub fn go_on(&mut self, session: &Session, until: u32) {
+        let packets = session.packets_from(PacketId(self.count));
+        for (id, packet) in (self.count..until).map(PacketId).zip(packets) {
+            self.measuring.push(id, &packet);
             let (departed, received) = (packet.departed(), packet.received);
-            if departed.is_none() || received.is_none() {
-                stubs.push(u64::from(id.0));
-            }
             let start = departed.or(received).map_or(0, |stamp| stamp.time.0);
             let end = received.or(departed).map_or(0, |stamp| stamp.time.0);
-            idle.push(start.min(end), start.max(end));
-            all.push(session, &Drawn::new(&packet, (start, end)));
-            lost += usize::from(is_lost(&packet) && departed.is_some());
-            unknown += usize::from(packet.fate == Fate::Unknown);
-            duplicates.extend(packet.duplicates.iter().map(|stamp| (stamp.time.0, id.0)));
-        }
-        all.finish(session);
-        // How long the others usually take is known now.
-        let links = measuring.finish();
-        for id in stubs.iter().map(|id| PacketId(id as u32)) {
-            if let Some(packet) = session.packet(id) {
-                let (start, end) = links.stretch(&packet);
-                all.arrows
-                    .widen(id.0 as usize, start.min(end), start.max(end));
+            self.idle.push(start.min(end), start.max(end));
+            let is_whole = departed.is_some() && received.is_some();
+            if !is_whole || packet.fate != Fate::Received {
+                self.loose.push(u64::from(id.0));
+            }
+            let drawn = Drawn::new(&packet, (start, end)).not_lost();
+            self.all.push(session, &drawn);
+            for again in &packet.duplicates {
+                self.duplicates.push((again.time.0, id.0));
             }
         }
+        self.count = self.count.max(until);
+    }
+
+    /// The index of all packets, after the last one.
+    pub fn finish(mut self, session: &Session) -> Index {
+        // How long the others usually take is known now.
+        let links = self.measuring.finish();
+        let (mut lost, mut unknown) = (0, 0);
+        for id in self.loose.iter().map(|id| PacketId(id as u32)) {
+            let Some(packet) = session.packet(id) else {
+                continue;
+            };
+            let (start, end) = links.stretch(&packet);
+            self.all
+                .arrows
+                .widen(id.0 as usize, start.min(end), start.max(end));
+            let drawn = Drawn::new(&packet, (start, end));
+            if drawn.is_lost() {
+                self.all.push_lost(session, &drawn);
+                lost += 1;
+            }
+            unknown += usize::from(packet.fate == Fate::Unknown);
+        }
+        self.all.finish(session);
+        let mut duplicates: Vec<(i64, u32)> = self.duplicates.iter().copied().collect();
         duplicates.sort_unstable();
         let mut duplicate_packets: Column =
             duplicates.iter().map(|&(_, id)| u64::from(id)).collect();
         duplicate_packets.shrink();
         Index {
-            all,
+            all: self.all,
             links: Arc::new(links),
             lost,
             unknown,
             duplicates: duplicates.into_iter().map(|(time, _)| time).collect(),
             duplicate_packets,
-            folds: Arc::new(idle.finish(&session.span)),
+            folds: Arc::new(self.idle.finish(&session.span)),
         }
+    }
+}
+
+/// The indexes of a session whose reels grow: at each look the packets are arranged that are new, or
+/// that may not stay where they are.
+#[derive(Default)]
+pub(crate) struct Grown {
+    /// The packets that stay, as far as they were arranged.
+    known: Option<(Indexing, Same)>,
+}
+
+impl Grown {
+    /// The index of the session as it is now.
+    pub fn look(&mut self, session: &Session) -> Index {
+        let same = session.same();
+        let goes_on = |(_, known): &(Indexing, Same)| same.is_some_and(|it| known.goes_on_in(it));
+        let known = self.known.take().filter(goes_on);
+        let mut known = known.map_or_else(|| Indexing::new(session), |(known, _)| known);
+        if let Some(same) = same {
+            known.go_on(session, same.packets());
+            self.known = Some((known.clone(), same.clone()));
+        }
+        known.go_on(session, session.packet_count() as u32);
+        known.finish(session)
+    }
+}
+
+impl Index {
+    /// Of all packets of a session.
+    pub fn new(session: &Session) -> Index {
+        Grown::default().look(session)
     }
 
     /// How many bytes of memory each part takes, with its name.

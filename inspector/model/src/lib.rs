@@ -24,6 +24,7 @@ mod findings;
 mod flow;
 mod focus;
 mod folds;
+mod followed;
 mod grow;
 mod hulls;
 mod index;
@@ -75,6 +76,7 @@ pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
 pub use flow::{Flow, Flows, Rate};
 pub use folds::Folds;
+pub use followed::{Followed, Growth};
 pub use links::LinkEnds;
 pub use log_lines::{LINES_MAX, LogLine, LogLines};
 pub use map::{MARKS_MAX, Mark};
@@ -124,6 +126,8 @@ pub struct Model {
     unread: Vec<String>,
     index: index::Index,
     judged: judged::Judged,
+    /// How far what is judged goes, where it is an earlier look's.
+    behind: followed::Behind,
     coming: coming::Coming,
     /// What panes have worked out beside the window.
     beside: beside::Beside,
@@ -173,10 +177,16 @@ impl Model {
     /// What the session alone tells: all of it, and nothing that follows from its packets until
     /// [`Model::finish`] is called. Nobody is asked what packets carry.
     pub fn of_session(session: Arc<Session>, unread: &[String]) -> Model {
+        let index = index::Index::new(&session);
+        Model::indexed(session, unread, index)
+    }
+
+    fn indexed(session: Arc<Session>, unread: &[String], index: index::Index) -> Model {
         let mut model = Model {
             unread: unread.to_vec(),
-            index: index::Index::new(&session),
+            index,
             judged: judged::Judged::default(),
+            behind: followed::Behind::default(),
             coming: coming::Coming::default(),
             beside: beside::Beside::default(),
             grown: 0,
@@ -394,8 +404,14 @@ impl Model {
     }
 
     /// The verdict in a line, and the level to show it at: with the worst finding where it is wrong
-    /// (`wrong: 2 errors · X got MIGRATE before CREATE`), with the reasons where it is unknown.
+    /// (`wrong: 2 errors · X got MIGRATE before CREATE`), with the reasons where it is unknown; before
+    /// that how old it is, where it is of an earlier look.
     pub fn verdict(&self) -> (Option<Level>, String) {
+        let (level, text) = self.verdict_known();
+        (level, self.with_age(text))
+    }
+
+    fn verdict_known(&self) -> (Option<Level>, String) {
         let Some(judgement) = self.judgement() else {
             return (
                 None,

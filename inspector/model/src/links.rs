@@ -1,6 +1,7 @@
 //! What is known of each link: how long packets take there, and where they are among all.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, Session};
 use netreel_table::Column;
@@ -22,7 +23,7 @@ pub(crate) struct Links {
 
 #[derive(Clone, Debug, Default)]
 struct Link {
-    /// From send to receipt in ns: the shortest and the middle one.
+    /// From send to receipt in ns: the shortest and the middle one, the latter to a 128th.
     latency_ns: Option<(i64, i64)>,
     /// The blocks of packets in which it has some.
     blocks: Column,
@@ -107,15 +108,15 @@ impl Links {
     }
 }
 
-/// Links under way.
-#[derive(Default)]
+/// Links under way. Copies share the links that neither of them has measured since.
+#[derive(Clone, Default)]
 pub(crate) struct Measuring {
-    links: BTreeMap<(NodeId, NodeId), Measures>,
+    links: BTreeMap<(NodeId, NodeId), Arc<Measures>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Measures {
-    latencies: Column,
+    latencies: Spread,
     blocks: Column,
     /// The last of those.
     block: Option<u32>,
@@ -125,6 +126,7 @@ impl Measuring {
     /// Takes the next packet.
     pub fn push(&mut self, id: PacketId, packet: &Packet) {
         let link = self.links.entry((packet.from, packet.to)).or_default();
+        let link = Arc::make_mut(link);
         let block = id.0 / BLOCK;
         if link.block != Some(block) {
             link.block = Some(block);
@@ -133,23 +135,22 @@ impl Measuring {
         if let (Some(sent), Some(received), Fate::Received) =
             (packet.sent, packet.received, packet.fate)
         {
-            let latency_ns = received.time.0.saturating_sub(sent.time.0);
             link.latencies
-                .push(latency_ns.wrapping_sub(i64::MIN) as u64);
+                .push(received.time.0.saturating_sub(sent.time.0));
         }
     }
 
     /// What is known of all links.
     pub fn finish(self) -> Links {
-        let links = self.links.into_iter().map(|(nodes, mut measures)| {
-            let ns = |key: u64| (key as i64).wrapping_add(i64::MIN);
-            let latency_ns = spread(&measures.latencies);
-            measures.blocks.shrink();
-            let link = Link {
-                latency_ns: latency_ns.map(|(least, middle)| (ns(least), ns(middle))),
-                blocks: measures.blocks,
-            };
-            (nodes, link)
+        let links = self.links.into_iter().map(|(nodes, measures)| {
+            let Measures {
+                latencies,
+                mut blocks,
+                ..
+            } = Arc::unwrap_or_clone(measures);
+            blocks.shrink();
+            let latency_ns = latencies.least_and_middle();
+            (nodes, Link { latency_ns, blocks })
         });
         Links {
             links: links.collect(),
@@ -157,36 +158,62 @@ impl Measuring {
     }
 }
 
-/// So many parts a range of values is cut into at a time.
-const PARTS: u64 = 1024;
+/// So many values apart, of those that have the same highest bit, are counted together.
+const STEPS: usize = 128;
 
-/// The least value, and the one in the middle: of an even number the second of the two. The range
-/// in which the middle one lies is cut again and again, so that no values need to be sorted.
-fn spread(values: &Column) -> Option<(u64, u64)> {
-    let least = values.iter().min()?;
-    let (mut low, mut high) = (least, values.iter().max()?);
-    // How many values of the range are before the middle one.
-    let mut rank = values.len() / 2;
-    while low < high {
-        let step = (high - low) / PARTS + 1;
-        let mut counts = [0usize; PARTS as usize];
-        for value in values.iter().filter(|value| (low..=high).contains(value)) {
-            if let Some(count) = counts.get_mut(((value - low) / step) as usize) {
-                *count += 1;
-            }
+/// How long things took, in ns, counted by their highest bits: what is asked of them is known at any
+/// time, and costs no memory for each.
+#[derive(Clone, Default)]
+struct Spread {
+    /// The least of all.
+    least: Option<i64>,
+    count: u64,
+    /// By the highest bit of values that are not below 0.
+    octaves: Vec<Option<Box<[Step; STEPS]>>>,
+}
+
+/// Values that are counted together.
+#[derive(Clone, Copy, Default)]
+struct Step {
+    count: u64,
+    least: u64,
+}
+
+impl Spread {
+    fn push(&mut self, value: i64) {
+        self.least = Some(self.least.map_or(value, |least| least.min(value)));
+        self.count += 1;
+        // What is shown is never below 0.
+        let value = value.max(0) as u64;
+        let bits = (u64::BITS - value.leading_zeros()) as usize;
+        // The seven bits behind the highest one.
+        let shift = bits.saturating_sub(STEPS.ilog2() as usize + 1);
+        let step = (value >> shift) as usize % STEPS;
+        if self.octaves.len() <= bits {
+            self.octaves.resize_with(bits + 1, || None);
         }
-        let mut part = 0;
-        for count in counts {
-            if rank < count {
-                break;
-            }
-            rank -= count;
-            part += 1;
+        if let Some(octave) = self.octaves.get_mut(bits) {
+            let step = &mut octave.get_or_insert_with(|| Box::new([Step::default(); STEPS]))[step];
+            step.least = match step.count {
+                0 => value,
+                _ => step.least.min(value),
+            };
+            step.count += 1;
         }
-        low = low.saturating_add(step.saturating_mul(part)).min(high);
-        high = low.saturating_add(step - 1).min(high);
     }
-    Some((least, low))
+
+    /// The least of all, and the least of those that are counted together with the one in the middle:
+    /// of an even number the second of the two.
+    fn least_and_middle(&self) -> Option<(i64, i64)> {
+        let mut rank = self.count / 2;
+        let mut steps = self.octaves.iter().flatten().flat_map(|it| it.iter());
+        let middle = steps.find(|step| {
+            let is_here = rank < step.count;
+            rank = rank.saturating_sub(step.count);
+            is_here
+        });
+        Some((self.least?, middle?.least as i64))
+    }
 }
 
 #[cfg(test)]
@@ -194,24 +221,40 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(values: impl Iterator<Item = u64>) {
-        let column: Column = values.collect();
-        let mut sorted: Vec<u64> = column.iter().collect();
+    fn check(values: impl Iterator<Item = i64>) {
+        let mut sorted: Vec<i64> = values.collect();
+        let mut spread = Spread::default();
+        sorted.iter().for_each(|&value| spread.push(value));
         sorted.sort_unstable();
-        let middle = sorted.get(sorted.len() / 2);
-        let expected = sorted.first().copied().zip(middle.copied());
-        assert_eq!(spread(&column), expected);
+        let Some((least, middle)) = spread.least_and_middle() else {
+            return assert!(sorted.is_empty());
+        };
+        assert_eq!(Some(&least), sorted.first());
+        let exact = sorted[sorted.len() / 2].max(0);
+        let off = exact - middle;
+        assert!(
+            (0..=exact / STEPS as i64).contains(&off),
+            "{middle}, {exact}"
+        );
     }
 
     #[test]
     fn the_middle_is_found_without_sorting() {
         check(std::iter::empty());
         check([7].into_iter());
+        check([-7, -9, -1].into_iter());
         check([7, 9].into_iter());
-        check([0, u64::MAX].into_iter());
-        check([0, 0, u64::MAX].into_iter());
-        check((0..10_000).map(|value| value * 7_919 % 10_007));
-        check((0..10_001).map(|value: u64| value.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        check(std::iter::repeat_n(1 << 63, 999));
+        check([i64::MIN, i64::MAX].into_iter());
+        check(0..600);
+        check((0..10_000).map(|value| value * 7_919 % 10_007 - 100));
+        check((0..10_001).map(|value: i64| value.wrapping_mul(0x1e37_79b9_7f4a_7c15)));
+        check((0..9_999).map(|value: i64| 20_000_000 + value * value));
+    }
+
+    #[test]
+    fn what_always_takes_the_same_time_is_known_to_the_nanosecond() {
+        let mut spread = Spread::default();
+        (0..999).for_each(|_| spread.push(20_000_001));
+        assert_eq!(spread.least_and_middle(), Some((20_000_001, 20_000_001)));
     }
 }

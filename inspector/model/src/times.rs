@@ -59,7 +59,7 @@ const OPEN: usize = 2048;
 ///
 /// Where the session may have the same ones, they are compared with those (`like`) and not kept,
 /// until one differs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Gathering {
     /// So many were the same, as long as all are.
     same: Option<usize>,

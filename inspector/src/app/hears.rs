@@ -51,16 +51,15 @@ impl Inspector {
                 }
             }
             Answer::Done(sentence) => self.bar.done = Some(sentence),
-            Answer::Grown { model, live } => {
-                self.begun = None;
-                self.bar.working = None;
-                self.bar.live = live;
-                let is_kept = self.kept_bookmarks == *self.model.bookmarks();
-                self.model.grow(*model);
-                if is_kept {
-                    self.kept_bookmarks = Arc::clone(self.model.bookmarks());
-                }
-            }
+            // A filter that begins anew with each look would come to no end.
+            Answer::Grown { model, live } => match self.model.is_filtering() {
+                true => self.further = Some((model, live)),
+                false => self.grows(*model, live),
+            },
+            Answer::Followed(followed) => match &mut self.further {
+                Some((model, _)) => model.take_followed(*followed),
+                None => self.model.take_followed(*followed),
+            },
             Answer::Stands(standing) => {
                 // The cursor goes along: all panes show what was so then.
                 if let Some(time) = standing.time {
@@ -87,6 +86,19 @@ impl Inspector {
         }
     }
 
+    /// Shows the session that is shown as it was at a later look.
+    pub(super) fn grows(&mut self, further: Model, live: bool) {
+        self.further = None;
+        self.begun = None;
+        self.bar.working = None;
+        self.bar.live = live;
+        let is_kept = self.kept_bookmarks == *self.model.bookmarks();
+        self.model.grow(further);
+        if is_kept {
+            self.kept_bookmarks = Arc::clone(self.model.bookmarks());
+        }
+    }
+
     /// Nobody reads on any more; whether it is the beginning alone that is shown.
     pub(super) fn only_begun(&mut self) -> bool {
         let is_begun = self.begun.take().is_some();
@@ -100,6 +112,7 @@ impl Inspector {
     fn opens(&mut self, model: Model, title: String, paths: &[PathBuf]) {
         self.bar.filter = model.filter().text.clone();
         self.model = model;
+        self.further = None;
         self.begun = None;
         self.kept_bookmarks = Arc::clone(self.model.bookmarks());
         self.seat = Seat::default();

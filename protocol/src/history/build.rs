@@ -218,7 +218,7 @@ pub(super) fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
 }
 
 /// The deliveries of each message.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Delivered {
     /// For each message where its deliveries begin in [`Delivered::places`].
     pub(super) starts: Column,

@@ -70,6 +70,21 @@ impl Deliveries {
         }
     }
 
+    /// How many there are before the first that does not fit, of which are told where it was made, by
+    /// which event, and its message.
+    pub(super) fn first_that(&self, fit: impl Fn(NodeId, EventNumber, MessageId) -> bool) -> usize {
+        let rows = self.what.iter().zip(self.numbers.iter());
+        let mut rows = rows.zip(self.messages());
+        let fits = |((what, number), message)| fit(made_of(what).0, EventNumber(number), message);
+        rows.position(|row| !fits(row)).unwrap_or(self.len())
+    }
+
+    /// Keeps the first ones.
+    pub(super) fn truncate(&mut self, count: usize) {
+        let all = COLUMNS.into_iter();
+        all.for_each(|column| column(self).truncate(count));
+    }
+
     /// The one at a place.
     pub fn get(&self, place: usize) -> Option<Delivery> {
         if place >= self.len() {

@@ -2,6 +2,7 @@
 
 mod acks;
 mod acts;
+mod before;
 mod belief;
 
 pub mod bounds;
@@ -57,7 +58,7 @@ use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// The whole history of a session.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     /// For each packet the receipt that told its sender of its arrival.
     acked: Column,

@@ -16,6 +16,7 @@ mod verdict;
 mod weave;
 mod who;
 
+pub use ask::firm::Same;
 pub use ask::moments::Moments;
 pub(crate) use ask::ports::Ports;
 pub use ask::reels::SessionReel;
@@ -48,7 +49,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::history::bounds::Bounds;
-pub(crate) use ask::firm::{Firm, Same};
+pub(crate) use ask::firm::Firm;
 use facts::told::Told;
 use weave::rows::Rows;
 

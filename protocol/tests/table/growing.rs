@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use netreel_capture::{Limits, Openings, Options, Pusher, Recorder, open_session_again};
 
-use netreel_protocol::history::{Certain, Finding, Ongoing};
-use netreel_protocol::session::{Growing, ReelInput, Session, SessionError};
+use netreel_protocol::history::{Certain, Finding, History, Ongoing};
+use netreel_protocol::session::{Growing, PacketId, ReelInput, Session, SessionError};
 use netreel_reel::{Ending, OwnedRecord, Reel, ReelWriter};
 use netreel_sample_engine::{Script, SimWorldStart};
 use netreel_wire::{Keys, Wire};
@@ -51,14 +51,61 @@ fn told(session: Result<Session, SessionError>) -> Vec<String> {
 }
 
 /// The same of a session that goes on.
-fn told_on(session: Result<Session, SessionError>, ongoing: &mut Ongoing) -> Vec<String> {
+fn told_on(
+    session: Result<Session, SessionError>,
+    ongoing: &mut Ongoing,
+    known: &mut Early,
+) -> Vec<String> {
     match session {
         Ok(session) => {
             let history = ongoing.look(&session, |reel| *reel.ending() == Ending::Clean);
-            story_of(&session, &history)
+            if let Some(known) = known {
+                check_early(known, &session, &history);
+            }
+            let told = story_of(&session, &history);
+            *known = early(session, history);
+            told
         }
         Err(error) => vec![error.to_string()],
     }
+}
+
+/// What was known of the packets of a look that stay, if there are any: the session, and its history of
+/// them alone.
+type Early = Option<(Session, History)>;
+
+fn early(session: Session, history: History) -> Early {
+    let first = PacketId(session.same()?.packets());
+    let history = history.before(&session, first);
+    Some((session, history))
+}
+
+/// What was known of packets at an earlier look is so of the same packets now, where they stay.
+#[track_caller]
+fn check_early((before, early): &(Session, History), now: &Session, history: &History) {
+    let (Some(same), Some(later)) = (before.same(), now.same()) else {
+        return;
+    };
+    if !same.goes_on_in(later) {
+        return;
+    }
+    for id in (0..same.packets()).map(PacketId) {
+        let told = |session: &Session| {
+            let packet = session.packet(id).expect("a packet");
+            let messages: Vec<_> = session.messages_of(id).collect();
+            (packet.first(), packet.received, packet.length, messages)
+        };
+        assert_eq!(told(before), told(now), "{id:?}");
+        if let Some(acked) = early.acked(now, id) {
+            assert_eq!(history.acked(now, id), Some(acked), "{id:?}");
+        }
+    }
+    let is_before = |message| now.carrier(message) < Some(PacketId(same.packets()));
+    assert!(early.deliveries.iter().all(|it| is_before(it.message)));
+    assert!(early.resends().all(|(copy, _)| is_before(copy)));
+    let findings = early.findings.iter();
+    let mut evidence = findings.flat_map(|finding| &finding.evidence);
+    assert!(evidence.all(|piece| piece.packet.0 < same.packets()));
 }
 
 /// What looks did not do again.
@@ -79,7 +126,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
     let bytes: Vec<Vec<u8>> = bytes.collect();
     let mut lengths = vec![0; bytes.len()];
     let mut growing = Growing::new(wire.cloned(), Keys::default());
-    let mut ongoing = Ongoing::default();
+    let (mut ongoing, mut known) = (Ongoing::default(), None);
     let (mut followed, mut ordered) = (0, 0);
     for look in 0..=looks {
         for (length, bytes) in lengths.iter_mut().zip(&bytes) {
@@ -98,7 +145,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
             });
             opened.collect::<Vec<_>>()
         };
-        let grown = told_on(growing.look(now()), &mut ongoing);
+        let grown = told_on(growing.look(now()), &mut ongoing, &mut known);
         followed += usize::from(ongoing.known() > 0);
         ordered += usize::from(growing.known() > 0);
         let at_once = told(Session::build(now(), wire.cloned()));
@@ -382,7 +429,7 @@ fn check_followed(options: &Options) {
                 });
                 reels.collect()
             };
-            let grown = told_on(growing.look(inputs()), &mut ongoing);
+            let grown = told_on(growing.look(inputs()), &mut ongoing, &mut None);
             assert_eq!(grown, told(Session::build(inputs(), None)), "look {looks}");
             looks += 1;
         }

@@ -7,7 +7,7 @@ use twox_hash::xxhash3_64::Hasher;
 
 use crate::session::weave::places::EndId;
 use crate::session::weave::rows::DOUBTFUL;
-use crate::session::{NodeId, PacketId, Session, SessionTime};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session, SessionTime};
 
 /// What of a reel that grows was read, and the wire asked about, once and for all.
 #[derive(Clone, Debug)]
@@ -20,13 +20,27 @@ pub(crate) struct Firm {
     pub last: Time,
 }
 
-/// The first packets of reels that grow.
+/// The first packets of reels that grow: they are the same ones at the next look, with the same
+/// numbers, times and messages. What became of one that nobody is known to have received may show
+/// later.
 #[derive(Clone, Debug)]
-pub(crate) struct Same {
+pub struct Same {
     /// The same one as long as the packets are the same ones.
-    pub since: Arc<()>,
+    pub(crate) since: Arc<()>,
     /// How many there are.
-    pub packets: u32,
+    pub(crate) packets: u32,
+}
+
+impl Same {
+    /// How many there are.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Whether they are among the first packets of a later look, which are these.
+    pub fn goes_on_in(&self, later: &Same) -> bool {
+        Arc::ptr_eq(&self.since, &later.since) && self.packets <= later.packets
+    }
 }
 
 impl Firm {
@@ -45,14 +59,21 @@ impl Session {
         (is_plain && all && self.wait_ns.is_some()).then_some(&self.firm)
     }
 
-    /// The packets that are the same ones at the next look, as long as none is told anew.
-    pub(crate) fn same(&self) -> Option<&Same> {
+    /// The packets that are the same ones at the next look, as long as none is told anew; `None` of
+    /// reels that were read at once, or of which no packet stays.
+    pub fn same(&self) -> Option<&Same> {
         self.same.as_ref()
     }
 
     /// The first event of a node that may be read anew; `None` where it was not recorded.
     pub(crate) fn firm_until(&self, node: NodeId) -> Option<EventNumber> {
         Some(self.firm.get(self.track(node)?)?.until)
+    }
+
+    /// Whether an event of a node is read for good. What somebody else tells of a node that was not
+    /// recorded is.
+    pub(crate) fn is_firm(&self, node: NodeId, number: EventNumber) -> bool {
+        self.firm_until(node).is_none_or(|until| number < until)
     }
 
     /// Up to when all reels are firm, but for those that no more will come of.
@@ -62,6 +83,17 @@ impl Session {
             tracks.filter(|(track, _)| !track.reel.as_ref().is_some_and(|it| is_over(it)));
         let times = going_on.map(|(track, firm)| track.time_of(firm.until, firm.last));
         times.min().unwrap_or(self.span.end)
+    }
+
+    /// The packets from one on, in order.
+    pub fn packets_from(&self, first: PacketId) -> impl ExactSizeIterator<Item = Packet> + '_ {
+        let ids = (first.0 as usize).min(self.rows.len())..self.rows.len();
+        ids.map(|place| self.rows.get(PacketId(place as u32)).unwrap_or_default())
+    }
+
+    /// The first message that no packet before this one has.
+    pub(crate) fn first_message(&self, packet: PacketId) -> MessageId {
+        MessageId(self.told().messages_before(packet))
     }
 
     /// How many packets there are before a moment.

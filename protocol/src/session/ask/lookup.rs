@@ -56,8 +56,7 @@ impl Session {
 
     /// All packets, in order.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = Packet> + '_ {
-        let ids = 0..self.rows.len();
-        ids.map(|place| self.rows.get(PacketId(place as u32)).unwrap_or_default())
+        self.packets_from(PacketId(0))
     }
 
     /// The packet with this number.

@@ -269,6 +269,15 @@ impl Told {
         self.messages
     }
 
+    /// How many messages the packets before this one have.
+    pub fn messages_before(&self, packet: PacketId) -> u32 {
+        let row = packet.0 as usize;
+        match row < self.first.len() {
+            true => self.first.get(row) as u32,
+            false => self.messages,
+        }
+    }
+
     /// The packet that carries a message.
     pub fn carrier(&self, message: MessageId) -> Option<PacketId> {
         if message.0 >= self.messages {

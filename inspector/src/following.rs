@@ -1,0 +1,183 @@
+//! A recording that is followed: each look at it is shown as soon as its packets are arranged, and what
+//! followed from them is worked out beside where that takes long.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use netreel_inspector_model::{Followed, Growth};
+use netreel_protocol::history::Ongoing;
+use netreel_protocol::session::Session;
+use netreel_reel::Reel;
+
+use crate::ask::Answer;
+
+/// What followed is worked out within a look as long as it takes no longer than this.
+const AT_ONCE: Duration = Duration::from_millis(25);
+
+/// Beside looks it is worked out again after so many times what it took: it costs a quarter of a
+/// processor.
+const TIMES: u32 = 3;
+
+/// Who is told.
+type Say = Arc<dyn Fn(Answer) + Send + Sync>;
+
+/// A recording as it is at a look.
+pub struct Look {
+    /// The session as far as it has come.
+    pub session: Arc<Session>,
+    /// The reels of which no more will come.
+    pub over: Vec<Arc<Reel>>,
+    /// A sentence for each reel that could not be read.
+    pub unread: Vec<String>,
+    /// Whether more may come.
+    pub live: bool,
+}
+
+impl Look {
+    /// Whether no more will come of a reel.
+    fn is_over(&self, reel: &Reel) -> bool {
+        self.over
+            .iter()
+            .any(|it| std::ptr::eq(&raw const **it, reel))
+    }
+}
+
+/// See the module.
+pub struct Follower {
+    say: Say,
+    growth: Growth,
+    at_once: Duration,
+    history: Work,
+}
+
+/// Who works out what followed.
+enum Work {
+    /// Whoever looks.
+    AtOnce(Box<Ongoing>),
+    /// A thread, which has the latest look of those that it has not come to.
+    Beside(Arc<Waiting>, Option<JoinHandle<()>>),
+}
+
+#[derive(Default)]
+struct Waiting {
+    next: Mutex<Next>,
+    is_there: Condvar,
+}
+
+#[derive(Default)]
+struct Next {
+    look: Option<Look>,
+    /// Nobody will look again.
+    is_last: bool,
+    /// Nobody wants to know any more.
+    is_given_up: bool,
+}
+
+impl Follower {
+    /// Tells `say` of what there is to show: from a thread of its own, where it takes long.
+    pub fn new(say: impl Fn(Answer) + Send + Sync + 'static) -> Follower {
+        Follower::at_once_within(AT_ONCE, say)
+    }
+
+    /// The same, with what followed worked out beside from the first look on that takes longer for it
+    /// than this.
+    pub fn at_once_within(
+        at_once: Duration,
+        say: impl Fn(Answer) + Send + Sync + 'static,
+    ) -> Follower {
+        Follower {
+            say: Arc::new(say),
+            growth: Growth::default(),
+            at_once,
+            history: Work::AtOnce(Box::default()),
+        }
+    }
+
+    /// Shows a look.
+    pub fn look(&mut self, look: Look) {
+        let (session, live) = (look.session.clone(), look.live);
+        let mut model = self.growth.look(session, &look.unread);
+        let mut took = Duration::ZERO;
+        if let Work::AtOnce(ongoing) = &mut self.history {
+            let begun = Instant::now();
+            let history = ongoing.look(&look.session, |reel| look.is_over(reel));
+            let followed = Followed::new(look.session.clone(), history, (&look.unread, true));
+            model.take_followed(followed);
+            took = begun.elapsed();
+        }
+        let model = Box::new(model);
+        (self.say)(Answer::Grown { model, live });
+        match &mut self.history {
+            Work::AtOnce(ongoing) if took > self.at_once => {
+                let ongoing = std::mem::take(ongoing);
+                self.history = begin(ongoing, &self.say);
+            }
+            Work::AtOnce(_) => {}
+            Work::Beside(waiting, _) => {
+                waiting.lock().look = Some(look);
+                waiting.is_there.notify_one();
+            }
+        }
+    }
+
+    /// Waits until what followed in the last look is told.
+    pub fn finish(mut self) {
+        if let Work::Beside(waiting, thread) = &mut self.history {
+            waiting.lock().is_last = true;
+            waiting.is_there.notify_one();
+            if let Some(thread) = thread.take() {
+                // Where it failed it was the last to say something.
+                drop(thread.join());
+            }
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        if let Work::Beside(waiting, _) = &self.history {
+            waiting.lock().is_given_up = true;
+            waiting.is_there.notify_one();
+        }
+    }
+}
+
+/// Goes on beside. Where there can be no thread nothing more is told of what followed.
+fn begin(mut ongoing: Box<Ongoing>, say: &Say) -> Work {
+    let waiting = Arc::<Waiting>::default();
+    let (own, say) = (Arc::clone(&waiting), Arc::clone(say));
+    let work = move || {
+        while let Some(look) = own.take() {
+            let begun = Instant::now();
+            let history = ongoing.look(&look.session, |reel| look.is_over(reel));
+            let is_latest = own.lock().look.is_none();
+            let told = Followed::new(look.session, history, (&look.unread, is_latest));
+            say(Answer::Followed(Box::new(told)));
+            own.pause(begun.elapsed() * TIMES);
+        }
+    };
+    let builder = thread::Builder::new().name("history".to_owned());
+    Work::Beside(waiting, builder.spawn(work).ok())
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Next> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next look, when there is one; `None` where there will be none.
+    fn take(&self) -> Option<Look> {
+        let next = self.lock();
+        let waits = |next: &mut Next| next.look.is_none() && !next.is_last && !next.is_given_up;
+        let next = self.is_there.wait_while(next, waits);
+        let mut next = next.unwrap_or_else(PoisonError::into_inner);
+        next.look.take().filter(|_| !next.is_given_up)
+    }
+
+    /// Lets some time pass, unless somebody waits for the last look.
+    fn pause(&self, time: Duration) {
+        let waits = |next: &mut Next| !next.is_last && !next.is_given_up;
+        drop(self.is_there.wait_timeout_while(self.lock(), time, waits));
+    }
+}

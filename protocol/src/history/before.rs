@@ -1,0 +1,97 @@
+//! A history of the first packets alone: what is told of them at one look at reels that grow holds at a
+//! later one too, where packets that came since may have taken the numbers of the others.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use super::History;
+use super::shelf::Shelf;
+use crate::session::{MessageId, PacketId, Session};
+
+impl History {
+    /// What of the history of `session` is about packets before this one alone, and about events that
+    /// are read for good: acks of them, what nodes were handed until the first of them was handed
+    /// something else, what they believed from that, and the findings that nothing else proves. These keep
+    /// their numbers.
+    #[must_use]
+    pub fn before(mut self, session: &Session, packet: PacketId) -> History {
+        let message = session.first_message(packet);
+        let is_before = |each: &MessageId| *each < message;
+        self.acked.truncate(packet.0 as usize);
+        self.forget_acks(session);
+        self.ambiguous.retain(|each| *each < packet);
+        let both = |(one, other): &(MessageId, MessageId)| is_before(one) && is_before(other);
+        self.resends = self.resends.iter().copied().filter(both).collect();
+        self.copies.retain(both);
+        let handed = self.deliveries.first_that(|node, number, message| {
+            is_before(&message) && session.is_firm(node, number)
+        });
+        self.deliveries.truncate(handed);
+        self.keep_objects(handed as u32);
+        self.keep_joined(is_before);
+        self.undelivered.retain(is_before);
+        self.partings
+            .retain(|parting| (parting.delivery as usize) < handed);
+        self.parting_messages.retain(is_before);
+        self.keep_findings(|finding| {
+            let mut evidence = finding.evidence.iter();
+            evidence.all(|it| it.packet < packet && session.is_firm(it.node, it.number))
+        });
+        self.delivered = OnceLock::new();
+        self.links = OnceLock::new();
+        self
+    }
+
+    /// Forgets acks that were heard by what may be read anew: the last ones.
+    fn forget_acks(&mut self, session: &Session) {
+        let is_firm = |&(packet, receipt): &(usize, u64)| {
+            let receipt = receipt.checked_sub(1)?;
+            let (sender, _) = session.link(PacketId(packet as u32))?;
+            let stamp = session.receipt_stamp(sender, receipt as u32)?;
+            Some(session.is_firm(sender, stamp.number))
+        };
+        let acked = self.acked.iter().enumerate();
+        let loose = acked.filter(|ack| is_firm(ack) == Some(false));
+        let loose: Vec<usize> = loose.map(|(packet, _)| packet).collect();
+        loose
+            .into_iter()
+            .for_each(|packet| self.acked.set(packet, 0));
+    }
+
+    /// What nodes believed because of the first deliveries.
+    fn keep_objects(&mut self, deliveries: u32) {
+        let is_before = |place: &u32| *place < deliveries;
+        self.objects.retain(|_, object| {
+            object.deliveries.retain(is_before);
+            object.lanes.retain(|_, lane| {
+                lane.retain(|span| is_before(&span.because));
+                !lane.is_empty()
+            });
+            !object.deliveries.is_empty() || !object.lanes.is_empty()
+        });
+        let mut telling = Shelf::default();
+        for (object, places) in self.telling.iter() {
+            let places: Vec<u32> = places.iter().copied().filter(is_before).collect();
+            if !places.is_empty() {
+                telling.get_or(object, || places);
+            }
+        }
+        self.telling = telling;
+    }
+
+    /// The messages whose fragments all are such.
+    fn keep_joined(&mut self, is_before: impl Fn(&MessageId) -> bool) {
+        let mut places = BTreeMap::new();
+        let joined = std::mem::take(&mut self.joined);
+        for (place, joined) in (0u32..).zip(joined) {
+            if joined.fragments.iter().all(&is_before) {
+                places.insert(place, self.joined.len() as u32);
+                self.joined.push(joined);
+            }
+        }
+        let parts = std::mem::take(&mut self.joined_of).into_iter();
+        let parts = parts.filter(|(message, _)| is_before(message));
+        let parts = parts.filter_map(|(message, place)| Some((message, *places.get(&place)?)));
+        self.joined_of = parts.collect();
+    }
+}
