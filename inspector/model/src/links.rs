@@ -11,6 +11,9 @@ pub type LinkEnds = (NodeId, NodeId);
 /// How long a stub of an arrow is where the link's latency is not known, in ns.
 const LATENCY_UNKNOWN_NS: i64 = 1_000_000;
 
+/// Less than this over a link's shortest latency is not late, in ns.
+const LATE_NS_MIN: i64 = 25_000_000;
+
 /// So many packets are a block.
 const BLOCK: u32 = 1024;
 
@@ -24,14 +27,23 @@ pub(crate) struct Links {
 struct Link {
     /// From send to receipt in ns: the shortest and the middle one.
     latency_ns: Option<(i64, i64)>,
+    /// How many packets took much longer than the quickest.
+    late: u64,
     /// The blocks of packets in which it has some.
     blocks: Column,
 }
 
 impl Links {
-    /// How long the quickest packet of a link took, in ns.
-    pub fn quickest_ns(&self, link: (NodeId, NodeId)) -> Option<i64> {
-        Some(self.links.get(&link)?.latency_ns?.0)
+    /// A packet of a link that took longer than this is late, in ns: much longer than the quickest one.
+    /// `None` where none has a latency.
+    pub fn late_above_ns(&self, link: LinkEnds) -> Option<i64> {
+        let (quickest, _) = self.links.get(&link)?.latency_ns?;
+        Some(late_above(quickest))
+    }
+
+    /// How many packets of a link were late.
+    pub fn late(&self, link: LinkEnds) -> u64 {
+        self.links.get(&link).map_or(0, |link| link.late)
     }
 
     /// Whether any packet has a latency, or there are no packets.
@@ -107,6 +119,11 @@ impl Links {
     }
 }
 
+fn late_above(quickest_ns: i64) -> i64 {
+    let well_over = quickest_ns.saturating_add(LATE_NS_MIN);
+    well_over.max(quickest_ns.saturating_mul(3))
+}
+
 /// Links under way.
 #[derive(Default)]
 pub(crate) struct Measuring {
@@ -144,9 +161,17 @@ impl Measuring {
         let links = self.links.into_iter().map(|(nodes, mut measures)| {
             let ns = |key: u64| (key as i64).wrapping_add(i64::MIN);
             let latency_ns = spread(&measures.latencies);
+            let latency_ns = latency_ns.map(|(least, middle)| (ns(least), ns(middle)));
             measures.blocks.shrink();
+            let late = latency_ns.map_or(0, |(quickest, _)| {
+                let latencies = measures.latencies.iter();
+                latencies
+                    .filter(|&it| ns(it) > late_above(quickest))
+                    .count()
+            });
             let link = Link {
-                latency_ns: latency_ns.map(|(least, middle)| (ns(least), ns(middle))),
+                latency_ns,
+                late: late as u64,
                 blocks: measures.blocks,
             };
             (nodes, link)
