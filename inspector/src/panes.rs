@@ -266,12 +266,13 @@ struct Natural<'a>(&'a Model);
 const PANE_MIN: Vec2 = vec2(180.0, 110.0);
 const TIMELINE_MIN: f32 = 160.0;
 const FINDINGS_MIN: f32 = head::HEIGHT * 2.0;
+const COURSE_MIN: f32 = 96.0;
 /// A line of bytes, without their text.
 const BYTES_MIN: f32 = 360.0;
 
 /// Of the room that it shares, the pane of objects takes so much: for the rows of the selected object,
 /// and else.
-const OWN_PART: f32 = 0.53;
+const OWN_PART: f32 = 0.55;
 const OTHERS_PART: f32 = 0.38;
 
 impl Sizes for Natural<'_> {
@@ -282,7 +283,7 @@ impl Sizes for Natural<'_> {
             // The table needs its columns.
             (Pane::Packets, Axis::Beside) => Some(
                 (room * 0.42)
-                    .clamp(420.0, 900.0)
+                    .clamp(420.0, 1200.0)
                     .max(packets::width_min(model).min(room * 0.5))
                     .min(room * 0.6),
             ),
@@ -295,6 +296,7 @@ impl Sizes for Natural<'_> {
         match pane {
             Pane::Timeline | Pane::Other => vec2(PANE_MIN.x, TIMELINE_MIN),
             Pane::Objects => vec2(PANE_MIN.x, objects::HEAD),
+            Pane::Course => vec2(PANE_MIN.x, COURSE_MIN),
             Pane::Findings => vec2(PANE_MIN.x, FINDINGS_MIN),
             Pane::Bytes => vec2(BYTES_MIN, FINDINGS_MIN),
             Pane::Notes => vec2(PANE_MIN.x, FINDINGS_MIN),

@@ -455,3 +455,31 @@ fn where_a_race_began_can_be_read_in_a_small_window() {
         assert!(row.bottom() <= findings.top(), "{row:?} {findings:?}");
     }
 }
+
+#[test]
+fn the_value_of_a_field_can_be_filtered_by() {
+    let mut model = fixture::race_model();
+    let packet = model.selection().packet.expect("a packet");
+    let rows = model.detail().rows();
+    let row = rows
+        .iter()
+        .find(|row| row.name == "sequence")
+        .expect("a field");
+    let filter = model.field_filter(row).expect("a filter");
+    assert_eq!(filter, format!("sequence == {}", row.value));
+    let object = rows
+        .iter()
+        .find(|row| row.name == "object")
+        .expect("a field");
+    let about = model.field_filter(object).expect("a filter");
+    for filter in [filter, about] {
+        model.apply(Command::SetFilter(filter.clone()));
+        model.finish_filter();
+        assert_eq!(model.filter().error, None, "{filter}");
+        assert!(model.row_of(packet).is_some(), "{filter}");
+        assert!(
+            model.row_count() < model.session().packet_count(),
+            "{filter}"
+        );
+    }
+}

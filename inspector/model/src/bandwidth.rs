@@ -150,15 +150,19 @@ impl Model {
         self.index.links.late_above_ns(link)
     }
 
-    /// What senders had heard when they sent messages again: `3 nacked, 2 silence`. `None` where none
-    /// were sent again.
+    /// What senders had heard when they sent messages again: `3 nacked, 2 silence`; of many packets who
+    /// counts it. `None` where none were sent again.
     pub fn resent_text(&self, stats: &LinkStats) -> Option<String> {
         let causes = Cause::ALL.into_iter().filter_map(|cause| {
             let count = stats.resent_for.get(&cause)?;
             Some(format!("{} {}", text::count(*count), cause.name()))
         });
         let causes: Vec<String> = causes.collect();
-        (stats.resent > 0).then(|| causes.join(", "))
+        let said = match causes.is_empty() {
+            true => "`netreel stats` counts it".to_owned(),
+            false => causes.join(", "),
+        };
+        (stats.resent > 0).then_some(said)
     }
 
     /// A link as people call it.

@@ -106,11 +106,11 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         }
         copy::menu(&response, commands, || offers(model, &finding));
         if opened == Some(row) {
-            why::show(ui, rect.left_bottom(), &cause, commands);
+            why::show(ui, model, rect.left_bottom(), &cause, commands);
             let top = rect.left_bottom() + vec2(0.0, why::height(&cause));
             let below = Rect::from_min_size(top, vec2(rect.width(), proof_height));
             proof(ui, below, model, finding.finding, commands);
-            why::show(ui, below.left_bottom(), &told, commands);
+            why::show(ui, model, below.left_bottom(), &told, commands);
         }
     }
 }

@@ -122,13 +122,16 @@ fn matrix(
             // The square root keeps quiet links from all being alike.
             let part = (link.bytes as f32 / most.max(1) as f32).sqrt();
             let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
-            painter.rect_filled(rect, 2.0, fill);
             // What was lost or late is seen from afar, and of the worst link most.
             let bad = bad_part(model, ends, link);
-            if bad > 0.0 {
-                let strength = 0.10 + 0.25 * bad.sqrt() + if is_worst { 0.15 } else { 0.0 };
-                painter.rect_filled(rect, 2.0, theme::faded(theme::warning(), strength));
-            }
+            let fill = match bad > 0.0 {
+                true => {
+                    let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
+                    theme::panel().lerp_to_gamma(theme::warning(), strength)
+                }
+                false => fill,
+            };
+            painter.rect_filled(rect, 2.0, fill);
             if is_worst {
                 let edge = Rect::from_min_size(rect.min, vec2(4.0, rect.height()));
                 painter.rect_filled(edge, 0.0, theme::warning());
@@ -185,8 +188,13 @@ fn fates(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
 
 /// As much of it as there is room for.
 fn lines(painter: &egui::Painter, model: &Model, rect: Rect, (ends, link): (LinkEnds, &LinkStats)) {
-    let lost = fates(model, ends, link);
-    let lost_color = match bad_part(model, ends, link) > 0.0 {
+    // The most telling first: there is room for a word or two.
+    let lost = match (late(model, ends), link.lost) {
+        (late, 0) if late > 0 => format!("{} late", text::count(late)),
+        _ => fates(model, ends, link),
+    };
+    // Faint letters cannot be read on what stands out.
+    let color = match bad_part(model, ends, link) > 0.0 {
         false => theme::weak(),
         true => theme::text(),
     };
@@ -197,9 +205,9 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, (ends, link): (Link
     };
     let all = [
         (time, theme::text()),
-        (lost, lost_color),
-        (text::bytes(link.bytes as f64), theme::weak()),
-        (text::packets(link.packets), theme::weak()),
+        (lost, color),
+        (text::bytes(link.bytes as f64), color),
+        (text::packets(link.packets), color),
     ];
     let lines: Vec<_> = all
         .into_iter()

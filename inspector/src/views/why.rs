@@ -7,6 +7,7 @@ use egui::{Galley, Pos2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, Model, WhyRow};
 use netreel_protocol::session::PacketId;
 
+use super::copy::{self, What};
 use crate::theme;
 
 /// A step further back stands so much further right.
@@ -65,7 +66,7 @@ pub fn height(lines: &Lines) -> f32 {
 }
 
 /// Draws them from `origin` on. A click on one selects the packet that shows it.
-pub fn show(ui: &mut Ui, origin: Pos2, lines: &Lines, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &mut Vec<Command>) {
     let width = ui.available_width();
     let all = Rect::from_min_size(origin, vec2(width, height(lines)));
     let painter = ui.painter().with_clip_rect(all.intersect(ui.clip_rect()));
@@ -92,8 +93,18 @@ pub fn show(ui: &mut Ui, origin: Pos2, lines: &Lines, commands: &mut Vec<Command
         if let Some(packet) = row.packet.filter(|_| response.clicked()) {
             commands.push(Command::SelectPacket(packet));
         }
+        copy::menu(&response, commands, || offers(model, row));
         top += size.y;
     }
+}
+
+/// What can be done with a step.
+fn offers(model: &Model, row: &WhyRow) -> Vec<(&'static str, What)> {
+    let mut offers = vec![("copy the sentence", What::Copy(row.sentence.clone()))];
+    if let Some(filter) = row.packet.and_then(|packet| model.link_filter(packet)) {
+        offers.push(("filter by its link", What::Do(Command::SetFilter(filter))));
+    }
+    offers
 }
 
 fn left(row: &WhyRow) -> f32 {
