@@ -139,7 +139,7 @@ fn what_is_too_small_for_its_name_is_named_below_the_areas() {
     harness.get_by_label("objects").click();
     harness.run();
     let mut small = drive::buttons(&harness);
-    small.retain(|label| label.contains(" in the list: "));
+    small.retain(|label| label.contains(" player in the list: "));
     assert!(!small.is_empty());
     harness.get_by_label(&small[0]).click();
     harness.run();
