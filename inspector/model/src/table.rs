@@ -264,29 +264,22 @@ impl Model {
     /// The same of its messages.
     pub(crate) fn kinds_of(&self, id: PacketId, messages: &[MessageFacts]) -> String {
         let calls = self.calls(id, messages);
-        let mut groups: Vec<((Option<KindId>, Option<&str>), usize)> = Vec::new();
+        let mut groups: Vec<(String, usize)> = Vec::new();
         for (place, facts) in messages.iter().enumerate() {
-            let call = calls.get(place).and_then(Option::as_ref);
-            let of = (facts.kind, call.map(|(_, call)| call.as_str()));
-            match groups.iter_mut().find(|group| group.0 == of) {
-                Some(group) => group.1 += 1,
-                None => groups.push((of, 1)),
+            let mut said = self.kind_name(facts.kind).to_owned();
+            if let Some(Some((_, call))) = calls.get(place) {
+                said.push_str(&format!(" {call}"));
+            }
+            match groups.iter_mut().find(|(known, _)| *known == said) {
+                Some((_, count)) => *count += 1,
+                None => groups.push((said, 1)),
             }
         }
-        let mut out = String::new();
-        for ((kind, call), count) in groups {
-            if !out.is_empty() {
-                out.push_str(", ");
-            }
-            if count > 1 {
-                out.push_str(&format!("{count} "));
-            }
-            out.push_str(self.kind_name(kind));
-            if let Some(call) = call {
-                out.push_str(&format!(" {call}"));
-            }
-        }
-        out
+        let groups = groups.into_iter().map(|(said, count)| match count {
+            1 => said,
+            _ => format!("{count} {said}"),
+        });
+        groups.collect::<Vec<_>>().join(", ")
     }
 
     /// Whether a packet's most telling message was sent before; `false` before the history is known.
