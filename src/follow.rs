@@ -207,13 +207,16 @@ impl Following {
                 to,
                 length,
                 facts,
+                rpcs,
             } => {
                 let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
+                let calls = rpcs.iter().map(|rpc| Some(rpc.as_ref()?.short()));
+                let calls: Vec<Option<String>> = calls.collect();
                 let sequence = facts.sequence.map(|sequence| sequence.value.to_string());
                 Rest::Packet([
                     way.name().to_owned(),
                     format!("{from} -> {to}"),
-                    kinds_of(kinds, facts.messages.iter(), &[]),
+                    kinds_of(kinds, facts.messages.iter(), &calls),
                     sequence.unwrap_or_default(),
                     length.to_string(),
                 ])
@@ -241,6 +244,7 @@ impl Following {
                 to,
                 length,
                 facts,
+                rpcs,
             } => {
                 let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
                 let name = |kind: netreel_wire::KindId| kinds.get(usize::from(kind.0));
@@ -254,6 +258,10 @@ impl Following {
                     .messages
                     .iter()
                     .map(|message| Some(message.kind.and_then(name)?.name.clone()))
+                    .collect();
+                row.rpcs = rpcs
+                    .iter()
+                    .map(|rpc| Some(rpc.as_ref()?.name.clone()))
                     .collect();
             }
             LiveWhat::SendFailed { of, why } => {
@@ -351,6 +359,8 @@ struct Row {
     sequence: Option<u64>,
     ack: Option<u64>,
     kinds: Vec<Option<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rpcs: Vec<Option<String>>,
     of: Option<u64>,
     why: Option<String>,
 }

@@ -81,6 +81,16 @@ fn a_session_that_is_over_is_printed_whole_and_its_times_are_those_of_packets() 
         migrate.map(|row| (&row["node"], &row["what"])),
         Some((&"HOST".into(), &"sent".into()))
     );
+    let is_ready = |row: &&Value| row["rpcs"].as_array().is_some_and(|it| it[0] == "ready");
+    assert!(rows.iter().filter(is_ready).count() > 0);
+    // The text has the calls that `packets` has.
+    let calls = |arguments: &[&str]| -> usize {
+        let ran = netreel(arguments).expect(0);
+        ran.out.matches("rpc ready(count 0)").count()
+    };
+    let each = calls(&["packets", name]);
+    assert!(each > 0);
+    assert_eq!(calls(&["packets", "--follow", name]), 2 * each);
 }
 
 #[test]

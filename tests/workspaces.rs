@@ -187,3 +187,25 @@ fn another_renderer_is_not_seen_and_a_broken_pane_is() {
         assert!(much > BLOCKS_MAX, "{much} % at {x}, {y}");
     }
 }
+
+#[test]
+fn the_table_has_the_calls_that_the_command_prints() {
+    let model = model(&sample("host"));
+    let rows = model.packet_rows(0..model.row_count());
+    let of = |packet: usize| rows[packet].kinds.as_str();
+    assert_eq!(of(33), "rpc ready(count 0), update");
+    assert_eq!(of(36), "rpc ready(count 0)");
+    assert_eq!(model.lead_text(PacketId(36)), "rpc ready");
+}
+
+#[test]
+fn a_link_says_why_messages_were_sent_again_as_the_command_counts_it() {
+    let model = model(&sample("host"));
+    let stats = model.bandwidth().expect("stats");
+    let said = stats.links.iter().filter_map(|(&link, stats)| {
+        let causes = model.resent_text(stats)?;
+        Some(format!("{}: {causes}", model.link_label(link)))
+    });
+    let said: Vec<String> = said.collect();
+    assert_eq!(said, ["A → X: 5 silence", "X → A: 5 silence"]);
+}

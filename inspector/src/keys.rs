@@ -283,6 +283,8 @@ pub const GESTURES: &[(&str, &str)] = &[
         "zoom at the pointer; over names it scrolls",
     ),
     ("Shift+wheel, drag over time", "earlier, later"),
+    ("Shift+drag over time", "measure how long it is"),
+    ("Alt+drag over time", "show that time alone"),
     (
         "Ctrl+wheel, Ctrl++, Ctrl+-, Ctrl+0",
         "everything larger, smaller, as at first",

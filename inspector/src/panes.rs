@@ -6,7 +6,7 @@ use egui::{
     Align, Context, CursorIcon, Id, LayerId, Layout, Order, Rect, Role, Sense, Stroke, StrokeKind,
     Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
 };
-use netreel_inspector_model::Model;
+use netreel_inspector_model::{Model, Row};
 
 use crate::layout::{Axis, Divider, Edge, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
@@ -266,8 +266,14 @@ struct Natural<'a>(&'a Model);
 const PANE_MIN: Vec2 = vec2(180.0, 110.0);
 const TIMELINE_MIN: f32 = 160.0;
 const FINDINGS_MIN: f32 = head::HEIGHT * 2.0;
+const COURSE_MIN: f32 = 96.0;
 /// A line of bytes, without their text.
 const BYTES_MIN: f32 = 360.0;
+
+/// Of the room that it shares, the pane of objects takes so much: for the rows of the selected object,
+/// and else.
+const OWN_PART: f32 = 0.55;
+const OTHERS_PART: f32 = 0.38;
 
 impl Sizes for Natural<'_> {
     fn wanted(&self, pane: Pane, axis: Axis, room: f32) -> Option<f32> {
@@ -277,7 +283,7 @@ impl Sizes for Natural<'_> {
             // The table needs its columns.
             (Pane::Packets, Axis::Beside) => Some(
                 (room * 0.42)
-                    .clamp(420.0, 900.0)
+                    .clamp(420.0, 1200.0)
                     .max(packets::width_min(model).min(room * 0.5))
                     .min(room * 0.6),
             ),
@@ -290,6 +296,7 @@ impl Sizes for Natural<'_> {
         match pane {
             Pane::Timeline | Pane::Other => vec2(PANE_MIN.x, TIMELINE_MIN),
             Pane::Objects => vec2(PANE_MIN.x, objects::HEAD),
+            Pane::Course => vec2(PANE_MIN.x, COURSE_MIN),
             Pane::Findings => vec2(PANE_MIN.x, FINDINGS_MIN),
             Pane::Bytes => vec2(BYTES_MIN, FINDINGS_MIN),
             Pane::Notes => vec2(PANE_MIN.x, FINDINGS_MIN),
@@ -298,14 +305,20 @@ impl Sizes for Natural<'_> {
     }
 }
 
-/// Room for a few rows, a third of what there is at most; `None` where there cannot be objects.
+/// Room for whole rows: for those of the selected object as long as half of the room is enough, of the
+/// others in a third of it; `None` where there cannot be objects.
 fn objects_height(model: &Model, height: f32) -> Option<f32> {
-    let rows = model.object_rows().len() as f32;
-    if rows == 0.0 {
+    let rows = model.object_rows().len();
+    if rows == 0 {
         return model.session().wire.is_some().then_some(objects::HEAD);
     }
-    let height = (objects::HEAD + rows * objects::ROW + 8.0)
-        .min(height * 0.38)
-        .max(objects::HEAD + 2.0 * objects::ROW);
-    Some(height.round())
+    let fit = |part: f32| ((height * part - objects::HEAD) / objects::ROW).max(0.0) as usize;
+    let selected = model.selection().object;
+    let is_own = |row: &&Row| match row {
+        Row::Object(object) | Row::Node(object, _) => Some(*object) == selected,
+    };
+    let own = model.object_rows().iter().filter(is_own).count();
+    let own = own.min(fit(OWN_PART));
+    let shown = fit(OTHERS_PART).max(own).max(2).min(rows);
+    Some(objects::HEAD + shown as f32 * objects::ROW)
 }

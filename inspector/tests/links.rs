@@ -115,3 +115,35 @@ fn a_link_over_time_has_each_packet_once_at_every_zoom() {
         assert!(flows.pieces.len() <= most.min(packets as usize));
     }
 }
+
+#[test]
+fn the_worst_link_is_opened_and_says_how_many_packets_were_late() {
+    let mut model = fixture::race_model();
+    model.apply(Command::Deselect);
+    let worst = model.worst_link().expect("a link");
+    assert!(model.bad_packets(worst) > 0);
+    let others = model.session().traffic().keys();
+    let most = others.map(|&link| model.bad_packets(link)).max();
+    assert_eq!(Some(model.bad_packets(worst)), most);
+    let label = model.link_label(worst);
+    let harness = open(model);
+    let over_time = format!("link {label} over time");
+    assert!(harness.query_by_label(&over_time).is_some(), "{over_time}");
+}
+
+#[test]
+fn what_is_too_small_for_its_name_is_named_below_the_areas() {
+    let mut harness = open(fixture::many_objects(400));
+    harness.set_size(egui::vec2(760.0, 620.0));
+    harness.run();
+    harness.get_by_label("objects").click();
+    harness.run();
+    let mut small = drive::buttons(&harness);
+    small.retain(|label| label.contains(" player in the list: "));
+    assert!(!small.is_empty());
+    harness.get_by_label(&small[0]).click();
+    harness.run();
+    let filter = harness.state().model().filter().text.clone();
+    let object = filter.strip_prefix("object == ").expect("a filter");
+    assert!(small[0].contains(object), "{}: {filter}", small[0]);
+}

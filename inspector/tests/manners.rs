@@ -612,3 +612,40 @@ fn below_a_findings_proof_stands_what_led_to_it_and_a_click_shows_the_packet() {
     // The finding stays in view, with all that led to it.
     assert_eq!(why(&harness), told);
 }
+
+#[test]
+fn a_drag_over_time_with_alt_shows_it_and_with_shift_measures_it() {
+    let mut harness = open(Workspace::Why);
+    apply(&mut harness, Command::ShowAll);
+    let before = model(&harness).visible();
+    let lanes = harness.get_by_label("timeline").rect();
+    let from = lanes.center() - vec2(200.0, 0.0);
+    let drag = |harness: &mut Window, modifiers: Modifiers| {
+        harness.event(Event::ModifiersChanged(modifiers));
+        harness.hover_at(from);
+        harness.run();
+        harness.drag_at(from);
+        harness.run();
+        harness.hover_at(from + vec2(300.0, 0.0));
+        harness.run();
+        let texts = harness.output().shapes.iter().any(|clipped| {
+            matches!(&clipped.shape, egui::Shape::Text(text) if text.galley.text().ends_with(" ms"))
+        });
+        harness.drop_at(from + vec2(300.0, 0.0));
+        harness.run();
+        harness.event(Event::ModifiersChanged(Modifiers::NONE));
+        harness.run();
+        texts
+    };
+    assert!(
+        drag(&mut harness, Modifiers::SHIFT),
+        "its length is written"
+    );
+    assert_eq!(model(&harness).visible(), before);
+    drag(&mut harness, Modifiers::ALT);
+    let shown = model(&harness).visible();
+    assert!(
+        shown.start > before.start && shown.end < before.end,
+        "{shown:?}"
+    );
+}

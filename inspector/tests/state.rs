@@ -193,3 +193,32 @@ fn the_values_of_what_is_selected_come_into_view() {
     drive::apply(&mut harness, Command::SelectObject(Some(5_001)));
     assert_eq!(labels(&harness, "position of 5000 at X").len(), first);
 }
+
+#[test]
+fn two_nodes_are_held_against_each_other_by_a_click_on_each() {
+    let mut harness = open(fixture::race_model());
+    cursor(&mut harness, 640);
+    for name in ["A", "X"] {
+        let label = format!("hold {name} against another node");
+        harness.get_by_label(&label).click();
+        harness.run();
+    }
+    let model = harness.state().model();
+    let names = model.value_nodes().into_iter();
+    let names: Vec<&str> = names.map(|node| model.node_name(node)).collect();
+    assert_eq!(names, ["A", "X"]);
+    // Only what differs is there, and all of it is marked: X has not heard of the box.
+    let shown = labels(&harness, &format!(" of {} at ", fixture::BOX));
+    assert!(!shown.is_empty());
+    let all = labels(&harness, " at A: ");
+    assert!(!all.is_empty());
+    for label in shown.iter().chain(&all) {
+        assert!(label.contains(", differs from the other's"), "{label}");
+    }
+    assert!(labels(&harness, " at HOST: ").is_empty());
+    // Back to all nodes.
+    harness.get_by_label("all nodes").click();
+    harness.run();
+    assert_eq!(harness.state().model().against(), None);
+    assert!(!labels(&harness, " at HOST: ").is_empty());
+}

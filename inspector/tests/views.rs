@@ -435,3 +435,51 @@ fn every_workspace_can_be_opened_by_its_name() {
     let error = "lanes".parse::<Workspace>().expect_err("no such workspace");
     assert!(error.contains("why, packets, "), "{error}");
 }
+
+#[test]
+fn where_a_race_began_can_be_read_in_a_small_window() {
+    for size in [[1000.0, 640.0], [1600.0, 1000.0]] {
+        let mut window = open(Workspace::Why);
+        window.set_size(size.into());
+        window.run();
+        let cause = window.state().model().why_cause().expect("a cause");
+        let label = format!("because {}", cause.sentence);
+        let rects = window.query_all_by_label(&label).map(|node| node.rect());
+        let top = rects.map(|rect| rect.bottom()).fold(f32::MAX, f32::min);
+        // Above the bottom line.
+        assert!(top < size[1] - 30.0, "{top} of {size:?}");
+        // Whole rows: the nodes of the box down to X are in the pane of objects.
+        let name = format!("object {} at X", fixture::BOX);
+        let row = window.get_by_label(&name).rect();
+        let findings = window.get_by_label_contains("pane findings").rect();
+        assert!(row.bottom() <= findings.top(), "{row:?} {findings:?}");
+    }
+}
+
+#[test]
+fn the_value_of_a_field_can_be_filtered_by() {
+    let mut model = fixture::race_model();
+    let packet = model.selection().packet.expect("a packet");
+    let rows = model.detail().rows();
+    let row = rows
+        .iter()
+        .find(|row| row.name == "sequence")
+        .expect("a field");
+    let filter = model.field_filter(row).expect("a filter");
+    assert_eq!(filter, format!("sequence == {}", row.value));
+    let object = rows
+        .iter()
+        .find(|row| row.name == "object")
+        .expect("a field");
+    let about = model.field_filter(object).expect("a filter");
+    for filter in [filter, about] {
+        model.apply(Command::SetFilter(filter.clone()));
+        model.finish_filter();
+        assert_eq!(model.filter().error, None, "{filter}");
+        assert!(model.row_of(packet).is_some(), "{filter}");
+        assert!(
+            model.row_count() < model.session().packet_count(),
+            "{filter}"
+        );
+    }
+}

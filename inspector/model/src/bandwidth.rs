@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use netreel_protocol::session::PacketId;
+use netreel_protocol::session::{Fate, PacketId};
 use netreel_protocol::stats::{LinkStats, RowOf, Stats};
+use netreel_protocol::why::Cause;
 
 use crate::Model;
 use crate::aside::Wanted;
@@ -101,17 +102,67 @@ impl Model {
         stats.links.get(&link).cloned()
     }
 
-    /// The link in focus: the one that was picked, else that of the selected packet, else the one that
-    /// lost or carried most.
+    /// The link in focus: the one that was picked, else that of the packet that was, else the one that
+    /// the pinned finding follows from, else the [worst](Model::worst_link), else the one that carried
+    /// most.
     pub fn link(&self) -> Option<LinkEnds> {
         let selection = self.selection();
-        let of_packet = || self.session().link(selection.packet?);
+        // The packet that a finding begins with was picked by nobody.
+        let brought = || {
+            let finding = self.history().findings.get(selection.finding?)?;
+            Some(finding.evidence.first()?.packet)
+        };
+        let picked = selection.packet.filter(|id| brought() != Some(*id));
+        let of_packet = || self.session().link(picked?);
         let busiest = || {
             let traffic = self.session().traffic().iter();
             let busiest = traffic.max_by_key(|(link, it)| (it.packets, std::cmp::Reverse(**link)));
             busiest.map(|(link, _)| *link)
         };
-        selection.link.or_else(of_packet).or_else(busiest)
+        let bad = || self.blamed_link().or_else(|| self.worst_link());
+        let found = selection.link.or_else(of_packet).or_else(bad);
+        let of_brought = || self.session().link(selection.packet?);
+        found.or_else(of_brought).or_else(busiest)
+    }
+
+    /// The link with the most packets that were lost or late; `None` where none has any.
+    pub fn worst_link(&self) -> Option<LinkEnds> {
+        let links = self.session().traffic().keys();
+        let bad = links.map(|&link| (self.bad_packets(link), std::cmp::Reverse(link)));
+        let (most, link) = bad.max()?;
+        (most > 0).then_some(link.0)
+    }
+
+    /// How many packets of a link were lost or late, of all that there are.
+    pub fn bad_packets(&self, link: LinkEnds) -> u64 {
+        let traffic = self.session().traffic().get(&link);
+        let lost = traffic.map_or(0, |it| it.fate(Fate::Lost) + it.fate(Fate::SendFailed));
+        lost.saturating_add(self.late_packets(link))
+    }
+
+    /// How many packets of a link took much longer than its quickest one, of all that there are.
+    pub fn late_packets(&self, link: LinkEnds) -> u64 {
+        self.index.links.late(link)
+    }
+
+    /// A packet of a link that took longer than this is late, in ns.
+    pub fn late_above_ns(&self, link: LinkEnds) -> Option<i64> {
+        self.index.links.late_above_ns(link)
+    }
+
+    /// What senders had heard when they sent messages again: `3 nacked, 2 silence`; of many packets who
+    /// counts it. `None` where none were sent again.
+    pub fn resent_text(&self, stats: &LinkStats) -> Option<String> {
+        let causes = Cause::ALL.into_iter().filter_map(|cause| {
+            let count = stats.resent_for.get(&cause)?;
+            Some(format!("{} {}", text::count(*count), cause.name()))
+        });
+        let causes: Vec<String> = causes.collect();
+        let said = match causes.is_empty() {
+            true => "`netreel stats` counts it".to_owned(),
+            false => causes.join(", "),
+        };
+        (stats.resent > 0).then_some(said)
     }
 
     /// A link as people call it.

@@ -31,7 +31,8 @@ pub struct ValueCell {
     pub is_value: bool,
     /// Whether the node believed that it owned the object.
     pub is_owner: bool,
-    /// Whether it differs from what the owner believed.
+    /// Whether it differs from what the owner believed; where two nodes are held against each other,
+    /// from what the other one believed.
     pub differs: bool,
     /// What the node believed at the pinned moment, where that was something else.
     pub before: Option<String>,
@@ -43,7 +44,7 @@ pub enum RowsOf {
     /// Of the objects that somebody knows at the moment.
     #[default]
     Known,
-    /// Those in which a node differs from the owner.
+    /// Those in which a node differs from the owner, or one of two nodes from the other.
     Differing,
     /// Those that changed since the pinned moment.
     Changed,
@@ -88,6 +89,7 @@ pub struct ValueRows {
 pub(crate) struct Asked {
     at: SessionTime,
     pinned: Option<SessionTime>,
+    pair: Option<(NodeId, NodeId)>,
     taken: Option<usize>,
     filter: String,
 }
@@ -144,6 +146,26 @@ impl Model {
         self.pinned
     }
 
+    /// The nodes that are held against each other: one, until another is chosen.
+    pub fn against(&self) -> Option<(NodeId, Option<NodeId>)> {
+        self.against
+    }
+
+    /// The two nodes that are held against each other.
+    pub fn pair(&self) -> Option<(NodeId, NodeId)> {
+        let (one, other) = self.against?;
+        Some((one, other?))
+    }
+
+    /// The nodes whose values are shown: the two that are held against each other, else all
+    /// [`believers`](Model::believers).
+    pub fn value_nodes(&self) -> Vec<NodeId> {
+        match self.pair() {
+            Some((one, other)) => vec![one, other],
+            None => self.believers(),
+        }
+    }
+
     /// The nodes of which is known what they believed.
     pub fn believers(&self) -> Vec<NodeId> {
         let lanes = self.lanes().iter().copied();
@@ -193,6 +215,7 @@ impl Model {
         Asked {
             at: self.moment(),
             pinned: self.pinned,
+            pair: self.pair(),
             taken: self.filter.objects().map(BTreeSet::len),
             filter: self.filter.text.clone(),
         }
@@ -220,7 +243,7 @@ impl Model {
     }
 
     fn arrange_values(&self, believed: &Believed, of: RowsOf) -> ValueRows {
-        let (taken, nodes) = (self.filter.objects(), self.believers());
+        let (taken, nodes) = (self.filter.objects(), self.value_nodes());
         let shown = |row: &&ValueRow| taken.is_none_or(|taken| taken.contains(&row.object));
         let all = believed.rows.iter().filter(shown).copied();
         if believed.rows.len() * nodes.len() > LOOKED_AT_MAX {
@@ -233,6 +256,9 @@ impl Model {
         let rows: Arc<[ValueRow]> = asked_for.collect();
         let at = self.moment();
         let differing = rows.iter().map(|&row| {
+            if let Some(pair) = self.pair() {
+                return usize::from(self.are_apart(believed, row, pair, at));
+            }
             let owner = self.owner_at(row.object, &nodes, at);
             let differs = |node: &&NodeId| self.differs(believed, row, owner, **node, at);
             nodes.iter().filter(differs).count()
@@ -257,12 +283,14 @@ impl Model {
                 let held = held(node, at).map(|held| held.value);
                 held.is_some_and(|value| value != Known::Nothing)
             }),
-            RowsOf::Differing => {
-                let owner = self.owner_at(row.object, nodes, at);
-                nodes
-                    .iter()
-                    .any(|&node| self.differs(believed, row, owner, node, at))
-            }
+            RowsOf::Differing => match self.pair() {
+                Some(pair) => self.are_apart(believed, row, pair, at),
+                None => {
+                    let owner = self.owner_at(row.object, nodes, at);
+                    let mut nodes = nodes.iter();
+                    nodes.any(|&node| self.differs(believed, row, owner, node, at))
+                }
+            },
             RowsOf::Changed => self.pinned.is_some_and(|pinned| {
                 let value = |node, at| held(node, at).map(|held| held.value);
                 nodes
@@ -308,6 +336,24 @@ impl Model {
         apart.is_some_and(|apart| apart != Apart::Same)
     }
 
+    /// Whether two nodes believed something else: another value by more than the wire allows, or one of
+    /// them none.
+    fn are_apart(
+        &self,
+        believed: &Believed,
+        row: ValueRow,
+        pair: (NodeId, NodeId),
+        at: SessionTime,
+    ) -> bool {
+        let one = self.value_text(believed, row, pair.0, at);
+        let other = self.value_text(believed, row, pair.1, at);
+        if one.1 && other.1 {
+            let apart = believed.states.apart(row.object, row.property, pair, at);
+            return apart.is_some_and(|apart| apart != Apart::Same);
+        }
+        one != other
+    }
+
     /// What each node believed of a row, in the order of [`believers`](Model::believers).
     pub fn value_cells(
         &self,
@@ -316,7 +362,10 @@ impl Model {
         nodes: &[NodeId],
     ) -> Vec<ValueCell> {
         let at = self.moment();
-        let owner = self.owner_at(row.object, nodes, at);
+        let owner = self.owner_at(row.object, &self.believers(), at);
+        let apart = self
+            .pair()
+            .map(|pair| self.are_apart(believed, row, pair, at));
         let cells = nodes.iter().map(|&node| {
             let text = |at| self.value_text(believed, row, node, at);
             let (now, is_value) = text(at);
@@ -324,7 +373,7 @@ impl Model {
             ValueCell {
                 is_value,
                 is_owner: owner == Some(node),
-                differs: self.differs(believed, row, owner, node, at),
+                differs: apart.unwrap_or_else(|| self.differs(believed, row, owner, node, at)),
                 before: before.filter(|before| *before != now),
                 text: now,
             }

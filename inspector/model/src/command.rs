@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use netreel_protocol::session::{MessageId, PacketId, SessionTime};
+use netreel_protocol::session::{MessageId, NodeId, PacketId, SessionTime};
 use netreel_wire::{StreamId, TreeId};
 
 use crate::Model;
@@ -35,6 +35,9 @@ pub enum Command {
     SelectValue(ValueRow),
     /// Hold what is shown against this moment, or no longer.
     Pin(Option<SessionTime>),
+    /// Hold what two nodes believed against each other, or show all nodes again. A node alone waits
+    /// for another one.
+    Against(Option<(NodeId, Option<NodeId>)>),
     /// The pointer is over something, or no longer.
     Hover(Option<Hover>),
     /// Put the time cursor somewhere, or take it away.
@@ -157,6 +160,7 @@ impl Model {
                 self.selection.property = Some(property);
             }
             Command::Pin(time) => self.pinned = time,
+            Command::Against(nodes) => self.against = nodes,
             Command::Hover(hover) => self.hover = hover,
             Command::SetCursor(time) => {
                 self.cursor = time.map(|time| time.clamp(self.span().start, self.span().end));

@@ -40,8 +40,9 @@ pub struct EvidenceRow {
     pub time: String,
     /// Its step in [`Model::story`], from 1, where the finding is the selected one.
     pub step: Option<usize>,
-    /// Whether it proves the finding itself, and not one that tells the same story.
-    pub own: bool,
+    /// The rule of the finding that it proves, where that is not this one but another that tells the
+    /// same story.
+    pub of: Option<&'static str>,
     /// Whether its packet is the selected one.
     pub selected: bool,
 }
@@ -99,11 +100,18 @@ impl Model {
     /// What proves a finding, in the order of time; of the selected one the whole story, so that the
     /// list has the steps that the timeline has.
     pub fn evidence_rows(&self, finding: usize) -> Vec<EvidenceRow> {
-        let own = self.history().findings.get(finding);
-        let own = own.map_or(&[][..], |finding| &finding.evidence);
-        let is_own = |piece: &Evidence| {
-            let mut own = own.iter();
-            own.any(|it| (it.message, it.node) == (piece.message, piece.node))
+        let findings = &self.history().findings;
+        let own = findings.get(finding);
+        let proves = |of: &Finding, piece: &Evidence| {
+            let mut proof = of.evidence.iter();
+            proof.any(|it| (it.message, it.node) == (piece.message, piece.node))
+        };
+        let other = |piece: &Evidence| {
+            if own.is_none_or(|own| proves(own, piece)) {
+                return None;
+            }
+            let mut same = self.same_story(finding);
+            same.find(|of| proves(of, piece)).map(|of| of.rule)
         };
         let pieces = self.pieces(finding).iter().enumerate();
         let told = self.selection.finding == Some(finding);
@@ -113,7 +121,7 @@ impl Model {
             node: self.short_name(piece.node).to_owned(),
             time: text::seconds(piece.time),
             step: told.then_some(place + 1),
-            own: is_own(piece),
+            of: other(piece),
             selected: self.selection.packet == Some(piece.packet),
         };
         pieces.map(row).collect()
@@ -142,6 +150,19 @@ impl Model {
         &self.story
     }
 
+    /// The findings that tell the same story as one of them, and that one.
+    fn same_story(&self, place: usize) -> impl Iterator<Item = &Finding> {
+        let findings = &self.history().findings;
+        let told = findings.get(place);
+        let told = told.filter(|told| told.object.is_some() && told.level > Level::Info);
+        let same = move |other: &&Finding| {
+            told.is_some_and(|told| {
+                (other.node, other.object, other.level) == (told.node, told.object, told.level)
+            })
+        };
+        findings.iter().filter(same).take(STORY_FINDINGS_MAX)
+    }
+
     /// Works out [`Model::story`] for the selected finding.
     pub(crate) fn tell(&self) -> Vec<Evidence> {
         let findings = &self.history().findings;
@@ -149,13 +170,9 @@ impl Model {
             return Vec::new();
         };
         let mut story = told.evidence.clone();
-        let same = |other: &&Finding| {
-            (other.node, other.object, other.level) == (told.node, told.object, told.level)
-        };
-        if told.object.is_some() && told.level > Level::Info {
-            for finding in findings.iter().filter(same).take(STORY_FINDINGS_MAX) {
-                story.extend(finding.evidence.iter().cloned());
-            }
+        let same = self.selection.finding.into_iter();
+        for finding in same.flat_map(|place| self.same_story(place)) {
+            story.extend(finding.evidence.iter().cloned());
         }
         story.sort_by_key(|piece| (piece.time, piece.message, piece.node));
         story.dedup_by_key(|piece| (piece.message, piece.node));

@@ -145,7 +145,8 @@ impl Model {
         }
     }
 
-    /// Lets go of one thing: the time cursor, else what is in focus, else the story.
+    /// Lets go of one thing: the time cursor, else what is held against it, else what is in focus, else
+    /// the story.
     pub(crate) fn let_go(&mut self) {
         let focus = Selection {
             finding: None,
@@ -155,6 +156,8 @@ impl Model {
             self.cursor = None;
         } else if self.pinned.is_some() {
             self.pinned = None;
+        } else if self.against.is_some() {
+            self.against = None;
         } else if focus != Selection::default() {
             self.select_no_packet();
             self.selection.link = None;

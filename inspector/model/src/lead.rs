@@ -4,19 +4,23 @@
 //! sees is not asked for.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use netreel_protocol::session::{PacketId, Session};
-use netreel_wire::{KindId, Role};
+use netreel_wire::{KindId, MessageFacts, Role};
 
 use crate::Model;
 
 /// Of so many packets it is remembered.
 const KNOWN_MAX: usize = 1 << 14;
 
+/// What RPCs the messages of a packet are, where the wire names them: each its name and its whole call.
+type Calls = Arc<[Option<(String, String)>]>;
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Leads {
+    calls: Mutex<HashMap<PacketId, Calls>>,
     known: Mutex<HashMap<PacketId, Option<KindId>>>,
     /// Those of all packets of a small session.
     all: OnceLock<Vec<KindId>>,
@@ -48,6 +52,31 @@ impl Model {
     /// The kind of a packet's most telling message, as far as it can be told by now.
     pub(crate) fn lead(&self, packet: PacketId) -> Option<KindId> {
         self.leads.of(self.session(), packet)
+    }
+
+    /// What RPCs a packet's messages are, as `netreel packets` says it. Empty where none is one that the
+    /// wire names.
+    pub(crate) fn calls(&self, packet: PacketId, messages: &[MessageFacts]) -> Calls {
+        if messages.iter().all(|facts| facts.rpc_name.is_none()) {
+            return Arc::default();
+        }
+        let known = &self.leads.calls;
+        if let Ok(known) = known.lock()
+            && let Some(calls) = known.get(&packet)
+        {
+            return Arc::clone(calls);
+        }
+        let rpcs = self.session().rpcs(packet, messages.iter()).into_iter();
+        let calls: Calls = rpcs
+            .map(|rpc| rpc.map(|rpc| (rpc.short_name(), rpc.short())))
+            .collect();
+        if let Ok(mut known) = known.lock() {
+            if known.len() >= KNOWN_MAX {
+                known.clear();
+            }
+            known.insert(packet, Arc::clone(&calls));
+        }
+        calls
     }
 
     /// The kinds that packets are known by: those of their most telling messages, in the wire's

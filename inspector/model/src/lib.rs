@@ -89,7 +89,7 @@ pub use streams::{HEX_COLUMNS, HexRow, StreamRow, mask};
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 pub use variety::ByteColumn;
-pub use why::WhyRow;
+pub use why::{Held, WhyRow};
 
 /// Stands for what takes longer than a frame to work out, until it is there.
 pub const NOT_YET: &str = "being worked out";
@@ -146,6 +146,8 @@ pub struct Model {
     cursor: Option<SessionTime>,
     /// The moment that the cursor's is held against.
     pinned: Option<SessionTime>,
+    /// The nodes that are held against each other: one, until there is another.
+    against: Option<(NodeId, Option<NodeId>)>,
     visible: Range<SessionTime>,
     filter: Filter,
     detail: Detail,
@@ -202,6 +204,7 @@ impl Model {
             hover: None,
             cursor: None,
             pinned: None,
+            against: None,
             visible: session.span.clone(),
             filter: Filter::default(),
             detail: Detail::default(),
@@ -456,7 +459,7 @@ impl Model {
         lines.push(match &look {
             None => format!("messages: {NOT_YET}"),
             Some(look) if look.messages.is_empty() => "no messages".to_owned(),
-            Some(look) => self.kinds_of(&look.messages),
+            Some(look) => self.kinds_of(id, &look.messages),
         });
         let sequence = look.and_then(|look| look.sequence);
         let sequence = sequence.map_or_else(String::new, |s| format!("sequence {}, ", s.value));

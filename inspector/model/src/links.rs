@@ -12,6 +12,9 @@ pub type LinkEnds = (NodeId, NodeId);
 /// How long a stub of an arrow is where the link's latency is not known, in ns.
 const LATENCY_UNKNOWN_NS: i64 = 1_000_000;
 
+/// Less than this over a link's shortest latency is not late, in ns.
+const LATE_NS_MIN: i64 = 25_000_000;
+
 /// So many packets are a block.
 const BLOCK: u32 = 1024;
 
@@ -25,14 +28,24 @@ pub(crate) struct Links {
 struct Link {
     /// From send to receipt in ns: the shortest and the middle one, the latter to a 128th.
     latency_ns: Option<(i64, i64)>,
+    /// How many packets took much longer than the quickest; those that are over it by less than a
+    /// 128th may be missing.
+    late: u64,
     /// The blocks of packets in which it has some.
     blocks: Column,
 }
 
 impl Links {
-    /// How long the quickest packet of a link took, in ns.
-    pub fn quickest_ns(&self, link: (NodeId, NodeId)) -> Option<i64> {
-        Some(self.links.get(&link)?.latency_ns?.0)
+    /// A packet of a link that took longer than this is late, in ns: much longer than the quickest one.
+    /// `None` where none has a latency.
+    pub fn late_above_ns(&self, link: LinkEnds) -> Option<i64> {
+        let (quickest, _) = self.links.get(&link)?.latency_ns?;
+        Some(late_above(quickest))
+    }
+
+    /// How many packets of a link were late.
+    pub fn late(&self, link: LinkEnds) -> u64 {
+        self.links.get(&link).map_or(0, |link| link.late)
     }
 
     /// Whether any packet has a latency, or there are no packets.
@@ -108,6 +121,12 @@ impl Links {
     }
 }
 
+/// What takes longer than this is late, in ns, on a link whose quickest packet took so long.
+fn late_above(quickest_ns: i64) -> i64 {
+    let well_over = quickest_ns.saturating_add(LATE_NS_MIN);
+    well_over.max(quickest_ns.saturating_mul(3))
+}
+
 /// Links under way. Copies share the links that neither of them has measured since.
 #[derive(Clone, Default)]
 pub(crate) struct Measuring {
@@ -150,7 +169,15 @@ impl Measuring {
             } = Arc::unwrap_or_clone(measures);
             blocks.shrink();
             let latency_ns = latencies.least_and_middle();
-            (nodes, Link { latency_ns, blocks })
+            let late = latency_ns.map_or(0, |(quickest, _)| {
+                latencies.count_above(late_above(quickest))
+            });
+            let link = Link {
+                latency_ns,
+                late,
+                blocks,
+            };
+            (nodes, link)
         });
         Links {
             links: links.collect(),
@@ -202,6 +229,13 @@ impl Spread {
         }
     }
 
+    /// How many values are above one, without those that are counted together with it.
+    fn count_above(&self, value: i64) -> u64 {
+        let steps = self.octaves.iter().flatten().flat_map(|it| it.iter());
+        let above = steps.filter(|step| step.least as i64 > value);
+        above.map(|step| step.count).sum()
+    }
+
     /// The least of all, and the least of those that are counted together with the one in the middle:
     /// of an even number the second of the two.
     fn least_and_middle(&self) -> Option<(i64, i64)> {
@@ -249,6 +283,16 @@ mod tests {
         check((0..10_000).map(|value| value * 7_919 % 10_007 - 100));
         check((0..10_001).map(|value: i64| value.wrapping_mul(0x1e37_79b9_7f4a_7c15)));
         check((0..9_999).map(|value: i64| 20_000_000 + value * value));
+    }
+
+    #[test]
+    fn what_is_well_above_a_value_is_counted() {
+        let mut spread = Spread::default();
+        (0..1000).for_each(|value| spread.push(value * 1_000_000));
+        assert_eq!(spread.count_above(1_000_000_000), 0);
+        assert_eq!(spread.count_above(-1), 1000);
+        let above = spread.count_above(500_000_000);
+        assert!((490..=499).contains(&above), "{above}");
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use netreel_protocol::session::{NodeId, PacketId};
 
-use crate::{Model, text};
+use netreel_protocol::query::Query;
+
+use crate::{FieldRow, Model, text};
 
 /// More bytes of a packet are not written out.
 const BYTES_MAX: usize = 4096;
@@ -87,6 +89,30 @@ impl Model {
         let packet = self.packet(id)?;
         let (from, to) = (self.quoted(packet.from)?, self.quoted(packet.to)?);
         Some(format!("from == {from} && to == {to}"))
+    }
+
+    /// The filter that takes the packets in which a field of the selected one has its value; `None` where
+    /// no filter can say that.
+    pub fn field_filter(&self, row: &FieldRow) -> Option<String> {
+        let mut path = String::new();
+        let mut is_place = false;
+        // Repeats have no place in a filter's names.
+        for letter in self.detail().path(row.id).chars() {
+            match letter {
+                '[' => is_place = true,
+                ']' => is_place = false,
+                _ if is_place => {}
+                letter => path.push(letter),
+            }
+        }
+        let value = match row.value.split_once("  (") {
+            Some((name, _)) => name,
+            None => row.value.as_str(),
+        };
+        let text = format!("{path} == {}", value.trim());
+        let query = Query::parse(&text).ok()?;
+        let is_known = query.unknown_names(self.session()).is_empty();
+        (is_known && !value.is_empty()).then_some(text)
     }
 
     /// The filter that takes a finding, and the others of its rule about the same object at the same

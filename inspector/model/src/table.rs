@@ -10,9 +10,6 @@ use netreel_wire::{KindId, MessageFacts, Wire};
 
 use crate::{Model, NOT_YET, text};
 
-/// Less than this over a link's shortest latency is not late, in ns.
-const LATE_NS_MIN: i64 = 25_000_000;
-
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketRow {
@@ -22,7 +19,7 @@ pub struct PacketRow {
     pub time: String,
     /// `A → X`
     pub link: String,
-    /// Its messages' kinds, counted: `create, 3 update`.
+    /// Its messages' kinds, counted: `create, 3 update, rpc ready(slot 3)`.
     pub kinds: String,
     /// Whether what it carries can be told by now.
     pub is_told: bool,
@@ -229,7 +226,7 @@ impl Model {
             packet: id,
             time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
             link: self.short_link_name(&packet),
-            kinds: self.kinds_of(&messages),
+            kinds: self.kinds_of(id, &messages),
             is_told,
             described: protocol.is_some(),
             lead: self.lead(id),
@@ -256,34 +253,33 @@ impl Model {
         )
     }
 
-    /// The kinds of a packet's messages in wire order, counted: `create, 3 update`.
+    /// The kinds of a packet's messages in wire order, counted: `create, 3 update, rpc ready(slot 3)`.
     pub fn kinds_text(&self, id: PacketId) -> String {
         match self.look(id) {
-            Some(look) => self.kinds_of(&look.messages),
+            Some(look) => self.kinds_of(id, &look.messages),
             None => NOT_YET.to_owned(),
         }
     }
 
-    /// The same of messages.
-    pub(crate) fn kinds_of(&self, messages: &[MessageFacts]) -> String {
-        let mut groups: Vec<(Option<KindId>, usize)> = Vec::new();
-        for facts in messages {
-            match groups.iter_mut().find(|group| group.0 == facts.kind) {
-                Some(group) => group.1 += 1,
-                None => groups.push((facts.kind, 1)),
+    /// The same of its messages.
+    pub(crate) fn kinds_of(&self, id: PacketId, messages: &[MessageFacts]) -> String {
+        let calls = self.calls(id, messages);
+        let mut groups: Vec<(String, usize)> = Vec::new();
+        for (place, facts) in messages.iter().enumerate() {
+            let mut said = self.kind_name(facts.kind).to_owned();
+            if let Some(Some((_, call))) = calls.get(place) {
+                said.push_str(&format!(" {call}"));
+            }
+            match groups.iter_mut().find(|(known, _)| *known == said) {
+                Some((_, count)) => *count += 1,
+                None => groups.push((said, 1)),
             }
         }
-        let mut out = String::new();
-        for (kind, count) in groups {
-            if !out.is_empty() {
-                out.push_str(", ");
-            }
-            if count > 1 {
-                out.push_str(&format!("{count} "));
-            }
-            out.push_str(self.kind_name(kind));
-        }
-        out
+        let groups = groups.into_iter().map(|(said, count)| match count {
+            1 => said,
+            _ => format!("{count} {said}"),
+        });
+        groups.collect::<Vec<_>>().join(", ")
     }
 
     /// Whether a packet's most telling message was sent before; `false` before the history is known.
@@ -299,26 +295,28 @@ impl Model {
 
     /// Whether a packet took much longer than the quickest one of its link.
     fn is_late(&self, packet: &Packet) -> bool {
-        let quickest = self.index.links.quickest_ns((packet.from, packet.to));
+        let above = self.index.links.late_above_ns((packet.from, packet.to));
         let took = match (packet.sent, packet.received) {
             (Some(sent), Some(received)) => Some(received.time.0.saturating_sub(sent.time.0)),
             _ => None,
         };
-        match (took, quickest) {
-            (Some(took), Some(quickest)) => {
-                took > quickest.saturating_mul(3) && took.saturating_sub(quickest) > LATE_NS_MIN
-            }
-            _ => false,
-        }
+        took.zip(above).is_some_and(|(took, above)| took > above)
     }
 
-    /// A packet's most telling message in two words: `migrate 42`; `again` where it was sent before.
+    /// A packet's most telling message in two words: `migrate 42`, `rpc ready`; `again` where it was
+    /// sent before.
     pub fn lead_text(&self, id: PacketId) -> String {
         let lead = self.lead(id);
         let messages = self.look(id).map(|look| look.messages).unwrap_or_default();
         let about = |facts: &&MessageFacts| facts.kind == lead && facts.object.is_some();
         let object = messages.iter().find(about).and_then(|facts| facts.object);
         let mut text = self.kind_name(lead).to_owned();
+        let calls = self.calls(id, &messages);
+        let mut named = messages.iter().zip(calls.iter());
+        let named = named.find(|(facts, call)| facts.kind == lead && call.is_some());
+        if let Some((_, Some((name, _)))) = named {
+            text.push_str(&format!(" {name}"));
+        }
         if let Some(object) = object {
             text.push_str(&format!(" {object}"));
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_protocol::session::SessionTime;
+use netreel_protocol::session::{NodeId, SessionTime};
 
 use crate::bookmarks::Bookmark;
 use crate::{Command, Model, Selection};
@@ -17,6 +17,7 @@ struct Place {
     selection: Selection,
     cursor: Option<SessionTime>,
     pinned: Option<SessionTime>,
+    against: Option<(NodeId, Option<NodeId>)>,
     visible: Range<SessionTime>,
     filter: String,
     bookmarks: Arc<[Bookmark]>,
@@ -103,6 +104,7 @@ impl Model {
             selection: self.selection,
             cursor: self.cursor,
             pinned: self.pinned,
+            against: self.against,
             visible: self.visible.clone(),
             filter: self.filter.text.clone(),
             bookmarks: Arc::clone(self.bookmarks()),
@@ -125,6 +127,7 @@ impl Model {
         self.story = self.tell();
         self.cursor = place.cursor;
         self.pinned = place.pinned;
+        self.against = place.against;
         self.visible = place.visible;
         self.arrange_objects();
     }

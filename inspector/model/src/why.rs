@@ -1,11 +1,13 @@
 //! What led to the selected finding, as rows.
 
+use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-use netreel_protocol::session::PacketId;
-use netreel_protocol::why::{Certainty, Fact, Why};
+use netreel_protocol::session::{PacketId, SessionTime};
+use netreel_protocol::why::{Certainty, Fact, Step, Why};
 
 use crate::Model;
+use crate::links::LinkEnds;
 
 /// Something that led to a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,13 +22,53 @@ pub struct WhyRow {
     pub packet: Option<PacketId>,
 }
 
+/// What a link held back: from the departure of its first packet until all of them arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// From whom to whom.
+    pub link: LinkEnds,
+    /// From when to when.
+    pub time: Range<SessionTime>,
+    /// How many packets.
+    pub packets: u32,
+}
+
 /// What led to one finding.
-pub(crate) type Known = Option<(usize, Arc<[WhyRow]>)>;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Led {
+    rows: Arc<[WhyRow]>,
+    cause: Option<WhyRow>,
+    link: Option<LinkEnds>,
+    held: Option<Held>,
+}
+
+/// The finding that was asked about last.
+pub(crate) type Known = Option<(usize, Arc<Led>)>;
 
 impl Model {
     /// What led to the selected finding, what followed before what it followed from. Nothing of a
     /// session of many packets, where it may take longer than a frame.
     pub fn why_rows(&self) -> Arc<[WhyRow]> {
+        Arc::clone(&self.led().rows)
+    }
+
+    /// Where what led to the selected finding begins: the last certain step of the most telling chain.
+    /// `None` where that is no longer than a step.
+    pub fn why_cause(&self) -> Option<WhyRow> {
+        self.led().cause.clone()
+    }
+
+    /// The link that delayed or lost what the selected finding follows from.
+    pub(crate) fn blamed_link(&self) -> Option<LinkEnds> {
+        self.led().link
+    }
+
+    /// What a link held back, where the selected finding follows from that.
+    pub fn held_on(&self, link: LinkEnds) -> Option<Held> {
+        self.led().held.clone().filter(|held| held.link == link)
+    }
+
+    fn led(&self) -> Arc<Led> {
         let Some(finding) = self.selection.finding.filter(|_| self.session.is_small()) else {
             return Arc::default();
         };
@@ -35,38 +77,87 @@ impl Model {
             .why
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, rows)) = known.as_ref().filter(|(of, _)| *of == finding) {
-            return Arc::clone(rows);
+        if let Some((_, led)) = known.as_ref().filter(|(of, _)| *of == finding) {
+            return Arc::clone(led);
         }
-        let rows: Arc<[WhyRow]> = self.find_why(finding).into();
-        *known = Some((finding, Arc::clone(&rows)));
-        rows
+        let led = Arc::new(self.find_led(finding));
+        *known = Some((finding, Arc::clone(&led)));
+        led
     }
 
-    fn find_why(&self, finding: usize) -> Vec<WhyRow> {
+    fn find_led(&self, finding: usize) -> Led {
         let (session, history) = (&self.session, self.history());
         let Some(why) = Why::of_finding(session, history, finding) else {
-            return Vec::new();
+            return Led::default();
         };
         // The finding itself stands above.
         let order = why.in_order().into_iter().filter(|&(_, _, again)| !again);
-        let rows = order.filter_map(|(id, depth, _)| {
-            let step = why.step(id)?;
-            if matches!(step.fact, Fact::Found { .. }) {
-                return None;
-            }
-            let mark = match step.certainty {
-                Certainty::Certain | Certainty::Unknown => "",
-                Certainty::Doubtful => " (doubtful)",
-                Certainty::WouldHave => " (not what happened)",
-            };
-            Some(WhyRow {
-                depth: depth.saturating_sub(1),
-                sentence: step.fact.sentence(session, history) + mark,
-                is_certain: step.certainty == Certainty::Certain,
-                packet: step.fact.packets(session, history).first().copied(),
-            })
+        let rows = order.filter_map(|(id, depth, _)| self.why_row(why.step(id)?, depth));
+        let rows: Arc<[WhyRow]> = rows.collect();
+        let chain = chain(&why);
+        let last = chain.last().copied();
+        let cause = last.and_then(|step| self.why_row(step, chain.len() - 1));
+        let transit = chain.iter().rev().copied();
+        let transit = transit.chain(&why.steps);
+        let held = transit.clone().find_map(|step| match step.fact {
+            Fact::Held {
+                link,
+                sent,
+                at,
+                count,
+                ..
+            } => Some(Held {
+                link,
+                time: sent.0..at,
+                packets: count,
+            }),
+            _ => None,
         });
-        rows.collect()
+        let of_packet = |step: &Step| match step.fact {
+            Fact::Late { packet, .. } | Fact::Lost { packet, .. } => session.link(packet),
+            _ => None,
+        };
+        Led {
+            link: held
+                .as_ref()
+                .map(|held| held.link)
+                .or_else(|| transit.clone().find_map(of_packet)),
+            cause: cause.filter(|cause| rows.first() != Some(cause)),
+            rows,
+            held,
+        }
     }
+
+    fn why_row(&self, step: &Step, depth: usize) -> Option<WhyRow> {
+        if matches!(step.fact, Fact::Found { .. }) {
+            return None;
+        }
+        let (session, history) = (&self.session, self.history());
+        let mark = match step.certainty {
+            Certainty::Certain | Certainty::Unknown => "",
+            Certainty::Doubtful => " (doubtful)",
+            Certainty::WouldHave => " (not what happened)",
+        };
+        Some(WhyRow {
+            depth: depth.saturating_sub(1),
+            sentence: step.fact.sentence(session, history) + mark,
+            is_certain: step.certainty == Certainty::Certain,
+            packet: step.fact.packets(session, history).first().copied(),
+        })
+    }
+}
+
+/// The most telling chain: from what was asked about back as far as it is certain.
+fn chain(why: &Why) -> Vec<&Step> {
+    let mut chain: Vec<&Step> = Vec::new();
+    let mut at = why.roots.first().copied();
+    while let Some(step) = at.and_then(|id| why.step(id))
+        && step.certainty == Certainty::Certain
+        // Steps may name one that was told before.
+        && chain.len() < why.steps.len()
+    {
+        chain.push(step);
+        at = step.because.first().copied();
+    }
+    chain
 }

@@ -142,8 +142,35 @@ fn the_steps_below_a_finding_are_those_of_the_timeline() {
             (1..=model.story().len()).collect::<Vec<_>>(),
             "{rule}"
         );
-        assert!(rows.iter().any(|row| row.own));
+        // What proves another finding of the same story says which.
+        let proof = &model.history().findings[place].evidence;
+        for row in &rows {
+            let is_own = proof.iter().any(|piece| piece.packet == row.packet);
+            assert_eq!(is_own, row.of.is_none(), "{rule}: {row:?}");
+            assert_ne!(row.of, Some(rule));
+        }
+        assert!(rows.iter().any(|row| row.of.is_none()));
     }
+}
+
+#[test]
+fn the_cause_is_the_last_certain_step_of_the_chain() {
+    let mut model = fixture::race_model();
+    let place = finding(&model, "migrate-before-create");
+    model.apply(Command::SelectFinding(place));
+    let cause = model.why_cause().expect("a cause");
+    let rows = model.why_rows();
+    assert!(cause.is_certain && rows.contains(&cause), "{cause:?}");
+    assert!(cause.depth > 0, "{cause:?}");
+    // The link that it speaks of is in focus, though the finding brought a packet of another.
+    let link = model.link().expect("a link");
+    assert_eq!(model.link_label(link), "A → X", "{cause:?}");
+    let packet = model.selection().packet.expect("a packet");
+    assert_ne!(model.session().link(packet), Some(link));
+    model.apply(Command::SelectFinding(place));
+    model.apply(Command::EndStory);
+    model.apply(Command::Deselect);
+    assert_eq!(model.link(), model.worst_link());
 }
 
 #[test]

@@ -75,9 +75,9 @@ impl Workspace {
                 Tree::above(None, Fields, Bytes),
             ),
             Workspace::State => Tree::above(
-                Some(0.58),
+                Some(0.54),
                 Tree::beside(Some(0.62), Values, Map),
-                Tree::above(Some(0.62), Course, Objects),
+                Tree::above(None, Course, Objects),
             ),
             Workspace::Links => Tree::above(
                 Some(0.46),

@@ -3,7 +3,7 @@
 use egui::{
     Event, MouseWheelUnit, Painter, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2,
 };
-use netreel_inspector_model::{Command, Model, Scale, ticks};
+use netreel_inspector_model::{Command, Model, Scale, text, ticks};
 use netreel_protocol::session::SessionTime;
 
 use crate::theme;
@@ -157,7 +157,8 @@ pub fn cursor(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
     }
 }
 
-/// Pans by drag, zooms by wheel at the pointer, pans by a wheel that goes sideways.
+/// Pans by drag, with Shift measures, with Alt shows what was dragged over; zooms by wheel at the
+/// pointer, pans by a wheel that goes sideways.
 pub fn navigate(
     ui: &Ui,
     response: &Response,
@@ -165,7 +166,9 @@ pub fn navigate(
     scale: &Scale,
     commands: &mut Vec<Command>,
 ) {
-    if response.dragged() && response.drag_delta().x != 0.0 {
+    if stretch(ui, response, time, scale, commands) {
+        // Time stays where it is meanwhile.
+    } else if response.dragged() && response.drag_delta().x != 0.0 {
         commands.push(Command::Pan(-scale.ns(response.drag_delta().x)));
     }
     let Some(pointer) = response.hover_pos() else {
@@ -197,6 +200,54 @@ pub fn navigate(
             factor: f64::from(pinch),
         });
     }
+}
+
+/// What is being dragged over while Shift or Alt is held: how long it is is written beside it, and with
+/// Alt it is shown when the button is let go of. Whether that is what is done.
+fn stretch(
+    ui: &Ui,
+    response: &Response,
+    time: Rect,
+    scale: &Scale,
+    commands: &mut Vec<Command>,
+) -> bool {
+    let held = ui.input(|input| input.modifiers);
+    let is_it = (held.shift || held.alt) && (response.dragged() || response.drag_stopped());
+    let from = ui.input(|input| input.pointer.press_origin());
+    let key = response.id.with("stretch");
+    // Where the button went down is forgotten in the frame in which it comes up.
+    let from = from.or_else(|| ui.data(|data| data.get_temp(key)));
+    let (Some(from), Some(to)) = (from, response.interact_pointer_pos()) else {
+        return false;
+    };
+    if !is_it {
+        return false;
+    }
+    ui.data_mut(|data| data.insert_temp(key, from));
+    let within = |x: f32| x.clamp(time.left(), time.right());
+    let (left, right) = (within(from.x.min(to.x)), within(from.x.max(to.x)));
+    let at = |x: f32| scale.time(x - time.left());
+    let (start, end) = (at(left), at(right));
+    if response.drag_stopped() {
+        if held.alt && end > start {
+            commands.push(Command::Show(start..end));
+        }
+        return true;
+    }
+    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("stretch of time"));
+    let painter = ui.ctx().layer_painter(layer);
+    let band = Rect::from_x_y_ranges(left..=right, time.y_range());
+    painter.rect_filled(band, 0.0, theme::faded(theme::accent(), 0.15));
+    for x in [left, right] {
+        painter.vline(x, band.y_range(), (1.0, theme::accent()));
+    }
+    let said = text::duration(end.0.saturating_sub(start.0));
+    let galley = painter.layout_no_wrap(said, theme::mono(), theme::ink());
+    let middle = (left + right - galley.size().x) / 2.0;
+    let place = Rect::from_min_size(pos2(middle, band.top() + 6.0), galley.size());
+    painter.rect_filled(place.expand(3.0), 2.0, theme::background());
+    painter.galley(place.min, galley, theme::ink());
+    true
 }
 
 fn pointer_key() -> egui::Id {

@@ -205,6 +205,9 @@ fn offers(model: &Model, row: &FieldRow, path: String) -> Vec<(&'static str, Wha
         let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         offers.push(("copy the bytes", What::Copy(bytes.join(" "))));
     }
+    if let Some(filter) = model.field_filter(row) {
+        offers.push(("filter by this value", What::Do(Command::SetFilter(filter))));
+    }
     offers
 }
 

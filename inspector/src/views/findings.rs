@@ -79,10 +79,11 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         .selection()
         .finding
         .map_or(0, |finding| model.evidence_rows(finding).len());
-    let told = why::lines(ui, model);
+    // Where it began stands first: below the proof there may be no room for it.
+    let (cause, told) = (why::cause(ui, model), why::lines(ui, model));
     let proof_height = pieces as f32 * theme::ROW + 8.0;
     let extra = match opened {
-        Some(_) => proof_height + why::height(&told),
+        Some(_) => why::height(&cause) + proof_height + why::height(&told),
         None => 0.0,
     };
     let top_of = |row: usize| {
@@ -105,9 +106,11 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         }
         copy::menu(&response, commands, || offers(model, &finding));
         if opened == Some(row) {
-            let below = Rect::from_min_size(rect.left_bottom(), vec2(rect.width(), proof_height));
+            why::show(ui, model, rect.left_bottom(), &cause, commands);
+            let top = rect.left_bottom() + vec2(0.0, why::height(&cause));
+            let below = Rect::from_min_size(top, vec2(rect.width(), proof_height));
             proof(ui, below, model, finding.finding, commands);
-            why::show(ui, below.left_bottom(), &told, commands);
+            why::show(ui, model, below.left_bottom(), &told, commands);
         }
     }
 }
@@ -168,7 +171,10 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         let line = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), theme::ROW));
         let id = ui.scope_id().with(("evidence", finding, place));
         let response = ui.interact(line, id, Sense::click());
-        let label = format!("evidence packet {}: {}", piece.packet.0, piece.what);
+        let of = piece
+            .of
+            .map_or_else(String::new, |rule| format!(", of {rule}"));
+        let label = format!("evidence packet {}: {}{of}", piece.packet.0, piece.what);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
         if piece.selected || response.hovered() {
             painter.rect_filled(line, 0.0, theme::selected());
@@ -200,14 +206,13 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
             );
             x += width + 11.0;
         }
-        let color = if piece.own {
-            theme::text()
-        } else {
-            theme::weak()
+        let (what, color) = match piece.of {
+            None => (piece.what.clone(), theme::text()),
+            Some(rule) => (format!("{}  ({rule})", piece.what), theme::weak()),
         };
         let galley = elided(
             &painter,
-            &piece.what,
+            &what,
             theme::mono(),
             rect.right() - x - 6.0,
             color,
@@ -217,8 +222,11 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
             galley,
             color,
         );
+        let proves = piece.of.map_or_else(String::new, |rule| {
+            format!("\nproves {rule}, which tells the same story")
+        });
         let response = response.on_hover_text(format!(
-            "{} at {}, {} s",
+            "{} at {}, {} s{proves}",
             piece.what, piece.node, piece.time
         ));
         if response.clicked() {

@@ -42,33 +42,143 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
     let view = ui.available_rect_before_wrap().shrink2(vec2(8.0, 4.0));
     ui.advance_cursor_after_rect(view);
     squarify(&mut rows, view.width(), view.height());
+    // What is too small for its name is named below, if that leaves room for the areas.
+    let mut map = view;
+    let is_small = |row: &&LedgerRow| row.place[2] < NAMED.x || row.place[3] < NAMED.y;
+    let small = rows.iter().filter(is_small).count();
+    if small > 0 && view.height() > 4.0 * LINE {
+        let lines = small.div_ceil(columns(view)).min(LINES_MAX);
+        let lines = lines.min((view.height() / 4.0 / LINE) as usize);
+        map.max.y -= lines as f32 * LINE + 2.0;
+        squarify(&mut rows, map.width(), map.height());
+    }
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    let mut unnamed: Vec<(&LedgerRow, egui::Color32)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         let [left, top, width, height] = row.place;
-        let rect = Rect::from_min_size(view.min + vec2(left, top), vec2(width, height));
-        let rect = rect.shrink(0.5).intersect(view);
+        let rect = Rect::from_min_size(map.min + vec2(left, top), vec2(width, height));
+        let rect = rect.shrink(0.5).intersect(map);
+        let color = color(model, row, place);
+        if is_small(&row) {
+            unnamed.push((row, color));
+        }
         if rect.width() < 1.0 || rect.height() < 1.0 {
             continue;
         }
-        let id = ui.scope_id().with(("ledger", place));
-        let response = ui.interact(rect, id, Sense::click());
-        let filter = filter(model, row);
-        let label = format!("{}: {}", row.name, words(row, *by));
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, filter.is_some(), &label));
-        let color = color(model, row, place);
+        let response = part(ui, model, (row, *by), rect, ("ledger", place), commands);
         painter.rect_filled(rect, 1.0, color);
         if response.hovered() {
             let edge = Stroke::new(2.0, theme::ink());
             painter.rect_stroke(rect, 1.0, edge, StrokeKind::Inside);
         }
         write(&painter, rect, row, theme::ink_on(color));
-        if response.clicked()
-            && let Some(filter) = filter
-        {
-            commands.push(Command::SetFilter(filter));
+    }
+    let below = Rect::from_min_max(pos2(view.left(), map.bottom() + 2.0), view.max);
+    names(ui, model, &unnamed, *by, below, commands);
+}
+
+/// A smaller area has no name in it.
+const NAMED: egui::Vec2 = vec2(34.0, 16.0);
+/// Height of a line of names below the areas; as many of them at most.
+const LINE: f32 = 16.0;
+const LINES_MAX: usize = 4;
+/// How wide a name and its size are there.
+const COLUMN: f32 = 168.0;
+
+fn columns(view: Rect) -> usize {
+    (view.width() / COLUMN).floor().max(1.0) as usize
+}
+
+/// What of the ledger a click filters by, and what is said of it where the pointer is.
+fn part(
+    ui: &Ui,
+    model: &Model,
+    (row, by): (&LedgerRow, LedgerBy),
+    rect: Rect,
+    id: (&str, usize),
+    commands: &mut Vec<Command>,
+) -> egui::Response {
+    let response = ui.interact(rect, ui.scope_id().with(id), Sense::click());
+    let filter = filter(model, row);
+    let said = words(row, by);
+    let label = match id.0 {
+        "ledger" => format!("{}: {said}", row.name),
+        _ => format!("{} in the list: {said}", row.name),
+    };
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, filter.is_some(), &label));
+    if response.clicked()
+        && let Some(filter) = filter
+    {
+        commands.push(Command::SetFilter(filter));
+    }
+    response.on_hover_text(format!("{}\n{}", row.name, said.replace(", ", "\n")))
+}
+
+/// Names what has no name in its area, as far as there is room for it.
+fn names(
+    ui: &Ui,
+    model: &Model,
+    rows: &[(&LedgerRow, egui::Color32)],
+    by: LedgerBy,
+    view: Rect,
+    commands: &mut Vec<Command>,
+) {
+    let across = columns(view);
+    let room = across * (view.height() / LINE).floor().max(0.0) as usize;
+    if room == 0 {
+        return;
+    }
+    let shown = match rows.len() <= room {
+        true => rows.len(),
+        false => room - 1,
+    };
+    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    let cell = |place: usize| {
+        let at = vec2(
+            (place % across) as f32 * COLUMN,
+            (place / across) as f32 * LINE,
+        );
+        Rect::from_min_size(view.min + at, vec2(COLUMN - 6.0, LINE))
+    };
+    let (named, left) = rows.split_at(shown);
+    for (place, (row, color)) in named.iter().enumerate() {
+        let rect = cell(place);
+        let response = part(ui, model, (row, by), rect, ("ledger name", place), commands);
+        if response.hovered() {
+            painter.rect_filled(rect, 2.0, theme::related());
         }
-        let said = words(row, *by).replace(", ", "\n");
-        response.on_hover_text(format!("{}\n{said}", row.name));
+        let chip = Rect::from_center_size(rect.left_center() + vec2(7.0, 0.0), vec2(8.0, 8.0));
+        painter.rect_filled(chip, 2.0, *color);
+        let size = painter.layout_no_wrap(bits_text(row.bits), theme::small(), theme::weak());
+        let room = rect.width() - 26.0 - size.size().x;
+        let text = theme::text();
+        let name = findings::elided(&painter, &row.name, theme::small(), room, text);
+        let y = |galley: &egui::Galley| rect.center().y - galley.size().y / 2.0;
+        painter.galley(
+            pos2(rect.right() - 4.0 - size.size().x, y(&size)),
+            size.clone(),
+            text,
+        );
+        painter.galley(pos2(rect.left() + 15.0, y(&name)), name, text);
+    }
+    if let Some(first) = left.first() {
+        let rect = cell(shown);
+        let bits: u64 = left.iter().map(|(row, _)| row.bits).sum();
+        let said = format!("and {} more, {}", left.len(), bits_text(bits));
+        let at = rect.left_center() + vec2(3.0, 0.0);
+        painter.text(
+            at,
+            egui::Align2::LEFT_CENTER,
+            &said,
+            theme::small(),
+            theme::weak(),
+        );
+        let id = ui.scope_id().with(("ledger rest", first.0.bits));
+        let response = ui.interact(rect, id, Sense::hover());
+        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
+        let lines = left.iter().take(40);
+        let lines = lines.map(|(row, _)| format!("{}  {}", row.name, bits_text(row.bits)));
+        response.on_hover_text(lines.collect::<Vec<_>>().join("\n"));
     }
 }
 
@@ -120,7 +230,8 @@ fn words(row: &LedgerRow, by: LedgerBy) -> String {
 }
 
 fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: egui::Color32) {
-    if rect.width() < 34.0 || rect.height() < 15.0 {
+    // Half a point at each side is the edge.
+    if rect.width() < NAMED.x - 1.0 || rect.height() < NAMED.y - 1.0 {
         return;
     }
     let room = rect.width() - 8.0;

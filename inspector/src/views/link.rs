@@ -7,7 +7,7 @@ use netreel_protocol::session::SessionTime;
 
 use super::axis::TimeView;
 use super::plot::{self, Head, Strip};
-use super::{findings, head};
+use super::{fields, findings, head};
 use crate::theme;
 
 /// A lower strip shows nothing.
@@ -22,6 +22,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     };
     let more = format!("{}   {}", model.link_label(link), summary(model, link));
     head::show(ui, "link", &more);
+    resent(ui, model, link);
     if let Some(why) = model.why_not_yet() {
         findings::empty(
             ui,
@@ -46,9 +47,46 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             theme::body(),
             theme::dim(),
         )),
-        Some(flows) => strips(painter, *view, *time, scale, &flows),
+        Some(flows) => {
+            let above = model.late_above_ns(link).map(|ns| ns as f64);
+            strips(painter, *view, *time, scale, &flows, above);
+        }
     }
+    held(painter, model, link, *time, scale);
     shown.finish(ui, model, commands);
+}
+
+/// Why messages were sent again, as `netreel stats` says it.
+fn resent(ui: &mut Ui, model: &Model, link: LinkEnds) {
+    let stats = model.bandwidth();
+    let stats = stats.and_then(|stats| model.link_stats(&stats, link));
+    let Some((stats, causes)) = stats.and_then(|it| Some((it.clone(), model.resent_text(&it)?)))
+    else {
+        return;
+    };
+    let count = text::count(stats.resent);
+    let sentence =
+        format!("{count} messages sent again; what their senders had heard by then: {causes}");
+    fields::note(ui, &sentence, theme::info());
+}
+
+/// The time over which the link held back what the pinned finding follows from.
+fn held(painter: &Painter, model: &Model, link: LinkEnds, time: Rect, scale: &Scale) {
+    let Some(held) = model.held_on(link) else {
+        return;
+    };
+    let x = |at| (time.left() + scale.x(at)).clamp(time.left(), time.right());
+    let band = Rect::from_x_y_ranges(x(held.time.start)..=x(held.time.end), time.y_range());
+    if band.width() <= 0.0 {
+        return;
+    }
+    painter.rect_filled(band, 0.0, theme::faded(theme::warning(), 0.08));
+    painter.hline(band.x_range(), band.top() + 1.0, (2.0, theme::warning()));
+    let said = format!("held {}", text::packets(u64::from(held.packets)));
+    let room = band.width() - 10.0;
+    let galley = findings::elided(painter, &said, theme::small(), room, theme::warning());
+    let left = band.right() - galley.size().x - 6.0;
+    painter.galley(pos2(left, band.top() + 4.0), galley, theme::warning());
 }
 
 /// What there is to say of a link in a line.
@@ -64,6 +102,10 @@ pub fn summary(model: &Model, link: LinkEnds) -> String {
         text::bytes(stats.bytes as f64),
         model.lost_text(&stats),
     ];
+    let late = model.late_packets(link);
+    if late > 0 && !model.filter().is_narrow() {
+        said.push(format!("{} late", text::count(late)));
+    }
     if let Some(rtt) = stats.rtt_ns {
         said.push(format!(
             "round trip {} (99 %: {})",
@@ -81,13 +123,18 @@ pub fn summary(model: &Model, link: LinkEnds) -> String {
     if let Some(jitter) = stats.jitter_ns {
         said.push(format!("jitter {}", text::duration(jitter)));
     }
-    if stats.resent > 0 {
-        said.push(format!("{} messages again", text::count(stats.resent)));
-    }
     said.join("  ·  ")
 }
 
-fn strips(painter: &Painter, view: Rect, time: Rect, scale: &Scale, flows: &Flows) {
+/// Each measure a strip; packets that took longer than `late_above` ns stand out.
+fn strips(
+    painter: &Painter,
+    view: Rect,
+    time: Rect,
+    scale: &Scale,
+    flows: &Flows,
+    late_above: Option<f64>,
+) {
     let all: [(&str, StripOf); 4] = [
         ("rate", StripOf::Rate),
         ("round trip", StripOf::Rtt),
@@ -109,7 +156,10 @@ fn strips(painter: &Painter, view: Rect, time: Rect, scale: &Scale, flows: &Flow
         let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
         match of {
             StripOf::Rate => rate(painter, row, time, flows),
-            of => measured(painter, row, time, scale, (name, of), flows),
+            of => {
+                let late_above = late_above.filter(|_| of == StripOf::Delay);
+                measured(painter, row, time, scale, (name, of, late_above), flows);
+            }
         }
     }
 }
@@ -160,7 +210,7 @@ fn measured(
     row: Rect,
     time: Rect,
     scale: &Scale,
-    (name, of): (&str, StripOf),
+    (name, of, late_above): (&str, StripOf, Option<f64>),
     flows: &Flows,
 ) {
     let value = |piece: &Flow| -> Option<Span> {
@@ -246,6 +296,17 @@ fn measured(
     });
     let points: Vec<Option<egui::Pos2>> = points.filter(Option::is_some).collect();
     plot::line(&inside, points.into_iter(), Stroke::new(1.4, line_color));
+    // Late packets, on top: where each left, as high as it took.
+    let mut late = plot::Bands::default();
+    for piece in &flows.pieces {
+        let span = value(piece).filter(|span| late_above.is_some_and(|above| span.max > above));
+        let Some(span) = span else { continue };
+        let wide = (x(piece.time.start) - 1.0, x(piece.time.end) + 1.0);
+        let from = span.min.max(late_above.unwrap_or(0.0));
+        let high = (strip.y(span.max) - 1.0, strip.y(from) + 1.0);
+        late.add(wide, high, theme::warning());
+    }
+    late.draw(&inside);
     plot::ends(painter, &strip, &head);
 }
 

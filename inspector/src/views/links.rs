@@ -2,11 +2,12 @@
 
 use egui::{Align2, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, LinkEnds, Model, text};
+use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
 
 use super::{findings, head};
-use crate::theme;
+use crate::{glyph, theme};
 
 /// Up to so many nodes have a matrix; more have a list.
 const MATRIX_MAX: usize = 16;
@@ -102,7 +103,7 @@ fn matrix(
         let at = pos2(view.left() + 24.0, y - name.size().y / 2.0);
         painter.galley(at, name, theme::text());
     }
-    let selected = model.link();
+    let (selected, worst) = (model.link(), model.worst_link());
     for (row, &from) in nodes.iter().enumerate() {
         for (column, &to) in nodes.iter().enumerate() {
             let min = origin + vec2(column as f32 * cell.x, row as f32 * cell.y);
@@ -114,25 +115,42 @@ fn matrix(
             let ends = (from, to);
             let response = ui.interact(rect, ui.scope_id().with((from, to)), Sense::click());
             let is_selected = selected == Some(ends);
-            let label = format!("link {}: {}", model.link_label(ends), words(model, link));
+            let is_worst = worst == Some(ends);
+            let said = words(model, ends, link);
+            let label = format!("link {}: {said}", model.link_label(ends));
             response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
             // The square root keeps quiet links from all being alike.
             let part = (link.bytes as f32 / most.max(1) as f32).sqrt();
             let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
+            // What was lost or late is seen from afar, and of the worst link most.
+            let bad = bad_part(model, ends, link);
+            let fill = match bad > 0.0 {
+                true => {
+                    let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
+                    theme::panel().lerp_to_gamma(theme::warning(), strength)
+                }
+                false => fill,
+            };
             painter.rect_filled(rect, 2.0, fill);
+            if is_worst {
+                let edge = Rect::from_min_size(rect.min, vec2(4.0, rect.height()));
+                painter.rect_filled(edge, 0.0, theme::warning());
+                if rect.height() > 30.0 {
+                    let at = rect.right_top() + vec2(-11.0, 11.0);
+                    glyph::level(&painter, at, 11.0, Level::Warning);
+                }
+            }
             if is_selected || response.hovered() {
                 let edge = Stroke::new(if is_selected { 2.0 } else { 1.0 }, theme::accent());
                 painter.rect_stroke(rect, 2.0, edge, StrokeKind::Inside);
             }
-            lines(&painter, model, rect, link);
+            lines(&painter, model, rect, (ends, link));
             if response.clicked() {
                 commands.push(Command::SelectLink(Some(ends)));
             }
-            let text = format!(
-                "{}\n{}",
-                model.link_label(ends),
-                words(model, link).replace(", ", "\n")
-            );
+            let worst = if is_worst { "\nthe worst of all" } else { "" };
+            let said = said.replace(", ", "\n");
+            let text = format!("{}{worst}\n{said}", model.link_label(ends));
             response.on_hover_text(egui::RichText::new(text).font(theme::mono()));
         }
     }
@@ -144,12 +162,41 @@ pub fn node_color(model: &Model, node: NodeId) -> egui::Color32 {
     theme::owner(known.and_then(|it| it.peer).unwrap_or(u64::from(node.0)))
 }
 
+/// How much of what a link carried was lost or late, from 0 to 1.
+fn bad_part(model: &Model, ends: LinkEnds, link: &LinkStats) -> f32 {
+    let bad = link.lost + late(model, ends);
+    (bad as f32 / link.packets.max(1) as f32).min(1.0)
+}
+
+/// How many packets were late; what the filter takes of them nobody has counted.
+fn late(model: &Model, ends: LinkEnds) -> u64 {
+    match model.filter().is_narrow() {
+        true => 0,
+        false => model.late_packets(ends),
+    }
+}
+
+/// What became of packets that did not arrive as they should.
+fn fates(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
+    let late = late(model, ends);
+    match (late, link.lost) {
+        (0, _) => model.lost_text(link),
+        (late, 0) => format!("{} late, {}", text::count(late), model.lost_text(link)),
+        (late, _) => format!("{}, {} late", model.lost_text(link), text::count(late)),
+    }
+}
+
 /// As much of it as there is room for.
-fn lines(painter: &egui::Painter, model: &Model, rect: Rect, link: &LinkStats) {
-    let lost = model.lost_text(link);
-    let lost_color = match link.lost {
-        0 => theme::weak(),
-        _ => theme::warning(),
+fn lines(painter: &egui::Painter, model: &Model, rect: Rect, (ends, link): (LinkEnds, &LinkStats)) {
+    // The most telling first: there is room for a word or two.
+    let lost = match (late(model, ends), link.lost) {
+        (late, 0) if late > 0 => format!("{} late", text::count(late)),
+        _ => fates(model, ends, link),
+    };
+    // Faint letters cannot be read on what stands out.
+    let color = match bad_part(model, ends, link) > 0.0 {
+        false => theme::weak(),
+        true => theme::text(),
     };
     let time = match (link.rtt_ns, link.delay_ns) {
         (Some(rtt), _) => format!("rtt {}", text::duration(rtt.median)),
@@ -158,9 +205,9 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, link: &LinkStats) {
     };
     let all = [
         (time, theme::text()),
-        (lost, lost_color),
-        (text::bytes(link.bytes as f64), theme::weak()),
-        (text::packets(link.packets), theme::weak()),
+        (lost, color),
+        (text::bytes(link.bytes as f64), color),
+        (text::packets(link.packets), color),
     ];
     let lines: Vec<_> = all
         .into_iter()
@@ -177,11 +224,11 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, link: &LinkStats) {
 }
 
 /// A link in words, for whoever cannot see the matrix.
-fn words(model: &Model, link: &LinkStats) -> String {
+fn words(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
     let mut words = vec![
         text::packets(link.packets),
         text::bytes(link.bytes as f64),
-        model.lost_text(link),
+        fates(model, ends, link),
     ];
     if let Some(rtt) = link.rtt_ns {
         words.push(format!("round trip {}", text::duration(rtt.median)));
@@ -193,13 +240,21 @@ fn words(model: &Model, link: &LinkStats) -> String {
         };
         words.push(format!("one way {}{error}", text::duration(delay.median)));
     }
+    words.extend(model.resent_text(link).map(|causes| {
+        let count = text::count(link.resent);
+        format!("{count} messages again; their senders had heard: {causes}")
+    }));
     words.join(", ")
 }
 
-/// Too many for a matrix: a row each, those with most bytes first.
+/// Too many for a matrix: a row each, the worst first, then those with most bytes.
 fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) {
     let mut links: Vec<(&LinkEnds, &LinkStats)> = stats.links.iter().collect();
-    links.sort_by_key(|(ends, link)| (std::cmp::Reverse(link.bytes), **ends));
+    let worst = model.worst_link();
+    links.sort_by_key(|(ends, link)| {
+        let is_worst = worst == Some(**ends);
+        (!is_worst, std::cmp::Reverse(link.bytes), **ends)
+    });
     let selected = model.link();
     ui.spacing_mut().item_spacing.y = 0.0;
     let area = ScrollArea::vertical().id_salt("links").auto_shrink(false);
@@ -209,7 +264,8 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
             let (rect, response) = ui.allocate_exact_size(size, Sense::click());
             let is_selected = selected == Some(**ends);
             let name = model.link_label(**ends);
-            let label = format!("link {name}: {}", words(model, link));
+            let said = words(model, **ends, link);
+            let label = format!("link {name}: {said}");
             response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
             let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
             if is_selected || response.hovered() {
@@ -226,8 +282,11 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
                 (
                     split,
                     rect.width() - split - 6.0,
-                    &words(model, link),
-                    theme::weak(),
+                    &said,
+                    match bad_part(model, **ends, link) > 0.0 {
+                        true => theme::warning(),
+                        false => theme::weak(),
+                    },
                 ),
             ] {
                 let galley = findings::elided(&painter, text, theme::mono(), width, color);

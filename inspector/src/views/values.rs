@@ -37,14 +37,18 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
         findings::empty(ui, &format!("What nodes believed: {why}."));
         return;
     };
-    let nodes = model.believers();
+    let nodes = model.value_nodes();
     let ValueRows { rows, differing } = model.value_rows(&believed, *of);
     head::show(ui, "values", &more(model, &believed, differing));
     bar(ui, model, of, commands);
+    against(ui, model, of, commands);
     if rows.is_empty() {
         let sentence = match of {
             _ if believed.row_count() == 0 => "No message told a property of an object.",
             RowsOf::Known => "No object lives at this moment, of those that the filter takes.",
+            RowsOf::Differing if model.pair().is_some() => {
+                "At this moment the two nodes believe the same of everything."
+            }
             RowsOf::Differing => "No node differs from what the owners believe at this moment.",
             RowsOf::Changed if model.pinned().is_none() => {
                 "Pin a moment, and put the cursor at another: what changed between them stands here."
@@ -58,7 +62,7 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
     let fit = ((room / CELL_MIN).floor().max(1.0) as usize).min(nodes.len());
     let cell = room / fit.max(1) as f32;
     let shown = nodes.get(..fit).unwrap_or_default();
-    names(ui, model, shown, cell, nodes.len() - fit);
+    names(ui, model, shown, cell, nodes.len() - fit, of, commands);
     ui.spacing_mut().item_spacing.y = 0.0;
     let mut area = ScrollArea::vertical().id_salt("values").auto_shrink(false);
     let focus = model.value_in_focus(&believed);
@@ -101,6 +105,11 @@ fn more(model: &Model, believed: &Believed, differing: Option<usize>) -> String 
     let Some(differ) = differing else {
         return format!("{at}   {} values", text::count(believed.row_count() as u64));
     };
+    if let Some((one, other)) = model.pair() {
+        let (one, other) = (model.lane_name(one), model.lane_name(other));
+        let differ = text::count(differ as u64);
+        return format!("{at}   {differ} differ between {one} and {other}");
+    }
     match differ {
         0 => format!("{at}   none differs from its owner's"),
         1 => format!("{at}   1 differs from its owner's"),
@@ -143,6 +152,42 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
     });
 }
 
+/// Which nodes are held against each other, and the way back to all.
+fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
+    let Some((one, other)) = model.against() else {
+        return;
+    };
+    head::wrapped(ui, |ui| {
+        let one = model.lane_name(one);
+        let said = match other {
+            Some(other) => format!("{one} against {}", model.lane_name(other)),
+            None => format!("{one} against… click another node's name"),
+        };
+        let said = egui::RichText::new(said).font(theme::body());
+        ui.label(said.color(theme::accent()));
+        if ui.button("all nodes").clicked() {
+            *of = RowsOf::Known;
+            commands.push(Command::Against(None));
+        }
+    });
+}
+
+/// What a click on a node's name does: the first one waits for another, and of two only what differs
+/// is shown.
+fn chosen(model: &Model, node: NodeId, of: &mut RowsOf) -> Command {
+    Command::Against(match model.against() {
+        Some((one, None)) if one != node => {
+            *of = RowsOf::Differing;
+            Some((one, Some(node)))
+        }
+        // One of the two waits for another in place of the one that was clicked.
+        Some((one, Some(other))) if one == node => Some((other, None)),
+        Some((one, Some(_))) => Some((one, None)),
+        Some(_) => None,
+        None => Some((node, None)),
+    })
+}
+
 /// Just before the selected packet, and just after it, in one click.
 fn around(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let (Some(packet), Some((before, after))) = (model.selection().packet, model.around_packet())
@@ -160,7 +205,15 @@ fn around(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
 }
 
-fn names(ui: &mut Ui, model: &Model, nodes: &[NodeId], cell: f32, hidden: usize) {
+fn names(
+    ui: &mut Ui,
+    model: &Model,
+    nodes: &[NodeId],
+    cell: f32,
+    hidden: usize,
+    of: &mut RowsOf,
+    commands: &mut Vec<Command>,
+) {
     let size = vec2(ui.available_width(), ROW);
     let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
@@ -174,9 +227,30 @@ fn names(ui: &mut Ui, model: &Model, nodes: &[NodeId], cell: f32, hidden: usize)
     weak(OBJECT, "property");
     for (place, &node) in nodes.iter().enumerate() {
         let left = rect.left() + OBJECT + PROPERTY + place as f32 * cell;
+        let name = model.lane_name(node);
+        let area = Rect::from_min_size(pos2(left, rect.top()), vec2(cell - 2.0, ROW));
+        let id = ui.scope_id().with(("against", node));
+        let response = ui.interact(area, id, Sense::click());
+        let is_held = model
+            .against()
+            .is_some_and(|(one, other)| one == node || other == Some(node));
+        let label = format!("hold {name} against another node");
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_held, &label));
+        if is_held || response.hovered() {
+            let fill = match is_held {
+                true => theme::selected(),
+                false => theme::related(),
+            };
+            painter.rect_filled(area, 2.0, fill);
+        }
+        if response.clicked() {
+            commands.push(chosen(model, node, of));
+        }
+        response.on_hover_text(format!(
+            "{name}: click it, and another node, to see what differs"
+        ));
         let chip = Rect::from_center_size(pos2(left + 6.0, y), vec2(8.0, 8.0));
         painter.rect_filled(chip, 2.0, node_color(model, node));
-        let name = model.lane_name(node);
         let name = findings::elided(&painter, name, theme::body(), cell - 22.0, theme::text());
         painter.galley(
             pos2(left + 15.0, y - name.size().y / 2.0),
@@ -252,7 +326,11 @@ fn line(
         let who = model.lane_name(node);
         let is_selected = drawn.is_selected;
         response.widget_info(|| {
-            let label = label(property, row.object, who, cell);
+            let differs = match model.pair() {
+                Some(_) => ", differs from the other's",
+                None => ", differs from the owner's",
+            };
+            let label = label(property, row.object, who, cell, differs);
             WidgetInfo::selected(Role::Button, true, is_selected, &label)
         });
         paint(
@@ -280,7 +358,7 @@ fn line(
     }
 }
 
-fn label(property: &str, object: u64, who: &str, cell: &ValueCell) -> String {
+fn label(property: &str, object: u64, who: &str, cell: &ValueCell, differs: &str) -> String {
     let mut label = format!("{property} of {object} at {who}: ");
     label.push_str(if cell.text.is_empty() {
         "not known"
@@ -288,7 +366,7 @@ fn label(property: &str, object: u64, who: &str, cell: &ValueCell) -> String {
         &cell.text
     });
     if cell.differs {
-        label.push_str(", differs from the owner's");
+        label.push_str(differs);
     }
     if let Some(before) = &cell.before {
         let before = if before.is_empty() {

@@ -1,4 +1,4 @@
-//! What led to the selected finding, a sentence a row, below its proof.
+//! What led to the selected finding: where it began above its proof, and a sentence a row below that.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use egui::{Galley, Pos2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, Model, WhyRow};
 use netreel_protocol::session::PacketId;
 
+use super::copy::{self, What};
 use crate::theme;
 
 /// A step further back stands so much further right.
@@ -17,26 +18,39 @@ const GAP: f32 = 5.0;
 
 /// The rows, each with its text as it is laid out.
 pub struct Lines {
+    /// Goes before the number of a row in the name of its control.
+    name: &'static str,
     rows: Arc<[WhyRow]>,
     galleys: Vec<Arc<Galley>>,
     selected: Option<PacketId>,
 }
 
+/// The row that says where it began, which stands out.
+pub fn cause(ui: &Ui, model: &Model) -> Lines {
+    let row = model.why_cause().map(|row| WhyRow { depth: 0, ..row });
+    laid(ui, model, "cause", row.into_iter().collect())
+}
+
 /// The rows, as wide as there is room.
 pub fn lines(ui: &Ui, model: &Model) -> Lines {
+    laid(ui, model, "why", model.why_rows())
+}
+
+fn laid(ui: &Ui, model: &Model, name: &'static str, rows: Arc<[WhyRow]>) -> Lines {
     let width = ui.available_width();
-    let rows = model.why_rows();
     let galleys = rows.iter().map(|row| {
         let room = (width - left(row) - 8.0).max(80.0);
-        let color = match row.is_certain {
-            true => theme::text(),
-            false => theme::weak(),
+        let (text, color) = match (name, row.is_certain) {
+            ("cause", _) => (format!("because {}", row.sentence), theme::warning()),
+            (_, true) => (row.sentence.clone(), theme::text()),
+            (_, false) => (row.sentence.clone(), theme::weak()),
         };
-        let job = LayoutJob::simple(row.sentence.clone(), theme::body(), color, room);
+        let job = LayoutJob::simple(theme::two_dashes(&text), theme::body(), color, room);
         ui.painter().layout_job(job)
     });
     Lines {
         galleys: galleys.collect(),
+        name,
         rows,
         selected: model.selection().packet,
     }
@@ -52,7 +66,7 @@ pub fn height(lines: &Lines) -> f32 {
 }
 
 /// Draws them from `origin` on. A click on one selects the packet that shows it.
-pub fn show(ui: &mut Ui, origin: Pos2, lines: &Lines, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &mut Vec<Command>) {
     let width = ui.available_width();
     let all = Rect::from_min_size(origin, vec2(width, height(lines)));
     let painter = ui.painter().with_clip_rect(all.intersect(ui.clip_rect()));
@@ -61,7 +75,11 @@ pub fn show(ui: &mut Ui, origin: Pos2, lines: &Lines, commands: &mut Vec<Command
     for (place, (row, galley)) in lines.rows.iter().zip(&lines.galleys).enumerate() {
         let size = vec2(width, galley.size().y + GAP);
         let rect = Rect::from_min_size(pos2(origin.x, top - GAP / 2.0), size);
-        let response = ui.interact(rect, ui.scope_id().with(("why", place)), Sense::click());
+        let response = ui.interact(
+            rect,
+            ui.scope_id().with((lines.name, place)),
+            Sense::click(),
+        );
         let label = format!("because {}", row.sentence);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, row.packet.is_some(), &label));
         let is_selected = row.packet == lines.selected;
@@ -75,8 +93,18 @@ pub fn show(ui: &mut Ui, origin: Pos2, lines: &Lines, commands: &mut Vec<Command
         if let Some(packet) = row.packet.filter(|_| response.clicked()) {
             commands.push(Command::SelectPacket(packet));
         }
+        copy::menu(&response, commands, || offers(model, row));
         top += size.y;
     }
+}
+
+/// What can be done with a step.
+fn offers(model: &Model, row: &WhyRow) -> Vec<(&'static str, What)> {
+    let mut offers = vec![("copy the sentence", What::Copy(row.sentence.clone()))];
+    if let Some(filter) = row.packet.and_then(|packet| model.link_filter(packet)) {
+        offers.push(("filter by its link", What::Do(Command::SetFilter(filter))));
+    }
+    offers
 }
 
 fn left(row: &WhyRow) -> f32 {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use netreel_reel::{Endpoint, Event, EventNumber, Header, Record, SendOutcome, SocketId};
 use netreel_wire::{PacketFacts, Wire};
 
+use super::ask::rpc::{Rpc, rpcs_in};
 use super::facts::asking::Asking;
 use super::facts::told::CHECKPOINTS;
 use super::read::connections::payload;
@@ -71,6 +72,8 @@ pub enum LiveWhat {
         length: usize,
         /// What the wire says of it; nothing without a wire.
         facts: Box<PacketFacts>,
+        /// For each of its messages the RPC that it is, where the wire names it; empty where none is.
+        rpcs: Vec<Option<Rpc>>,
     },
     /// The send of an earlier event failed, or took less than the whole payload.
     SendFailed {
@@ -192,7 +195,7 @@ impl Live {
         }
         let left = self.steps_max.saturating_sub(self.steps);
         own.asking.allow(before.saturating_add(left));
-        let facts = own.take(self.wire.as_deref(), record);
+        let (facts, rpcs) = own.take(self.wire.as_deref(), record);
         self.steps = self.steps.saturating_add(own.asking.steps() - before);
         self.unread += u64::from(left == 0 && is_packet && self.wire.is_some());
         let own_name = || self.name(node).to_owned();
@@ -210,6 +213,7 @@ impl Live {
                 to,
                 length: payload(&record.event).map_or(0, <[u8]>::len),
                 facts,
+                rpcs,
             },
             None => self.other(node, record, utc_ns)?,
         };
@@ -280,17 +284,32 @@ impl Live {
 }
 
 impl LiveNode {
-    /// Scans an event, and asks the wire where it is a packet.
-    fn take(&mut self, wire: Option<&Wire>, record: &Record<'_>) -> Box<PacketFacts> {
+    /// Scans an event, and asks the wire where it is a packet: what it says, and what RPCs that is.
+    fn take(
+        &mut self,
+        wire: Option<&Wire>,
+        record: &Record<'_>,
+    ) -> (Box<PacketFacts>, Vec<Option<Rpc>>) {
         let taken: Option<(Side, _)> = self.pass.take(record);
         let (Some(wire), Some((side, raw)), Some(payload)) = (wire, taken, payload(&record.event))
         else {
-            return Box::default();
+            return Default::default();
         };
         let connections = &self.pass.scan.connections;
-        let connection = connections.get(raw.connection as usize);
-        let said = connection.map(|it| self.asking.say(wire, it, (side, &raw), payload));
-        Box::new(said.cloned().unwrap_or_default())
+        let Some(connection) = connections.get(raw.connection as usize) else {
+            return Default::default();
+        };
+        // A packet is decoded as it came: after those before it.
+        let names = wire.has_field(None, Some("rpc_name"));
+        let before = names.then(|| self.asking.before(wire, &raw));
+        let facts = self.asking.say(wire, connection, (side, &raw), payload);
+        let is_rpc = facts.messages.iter().any(|it| it.rpc_name.is_some());
+        let rpcs = before.filter(|_| is_rpc).map(|mut state| {
+            let context = connection.context(side.is_out(&raw));
+            let decoded = wire.decode_in(&context, &mut state, payload);
+            rpcs_in(&decoded, &facts.messages)
+        });
+        (Box::new(facts.clone()), rpcs.unwrap_or_default())
     }
 }
 

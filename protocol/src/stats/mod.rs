@@ -58,15 +58,17 @@ impl Stats {
         counted.unwrap_or_default()
     }
 
-    /// The same, but for what resends were for, as long as somebody wants it, which is asked now and
-    /// then; `None` where nobody does any more.
+    /// The same as long as somebody wants it, which is asked now and then; `None` where nobody does any
+    /// more. What resends were for is counted of a [small](Session::is_small) session alone.
     pub fn while_wanted(
         session: &Session,
         history: &History,
         packets: &[PacketId],
         is_wanted: &dyn Fn() -> bool,
     ) -> Option<Stats> {
-        Stats::count(session, history, packets, is_wanted, None)
+        let resends = session.is_small().then(|| Resends::new(session, history));
+        let resends = resends.flatten();
+        Stats::count(session, history, packets, is_wanted, resends.as_ref())
     }
 
     fn count(

@@ -27,11 +27,16 @@ impl Rpc {
             let between = if arguments.is_empty() { "" } else { ", " };
             arguments += &format!("{between}{name} {}", plain(value));
         }
-        let name = cut(&self.name, NAME_MAX);
+        let name = self.short_name();
         match arguments.is_empty() {
             true => name,
             false => format!("{name}({})", cut(&arguments, ARGUMENTS_MAX)),
         }
+    }
+
+    /// The name alone, escaped and cut in the same way.
+    pub fn short_name(&self) -> String {
+        cut(&self.name, NAME_MAX)
     }
 }
 
@@ -95,11 +100,7 @@ impl Session {
         packet: PacketId,
         messages: impl Iterator<Item = &'a MessageFacts>,
     ) -> Vec<Option<Rpc>> {
-        self.named(packet, messages, |decoded, place| {
-            let name = name_at(decoded, place)?;
-            let arguments = arguments_at(decoded, place).unwrap_or_default();
-            Some(Rpc { name, arguments })
-        })
+        self.named(packet, messages, rpc_at)
     }
 
     fn named<'a, R>(
@@ -131,6 +132,19 @@ impl History {
         let payload = self.payload(session, joined);
         name_at(&wire.decode_message(joined.protocol, &payload), place)
     }
+}
+
+/// For each message of a decoded packet the RPC that it is, where the wire names it.
+pub(crate) fn rpcs_in(decoded: &Decoded, messages: &[MessageFacts]) -> Vec<Option<Rpc>> {
+    let messages = messages.iter();
+    let rpcs = messages.map(|facts| rpc_at(decoded, facts.rpc_name.as_ref()?));
+    rpcs.collect()
+}
+
+fn rpc_at(decoded: &Decoded, place: &Place) -> Option<Rpc> {
+    let name = name_at(decoded, place)?;
+    let arguments = arguments_at(decoded, place).unwrap_or_default();
+    Some(Rpc { name, arguments })
 }
 
 /// The text of the field that is an RPC's name.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use netreel_reel::{Event, Record};
 use netreel_table::{Blobs, Misfit, Putting, Taking};
-use netreel_wire::{PacketFacts, States, StreamId, Wire};
+use netreel_wire::{ConnectionState, PacketFacts, States, StreamId, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
 use super::shape::Shapes;
@@ -124,6 +124,14 @@ impl Asking {
     /// No packet of a connection is left.
     pub fn end(&mut self, connection: usize) {
         self.states.end(connection);
+    }
+
+    /// What the connection of an end has kept of the packets before it.
+    pub fn before(&mut self, wire: &Wire, raw: &RawEnd) -> ConnectionState {
+        match wire.has_state() {
+            true => self.states.of(wire, raw.connection as usize).clone(),
+            false => wire.new_state(),
+        }
     }
 
     /// What the wire says of a packet, which is not written down.
