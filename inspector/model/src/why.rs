@@ -52,7 +52,8 @@ impl Model {
         Arc::clone(&self.led().rows)
     }
 
-    /// Where what led to the selected finding begins: the last certain step of the most telling chain.
+    /// Where what led to the selected finding begins: the last certain step of the most telling chain of
+    /// which something is unusual.
     /// `None` where that is no longer than a step.
     pub fn why_cause(&self) -> Option<WhyRow> {
         self.led().cause.clone()
@@ -95,8 +96,9 @@ impl Model {
         let rows = order.filter_map(|(id, depth, _)| self.why_row(why.step(id)?, depth));
         let rows: Arc<[WhyRow]> = rows.collect();
         let chain = chain(&why);
-        let last = chain.last().copied();
-        let cause = last.and_then(|step| self.why_row(step, chain.len() - 1));
+        // That a packet took no longer than others is where a chain ends that leads to nothing.
+        let telling = chain.iter().rposition(|step| !is_usual(&step.fact));
+        let cause = telling.and_then(|place| self.why_row(chain.get(place)?, place));
         let transit = chain.iter().rev().copied();
         let transit = transit.chain(&why.steps);
         let held = transit.clone().find_map(|step| match step.fact {
@@ -145,6 +147,11 @@ impl Model {
             packet: step.fact.packets(session, history).first().copied(),
         })
     }
+}
+
+/// Whether nothing is unusual about a step.
+fn is_usual(fact: &Fact) -> bool {
+    matches!(fact, Fact::InTime { .. } | Fact::Sent { .. })
 }
 
 /// The most telling chain: from what was asked about back as far as it is certain.

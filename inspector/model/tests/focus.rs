@@ -162,6 +162,13 @@ fn the_cause_is_the_last_certain_step_of_the_chain() {
     let rows = model.why_rows();
     assert!(cause.is_certain && rows.contains(&cause), "{cause:?}");
     assert!(cause.depth > 0, "{cause:?}");
+    for place in 0..model.history().findings.len() {
+        model.apply(Command::SelectFinding(place));
+        let cause = model.why_cause();
+        let is_usual = cause.is_some_and(|cause| cause.sentence.contains("nothing unusual"));
+        assert!(!is_usual, "{place}");
+    }
+    model.apply(Command::SelectFinding(place));
     // The link that it speaks of is in focus, though the finding brought a packet of another.
     let link = model.link().expect("a link");
     assert_eq!(model.link_label(link), "A → X", "{cause:?}");
