@@ -115,7 +115,7 @@ impl<'w> Connections<'w> {
         }
         let (place, context, state) = self.connection(from, to);
         let decoded = wire.decode_in(&context, state, packet);
-        self.took(place, decoded.facts.steps);
+        self.took(place, decoded.facts.charged());
         decoded
     }
 
@@ -133,7 +133,7 @@ impl<'w> Connections<'w> {
         }
         let (place, context, state) = self.connection(from, to);
         wire.facts_in(&context, state, packet, out);
-        self.took(place, out.steps);
+        self.took(place, out.charged());
     }
 
     /// Whether the next packet is not read.

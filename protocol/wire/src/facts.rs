@@ -223,9 +223,31 @@ pub struct PacketFacts {
     pub contents: Vec<InnerContent>,
     /// How many diagnostics a full decode would give.
     pub diagnostics: u32,
-    /// How many steps the wire's scripts took for the packet: the work that a file's budget is of.
+    /// How many steps the wire's scripts took for the packet.
     pub steps: u64,
+    /// What these took beyond their number.
+    pub slow: Slow,
 }
+
+impl PacketFacts {
+    /// What the packet takes of the steps that a file has for all packets.
+    pub fn charged(&self) -> u64 {
+        self.steps.saturating_add(self.slow.0)
+    }
+}
+
+/// Steps that a packet counts besides its own, because those took far longer than steps take. It is
+/// measured, and another one each time: it tells no packets apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slow(pub u64);
+
+impl PartialEq for Slow {
+    fn eq(&self, _: &Slow) -> bool {
+        true
+    }
+}
+
+impl Eq for Slow {}
 
 /// Bytes of a packet that are a piece of something that runs over packets.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -153,7 +153,7 @@ impl Asking {
         let at = raw.connection as usize;
         let state = self.states.of(wire, at);
         wire.facts_in(&context, state, payload, &mut self.facts);
-        self.steps = self.steps.saturating_add(self.facts.steps);
+        self.steps = self.steps.saturating_add(self.facts.charged());
         if wire.has_state() {
             for forgotten in self.states.changed(at) {
                 let kept = self.piece.kept.entry(forgotten as u32).or_default();

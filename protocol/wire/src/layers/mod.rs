@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
 pub use keys::{Keys, KeysError};
-pub(crate) use script::{Script, begin_packet, charged};
+pub(crate) use script::{Script, begin_packet, slow, steps};
 
 use crate::layout::BitOrder;
 

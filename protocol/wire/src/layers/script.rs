@@ -41,15 +41,21 @@ impl Script {
 }
 
 #[cfg(feature = "lua")]
-pub(crate) use super::steps::{begin_packet, charged};
+pub(crate) use super::steps::{begin_packet, slow, steps};
 
 /// A packet of so many bytes begins: its scripts have taken no steps.
 #[cfg(not(feature = "lua"))]
 pub(crate) fn begin_packet(_: usize) {}
 
-/// What the scripts of this thread's packet count among all packets of a file.
+/// How many steps the scripts of this thread's packet have taken.
 #[cfg(not(feature = "lua"))]
-pub(crate) fn charged() -> u64 {
+pub(crate) fn steps() -> u64 {
+    0
+}
+
+/// What they count besides among all packets of a file, because they took long.
+#[cfg(not(feature = "lua"))]
+pub(crate) fn slow() -> u64 {
     0
 }
 

@@ -114,17 +114,17 @@ pub(super) fn aside<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// How many steps the scripts of this thread's packet have taken.
-pub(super) fn steps() -> u64 {
+pub(crate) fn steps() -> u64 {
     SPENT.get()
 }
 
-/// What the scripts of this thread's packet count among all packets of a file: their steps, or their
-/// time where that is much more than such steps take.
-pub(crate) fn charged() -> u64 {
+/// What the scripts of this thread's packet count among all packets of a file besides their steps:
+/// their time, where that is much more than such steps take.
+pub(crate) fn slow() -> u64 {
     let (spent, taken) = (SPENT.get(), TAKEN_NS.get());
     match taken >= LONG_NS && taken / LONG_STEP_NS > spent {
-        true => taken / STEP_NS,
-        false => spent,
+        true => (taken / STEP_NS).saturating_sub(spent),
+        false => 0,
     }
 }
 
@@ -159,10 +159,10 @@ mod tests {
         begin_packet(0);
         Pace::begin();
         spend(1000, 0).expect("few");
-        assert_eq!(charged(), 1000);
+        assert_eq!(slow(), 0);
         work_for(5_000_000);
         Pace::keep(0).expect("not yet too long");
-        assert!(charged() >= 500_000, "{}", charged());
+        assert!(slow() >= 499_000, "{}", slow());
         assert_eq!(steps(), 1000, "what it may still take is as before");
     }
 
@@ -173,8 +173,8 @@ mod tests {
         spend(900_000, 0).expect("as many as it may");
         work_for(2_000_000);
         Pace::keep(0).expect("not too long");
-        assert_eq!(charged(), 900_000);
+        assert_eq!((steps(), slow()), (900_000, 0));
         begin_packet(0);
-        assert_eq!(charged(), 0, "the next packet begins anew");
+        assert_eq!((steps(), slow()), (0, 0), "the next packet begins anew");
     }
 }

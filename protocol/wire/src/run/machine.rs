@@ -12,8 +12,8 @@ use super::stack::Stack;
 use super::tape::Tape;
 use crate::bits::BitReader;
 use crate::context::Context;
-use crate::facts::PacketFacts;
-use crate::layers::{begin_packet, charged};
+use crate::facts::{PacketFacts, Slow};
+use crate::layers::{begin_packet, slow, steps};
 use crate::layout::{ByteOrder, StreamId};
 use crate::limits::{NODE_STEPS, NODES_MAX, PACKET_BYTES_MAX};
 use crate::operation::{NO_REGISTER, Operand, Register};
@@ -86,7 +86,8 @@ pub(crate) fn read<S: Sink>(
         machine.finish();
     }
     let beyond = machine.nodes_beyond(packet.len());
-    facts.steps = charged().saturating_add(beyond.saturating_mul(NODE_STEPS));
+    facts.steps = steps().saturating_add(beyond.saturating_mul(NODE_STEPS));
+    facts.slow = Slow(slow());
 }
 
 pub(super) struct Machine<'p, 'r, T, S> {

@@ -3,7 +3,7 @@
 use super::machine::{Machine, OpenMessages};
 use super::sink::Sink;
 use super::tape::Tape;
-use crate::facts::{Meaning, MessageFacts, PacketFacts, Sequence};
+use crate::facts::{Meaning, MessageFacts, PacketFacts, Sequence, Slow};
 use crate::operation::Register;
 use crate::program::EnumMember;
 
@@ -29,6 +29,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         contents,
         diagnostics,
         steps,
+        slow,
     } = facts;
     (*protocol, *rules) = (None, None);
     (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
@@ -37,6 +38,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     echoed_times.clear();
     *acknowledges_before = None;
     (*range_bits, *diagnostics, *steps) = (0, 0, 0);
+    *slow = Slow::default();
     ack_ranges.clear();
     nack_ranges.clear();
     messages.clear();
