@@ -54,6 +54,21 @@ fn a_program_that_uses_enet_is_exact() {
     }
 }
 
+/// Records a program that prints a line when it is ready, and is sent a signal then.
+fn record_until(out: &Path, command: &[&str], signal: i32) {
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(out), "--"])
+        .args(command)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = [0; 6];
+    let mut said = recorder.stdout.take().unwrap();
+    std::io::Read::read_exact(&mut said, &mut line).unwrap();
+    support::signal(recorder.id(), signal);
+    support::ended(&mut recorder);
+}
+
 #[test]
 fn a_server_that_is_asked_to_end_says_farewell_again() {
     let bench = Bench::new();
@@ -61,17 +76,7 @@ fn a_server_that_is_asked_to_end_says_farewell_again() {
     let (out, command) = (bench.out(), [text(&program)]);
     for signal in [libc::SIGTERM, libc::SIGINT] {
         let _ = std::fs::remove_dir_all(&out);
-        let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
-            .args(["record", "--out", text(&out), "--"])
-            .args(command)
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = [0; 6];
-        let mut said = recorder.stdout.take().unwrap();
-        std::io::Read::read_exact(&mut said, &mut line).unwrap();
-        support::signal(recorder.id(), signal);
-        support::ended(&mut recorder);
+        record_until(&out, &command, signal);
         let sent = support::programs::sent(&bench.reel());
         assert_eq!(sent.last().unwrap(), b"farewell");
         bench.expect_exact(&command);
@@ -84,17 +89,7 @@ fn a_signal_amid_what_a_program_computes_is_named_where_its_handler_does_somethi
     let program = bench.compile("amid");
     let command = [text(&program)];
     let out = bench.out();
-    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
-        .args(["record", "--out", text(&out), "--"])
-        .args(command)
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = [0; 6];
-    let mut said = recorder.stdout.take().unwrap();
-    std::io::Read::read_exact(&mut said, &mut line).unwrap();
-    support::signal(recorder.id(), libc::SIGTERM);
-    support::ended(&mut recorder);
+    record_until(&out, &command, libc::SIGTERM);
     let reel = bench.reel();
     let mut at = None;
     reel.for_each(|it| {

@@ -190,8 +190,7 @@ pub fn import<R: Read, W: Append>(
 }
 
 /// The observer's reel of a capture, in memory or, where it is large, in a temporary file without a
-/// name, and what of the capture is not in it, a sentence
-/// each.
+/// name, and what of the capture is not in it, a sentence each.
 ///
 /// # Errors
 /// As for [`import`].
