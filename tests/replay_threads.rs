@@ -51,6 +51,49 @@ fn threads_that_spin_on_memory_are_told_the_way_out_where_they_are_not_exact() {
     assert!(ran.out.contains(told), "{}", ran.out);
 }
 
+/// Eight others want the same processor: it computes for some seconds, of which 0.4 are its own.
+#[test]
+fn a_thread_that_has_to_wait_for_its_processor_keeps_its_turn() {
+    let bench = Bench::new();
+    let program = bench.compile("holds");
+    let command = [text(&program), "works"];
+    bench
+        .record(&["--one-thread-at-a-time"], &command)
+        .expect(0);
+    bench.expect_exact(&command);
+}
+
+#[test]
+fn a_thread_that_lets_no_other_run_is_refused_by_name() {
+    for how in ["spins", "waits"] {
+        let bench = Bench::new();
+        let program = bench.compile("holds");
+        let command = [text(&program), how];
+        let ran = bench.record_plainly(&["--one-thread-at-a-time"], &command);
+        ran.expect(0);
+        assert_eq!(sent_by(&bench), [how, "first"]);
+        let ran = bench.again(&[], &command).expect(2);
+        let told = "without a call that lets others run";
+        assert!(ran.err.contains(told), "{}{}", ran.out, ran.err);
+    }
+}
+
+/// In a child, none of the threads that had a turn as it was made is there.
+#[test]
+fn a_forked_child_waits_for_no_thread_of_its_parent() {
+    let bench = Bench::new();
+    let program = bench.compile("holds");
+    let command = [text(&program), "forks"];
+    bench
+        .record(&["--one-thread-at-a-time"], &command)
+        .expect(0);
+    let reels = bench.reels();
+    assert_eq!(reels.len(), 11);
+    for (_, reel) in reels {
+        assert!(!calls(&reel).contains_key(CallId::PAST.name()));
+    }
+}
+
 #[test]
 fn threads_of_c11_that_fight_for_a_lock_are_exact() {
     let bench = Bench::new();
@@ -77,6 +120,12 @@ fn threads_that_are_cancelled_where_they_wait_are_exact() {
             assert!(ran.out.contains("exact, 69 of 69 sends"), "{}", ran.out);
         }
     }
+}
+
+fn sent_by(bench: &Bench) -> Vec<String> {
+    let sent = support::programs::sent(&bench.reel());
+    let words = sent.iter().map(|it| String::from_utf8_lossy(it).into());
+    words.collect()
 }
 
 /// A reel in which a thread is cancelled elsewhere is another one.

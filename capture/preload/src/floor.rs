@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
+use crate::holder::{Holder, Watch};
 use crate::hook::{self, Left};
 use crate::push::pushing;
 use crate::sys::{self, TimeSpec, errno, nr, pause, set_errno};
@@ -22,13 +23,14 @@ static FLOOR: AtomicU32 = AtomicU32::new(0);
 /// Who had it last, and how often it was given.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 static GRANTS: AtomicU64 = AtomicU64::new(0);
+/// Who has it, as the kernel numbers threads; 0 while nobody does, and as it goes to somebody.
+static HOLDER: AtomicU32 = AtomicU32::new(0);
 /// When whoever has it got it.
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
 /// So long one thread may have it while others wait and it makes calls.
 const SLICE_NS: u64 = 1_000_000;
-/// So long others wait for one that makes no calls.
-const PATIENCE_NS: u64 = 1_000_000_000;
+/// So often one that waits looks whether the holder makes calls.
 const LOOK_EVERY_NS: i64 = 50_000_000;
 
 /// What a thread remembers of it.
@@ -40,6 +42,8 @@ pub struct Own {
     /// 1 where others are to be let in before it.
     polite: AtomicU32,
     points: AtomicU32,
+    /// As the kernel numbers it; 0 where it was not asked yet.
+    number: AtomicU32,
 }
 
 impl Own {
@@ -49,14 +53,26 @@ impl Own {
             inside: AtomicU32::new(0),
             polite: AtomicU32::new(0),
             points: AtomicU32::new(0),
+            number: AtomicU32::new(0),
         }
     }
 
     /// As a thread begins.
     pub fn clear(&self) {
-        for one in [&self.has, &self.inside, &self.polite, &self.points] {
+        let all = [&self.has, &self.inside, &self.polite, &self.points];
+        for one in all.into_iter().chain([&self.number]) {
             one.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// This thread, which is its own.
+    fn holder(&self) -> Holder {
+        let mut known = Holder(self.number.load(Ordering::Relaxed));
+        if known.0 == 0 {
+            known = Holder::this();
+            self.number.store(known.0, Ordering::Relaxed);
+        }
+        known
     }
 
     /// Of the calls since the latest event that a replay answers.
@@ -70,13 +86,14 @@ impl Own {
 
     /// Waits for the floor.
     pub fn takes(&self) {
-        take();
+        take(self.holder());
         self.has.store(1, Ordering::Relaxed);
     }
 
     /// Gives it up.
     pub fn gives_up(&self) {
         self.has.store(0, Ordering::Relaxed);
+        HOLDER.store(0, Ordering::Relaxed);
         if FLOOR.swap(0, Ordering::Release) == 2 {
             let slice = now().wrapping_sub(SINCE.load(Ordering::Relaxed)) > SLICE_NS;
             self.polite.store(u32::from(slice), Ordering::Relaxed);
@@ -104,13 +121,13 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed) != 0
 }
 
-fn take() {
+fn take(this: Holder) {
     let order = (Ordering::Acquire, Ordering::Relaxed);
     let mut known = match FLOOR.compare_exchange(0, 1, order.0, order.1) {
         Ok(_) => 0,
         Err(known) => known,
     };
-    let (mut since, mut seen) = (0, 0);
+    let mut watch = Watch::new();
     while known != 0 {
         known = FLOOR.swap(2, Ordering::Acquire);
         if known == 0 {
@@ -118,22 +135,30 @@ fn take() {
         }
         futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         if !is_on() || attach::is_borrowed() {
-            // A forked child has one thread.
+            // A child runs in its parent's memory.
             return;
         }
-        let grants = GRANTS.load(Ordering::Relaxed);
-        let at = now();
-        if since == 0 || grants != seen {
-            (since, seen) = (at, grants);
-        } else if at - since > PATIENCE_NS && !replay::on() {
+        let grant = GRANTS.load(Ordering::Acquire);
+        let holder = Holder(HOLDER.load(Ordering::Relaxed));
+        if !replay::on() && watch.finds_it_stuck(holder, grant) {
             // Whoever has it waits where no hook is, or computes.
             ON.store(0, Ordering::Relaxed);
             sockets::past(PastId::TURN);
             return;
         }
     }
-    GRANTS.fetch_add(1, Ordering::Relaxed);
+    HOLDER.store(this.0, Ordering::Relaxed);
+    GRANTS.fetch_add(1, Ordering::Release);
     SINCE.store(now(), Ordering::Relaxed);
+}
+
+/// In a forked child, of whose threads one is left: nobody has the floor.
+pub fn forks() {
+    if let Some(own) = threads::floor() {
+        own.number.store(0, Ordering::Relaxed);
+    }
+    HOLDER.store(0, Ordering::Relaxed);
+    FLOOR.store(0, Ordering::Relaxed);
 }
 
 /// The program makes its first thread: this one has the floor.

@@ -41,6 +41,7 @@ mod files;
 mod filters;
 mod floor;
 mod hello;
+mod holder;
 mod hook;
 mod joined;
 mod locks;

@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_char, c_void};
 
 use crate::attach;
 use crate::call::CallId;
+use crate::floor;
 use crate::hook::hook;
 use crate::printed;
 use crate::push::pushing;
@@ -154,6 +155,7 @@ hook! {
         let child = unsafe { real() };
         if child == 0 {
             replay::forked();
+            floor::forks();
         }
         if child > 0 {
             let code = errno();

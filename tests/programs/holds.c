@@ -1,0 +1,95 @@
+/* Two threads. The first begins the second, and then makes no call that a recorder stands before:
+   works: computes for 0.4 s of its processor, which eight processes share with it;
+   spins: looks at memory until the second has set a word;
+   waits: until the second sends it a signal;
+   forks: ten children, one after the other, while the second computes.
+   The second says so in a packet to itself, and ends what the first does. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "to_itself.h"
+
+enum { BUSY = 8 };
+
+static atomic_int word, woken;
+static pthread_t first;
+static int out;
+
+static void wakes(int signal) { atomic_store(&woken, signal); }
+
+static double worked(void) {
+  struct rusage used;
+  getrusage(RUSAGE_THREAD, &used);
+  return used.ru_utime.tv_sec + used.ru_stime.tv_sec + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+static void computes(double seconds) {
+  for (double end = worked() + seconds; worked() < end;)
+    for (int index = 0; index < 100000; index++) atomic_load(&word);
+}
+
+static void *second(void *how) {
+  atomic_store(&word, 1);
+  send(out, how, strlen(how), 0);
+  while (!strcmp(how, "forks") && !atomic_load(&woken)) {
+    computes(0.01);
+    sched_yield();
+  }
+  while (!strcmp(how, "waits") && !atomic_load(&woken)) {
+    pthread_kill(first, SIGURG);
+    usleep(1000);
+  }
+  return 0;
+}
+
+/* Others that want the same processor, which end with this process. */
+static void share(pid_t *busy) {
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(sched_getcpu(), &here);
+  sched_setaffinity(0, sizeof here, &here);
+  for (int index = 0; index < BUSY; index++)
+    if (!(busy[index] = _Fork())) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) atomic_load(&word);
+    }
+}
+
+int main(int argc, char **argv) {
+  char *how = argc > 1 ? argv[1] : "works";
+  pid_t busy[BUSY];
+  pthread_t thread;
+  out = to_itself(), first = pthread_self();
+  if (out < 0) return 1;
+  signal(SIGURG, wakes);
+  if (!strcmp(how, "works")) share(busy);
+  pthread_create(&thread, 0, second, how);
+  if (!strcmp(how, "works")) {
+    computes(0.4);
+    for (int index = 0; index < BUSY; index++) kill(busy[index], SIGKILL);
+  }
+  if (!strcmp(how, "spins"))
+    while (!atomic_load(&word));
+  if (!strcmp(how, "waits"))
+    while (!atomic_load(&woken)) pause();
+  for (int child = 0; child < 10 && !strcmp(how, "forks"); child++) {
+    pid_t made = fork();
+    if (!made) {
+      send(out, "child", 5, 0);
+      _exit(0);
+    }
+    waitpid(made, 0, 0);
+  }
+  if (!strcmp(how, "forks")) atomic_store(&woken, 1);
+  send(out, "first", 5, 0);
+  pthread_join(thread, 0);
+  return 0;
+}
