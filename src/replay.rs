@@ -3,7 +3,7 @@
 pub mod boxes;
 mod breaks;
 mod compared;
-mod engine;
+pub mod engine;
 mod gdb;
 mod known;
 mod likely;

@@ -303,6 +303,12 @@ fn a_plugin_of_another_build_is_told_where_it_diverges() {
     );
     let both = serde_json::json!({ "recorded": "walk-1", "own": "walk-2" });
     assert_eq!(build, both);
+    // Where one sits in the replay as well.
+    let layer = udp_layer(folder.path(), &["-DSTEP=7", "-DBUILD=\"walk-2\""]);
+    let (answers, ran) = steps(&reel, &layer, "continue\n");
+    let parted = answers.iter().find(|it| it["replay"].is_object());
+    let parted = parted.unwrap_or_else(|| panic!("{answers:?} {}", ran.err));
+    assert_eq!(parted["replay"]["divergence"]["other_build"], both);
     // The same build, and a reel that names none.
     for (reel, flag) in [
         (&reel, "-DBUILD=\"walk-1\""),
@@ -461,8 +467,8 @@ fn table(functions: &str, create: &str, tick: &str) -> String {
          static int32_t input(void *l, const netreel_world *w, const void *c, uint64_t n) {{ return 0; }}\n\
          static void destroy(void *l) {{ }}\n{functions}\n\
          const netreel_layer_api *netreel_layer(uint32_t version) {{\n\
-         static netreel_layer_api api = {{ sizeof api, 1, \"udp example\", {create}, {tick}, input, \
-         destroy, NULL, NULL, NULL, NULL }};\n\
+         static netreel_layer_api api = {{ .size = sizeof api, .version = 1, .name = \"udp example\", \
+         .create = {create}, .tick = {tick}, .input = input, .destroy = destroy }};\n\
          (void)create; (void)tick; return &api; }}\n"
     )
 }
@@ -493,13 +499,13 @@ fn a_library_that_does_not_serve_the_version_is_refused() {
 
 #[test]
 fn a_table_of_another_version_is_refused() {
-    let text = table("", "create", "tick").replace("sizeof api, 1,", "sizeof api, 9,");
+    let text = table("", "create", "tick").replace(".version = 1,", ".version = 9,");
     refused(&text, &["version 9", "knows 1"]);
 }
 
 #[test]
 fn a_table_that_is_too_short_is_refused() {
-    let text = table("", "create", "tick").replace("sizeof api, 1,", "16, 1,");
+    let text = table("", "create", "tick").replace("sizeof api,", "16,");
     refused(
         &text,
         &["its table has 16 bytes", "sizeof(netreel_layer_api)"],

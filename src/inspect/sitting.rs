@@ -11,7 +11,8 @@ use netreel_inspector::{Answer, Wake};
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
-use crate::replay::boxes::{self, Changes};
+use crate::replay::boxes::Changes;
+use crate::replay::engine::Engine;
 use crate::replay::sit::stepper;
 use crate::replay::sitting::{Going, Sitting};
 
@@ -151,7 +152,7 @@ fn sit(
         tune: &changes.tune,
         set: &changes.set,
     };
-    let stepper = (stepper, boxes::unlike_recorded(reel.reel, asked));
+    let stepper = (stepper, Engine::Boxes(asked).plays(reel.reel));
     let mut sitting = Sitting::new(&story, reel, stepper, Path::new(&path), false);
     say(Answer::Stands(Box::new(sitting.standing(String::new()))));
     while let Ok(command) = commands.recv() {

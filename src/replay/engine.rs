@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use netreel_plugin::{Failed, LoadError, Plugin, PluginLayer, Sockets};
-use netreel_reel::{Reel, Removed};
+use netreel_reel::Reel;
 use netreel_replay::together::NodeIo;
 use netreel_replay::{
     Driver, MakeLayer, Report, Stepper, check_replayable, check_replayable_sockets,
@@ -15,7 +15,7 @@ use netreel_transport::{InputError, Layer, RestoreError, Shared, Transport};
 
 use super::ENGINE;
 use super::boxes::{self, Alone, Changed, Changes};
-use super::likely::{Likely, Unchanged};
+use super::likely::{Likely, Plays, Unchanged};
 use super::watched;
 use crate::outcome::Failure;
 
@@ -107,28 +107,24 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// What it plays a reel with.
+    pub fn plays(&self, reel: &Reel) -> Plays {
+        let build = match self {
+            Engine::Boxes(_) => Some(crate::boxes::build()),
+            Engine::Plugin(loaded) => loaded.plugin.build().map(str::to_owned),
+        };
+        let changed = self.changed(reel);
+        Plays { changed, build }
+    }
+
     /// What is known of why a reel is not replayed exactly.
     pub fn likely(&self, reel: &Arc<Reel>, report: &Report) -> Likely {
-        let changed = self.changed(reel);
-        let is_changed = !changed.is_empty();
+        let plays = self.plays(reel);
+        let is_changed = !plays.changed.is_empty();
         let unchanged = is_changed.then(|| super::replay(reel, Changes::default()).ok());
         let unchanged = unchanged.flatten();
         let unchanged = unchanged.map(|unchanged| Unchanged::of(report, &unchanged));
-        let mut likely = Likely::of(reel, report, changed).beside(unchanged);
-        if !is_changed {
-            let own = match self {
-                Engine::Boxes(_) => Some(crate::boxes::build()),
-                Engine::Plugin(loaded) => loaded.plugin.build().map(str::to_owned),
-            };
-            match (recorded_build(reel), own) {
-                (Some(recorded), Some(own)) if recorded != own => {
-                    likely.other_build = Some([recorded, own]);
-                }
-                (Some(recorded), None) => likely.unsaid_build = Some(recorded),
-                _ => {}
-            }
-        }
-        likely
+        Likely::of(reel, report, plays).beside(unchanged)
     }
 
     /// The start conditions that it begins with.
@@ -217,14 +213,6 @@ impl<'a> Engine<'a> {
         }
         Ok(())
     }
-}
-
-/// The build that a reel names, where it does and was not redacted.
-fn recorded_build(reel: &Reel) -> Option<String> {
-    let header = reel.header();
-    let redacted = header.redacted.as_ref();
-    let is_known = !redacted.is_some_and(|redacted| redacted.has(Removed::Build));
-    (is_known && !header.build.is_empty()).then(|| header.build.clone())
 }
 
 impl Loaded<'_> {

@@ -3,12 +3,21 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use netreel_reel::{EventNumber, Reel};
+use netreel_reel::{EventNumber, Reel, Removed};
 use netreel_replay::{Report, cause};
 use serde_json::{Value as Json, json};
 
 use super::boxes::Changed;
 use crate::outcome::Failure;
+
+/// What is played into the layer that is replayed, beside what was recorded.
+#[derive(Clone)]
+pub struct Plays {
+    /// What of the start conditions is another than recorded.
+    pub changed: Vec<Changed>,
+    /// The layer's build; `None` where a plugin does not say its own.
+    pub build: Option<String>,
+}
 
 /// What is known of why a layer parts from its recording.
 pub struct Likely {
@@ -18,9 +27,9 @@ pub struct Likely {
     /// What the steps tell.
     cause: Option<String>,
     /// The recorded build, and the own one.
-    pub other_build: Option<[String; 2]>,
+    other_build: Option<[String; 2]>,
     /// The recorded build, where the plugin does not say its own.
-    pub unsaid_build: Option<String>,
+    unsaid_build: Option<String>,
 }
 
 /// How the same recording is replayed with nothing changed.
@@ -49,14 +58,21 @@ impl Unchanged {
 }
 
 impl Likely {
-    /// What is known of a divergence that `report` tells of; `changed` is another than recorded.
-    pub fn of(reel: &Arc<Reel>, report: &Report, changed: Vec<Changed>) -> Likely {
+    /// What is known of a divergence that `report` tells of. Where something was changed on purpose,
+    /// that is told, and not the builds.
+    pub fn of(reel: &Arc<Reel>, report: &Report, plays: Plays) -> Likely {
+        let recorded = recorded_build(reel).filter(|_| plays.changed.is_empty());
+        let (other_build, unsaid_build) = match (recorded, plays.build) {
+            (Some(recorded), Some(own)) if recorded != own => (Some([recorded, own]), None),
+            (Some(recorded), None) => (None, Some(recorded)),
+            _ => (None, None),
+        };
         Likely {
-            changed,
+            changed: plays.changed,
             unchanged: None,
             cause: cause(reel, report).map(|cause| cause.to_string()),
-            other_build: None,
-            unsaid_build: None,
+            other_build,
+            unsaid_build,
         }
     }
 
@@ -128,6 +144,14 @@ impl Likely {
             divergence["other_build"] = json!({ "recorded": recorded, "own": null });
         }
     }
+}
+
+/// The build that a reel names, where it does and was not redacted.
+fn recorded_build(reel: &Reel) -> Option<String> {
+    let header = reel.header();
+    let redacted = header.redacted.as_ref();
+    let is_known = !redacted.is_some_and(|redacted| redacted.has(Removed::Build));
+    (is_known && !header.build.is_empty()).then(|| header.build.clone())
 }
 
 /// `changed setting mode = owner (recorded: host)`, and so on.

@@ -24,7 +24,7 @@ impl Sitting<'_> {
     }
 
     fn likely(&self, report: &Report) -> Likely {
-        Likely::of(self.reel.reel, report, self.changed.clone())
+        Likely::of(self.reel.reel, report, self.plays.clone())
     }
 
     /// The same as `--json` prints it.

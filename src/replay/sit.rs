@@ -37,17 +37,14 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         tune: &arguments.tune,
         set: &arguments.set,
     };
-    let stepper = match arguments.together.layer.as_deref() {
-        None => stepper(reel.reel, &arguments.tune, &arguments.set)?,
-        Some(plugin) => Engine::asked(Some(plugin), changes)?.stepper(reel.reel)?,
+    let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
+    let plays = engine.plays(reel.reel);
+    let stepper = match engine {
+        Engine::Boxes(_) => stepper(reel.reel, &arguments.tune, &arguments.set)?,
+        Engine::Plugin(_) => engine.stepper(reel.reel)?,
     };
     let path = source.paths.first().cloned().unwrap_or_default();
-    let changed = match arguments.together.layer {
-        None => boxes::unlike_recorded(reel.reel, changes),
-        Some(_) => Vec::new(),
-    };
-    let stepper = (stepper, changed);
-    let mut sitting = Sitting::new(&story, reel, stepper, &path, arguments.read.json);
+    let mut sitting = Sitting::new(&story, reel, (stepper, plays), &path, arguments.read.json);
     let asked = &arguments.sit;
     if let Some(from) = &asked.from {
         sitting.start_at(open::time(from)?, out)?;

@@ -10,8 +10,8 @@ use netreel_replay::{Moved, StepError, Stepper, Stop};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
-use super::boxes::Changed;
 use super::breaks::{Breaks, Condition, number};
+use super::likely::Plays;
 use crate::events::calls::Calls;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
@@ -51,8 +51,7 @@ pub struct Sitting<'a> {
     pub(super) story: &'a Story,
     pub(super) reel: &'a SessionReel<'a>,
     pub(super) stepper: Stepper,
-    /// What of the start conditions is another than recorded.
-    pub(super) changed: Vec<Changed>,
+    pub(super) plays: Plays,
     calls: Calls,
     /// Which message of the packet that is here, where messages are stepped.
     message: Option<usize>,
@@ -124,7 +123,7 @@ impl<'a> Sitting<'a> {
     pub fn new(
         story: &'a Story,
         reel: &'a SessionReel<'a>,
-        (stepper, changed): (Stepper, Vec<Changed>),
+        (stepper, plays): (Stepper, Plays),
         path: &Path,
         json: bool,
     ) -> Sitting<'a> {
@@ -134,7 +133,7 @@ impl<'a> Sitting<'a> {
             story,
             reel,
             stepper,
-            changed,
+            plays,
             calls: Calls::of(reel.reel),
             message: None,
             breaks,
