@@ -146,9 +146,6 @@ static int32_t restore(void *layer, const netreel_world *world, const void *stat
     made->socket = kept.socket;
     return NETREEL_OK;
 }
-#else
-#define save NULL
-#define restore NULL
 #endif
 
 #ifndef BUILD
@@ -158,8 +155,19 @@ static int32_t restore(void *layer, const netreel_world *world, const void *stat
 const netreel_layer_api *netreel_layer(uint32_t version)
 {
     static const netreel_layer_api api = {
-        sizeof api, NETREEL_LAYER_VERSION, "udp example", create, tick, input, destroy, error, save,
-        restore, BUILD,
+        .size = sizeof api,
+        .version = NETREEL_LAYER_VERSION,
+        .name = "udp example",
+        .create = create,
+        .tick = tick,
+        .input = input,
+        .destroy = destroy,
+        .error = error,
+        .build = BUILD,
+#ifdef STATES
+        .save = save,
+        .restore = restore,
+#endif
     };
     return version == NETREEL_LAYER_VERSION ? &api : NULL;
 }

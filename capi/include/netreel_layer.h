@@ -68,7 +68,8 @@ typedef struct netreel_layer_start {
     uint64_t start_length;
 } netreel_layer_start;
 
-/* The layer's functions. Those that return a code return 0, or below 0 if they failed: create
+/* The layer's functions. Name the members where you fill the table (`.create = create`): members
+ * that are added later are at its end, and NULL where you do not know them. Those that return a code return 0, or below 0 if they failed: create
  * then makes no layer, input has refused the call, and a tick that fails ends the layer. */
 typedef struct netreel_layer_api {
     uint32_t size;    /* sizeof(netreel_layer_api) */
