@@ -25,6 +25,9 @@ static int out;
 
 static void wakes(int signal) { atomic_store(&woken, signal); }
 
+/* Within fork, so that the second thread runs by then. */
+static void lets_run(void) { usleep(2000); }
+
 static double worked(void) {
   struct rusage used;
   getrusage(RUSAGE_THREAD, &used);
@@ -80,6 +83,7 @@ int main(int argc, char **argv) {
     while (!atomic_load(&word));
   if (!strcmp(how, "waits"))
     while (!atomic_load(&woken)) pause();
+  if (!strcmp(how, "forks")) pthread_atfork(lets_run, 0, 0);
   for (int child = 0; child < 10 && !strcmp(how, "forks"); child++) {
     pid_t made = fork();
     if (!made) {

@@ -152,13 +152,13 @@ fn take(this: Holder) {
     SINCE.store(now(), Ordering::Relaxed);
 }
 
-/// In a forked child, of whose threads one is left: nobody has the floor.
+/// In a forked child, of whose threads this one is left: it has the floor, or nobody has.
 pub fn forks() {
-    if let Some(own) = threads::floor() {
-        own.number.store(0, Ordering::Relaxed);
-    }
-    HOLDER.store(0, Ordering::Relaxed);
-    FLOOR.store(0, Ordering::Relaxed);
+    let Some(own) = threads::floor() else { return };
+    own.number.store(0, Ordering::Relaxed);
+    let holder = if own.has() { own.holder() } else { Holder(0) };
+    HOLDER.store(holder.0, Ordering::Relaxed);
+    FLOOR.store(u32::from(own.has()), Ordering::Relaxed);
 }
 
 /// The program makes its first thread: this one has the floor.
