@@ -225,12 +225,9 @@ impl Reel {
         &self.damage
     }
 
-    /// Shows bytes that are others where the reel holds something else: what it says of itself, where
-    /// its blocks are, and their checksums. The bodies of blocks are not read.
-    ///
-    /// # Errors
-    /// A block's frame cannot be read.
-    pub fn identify(&self, mut show: impl FnMut(&[u8])) -> Result<(), ReadError> {
+    /// Shows bytes that are others where the reel says something else of itself. Where its blocks are,
+    /// and what is in them, [`identify_blocks`](Reel::identify_blocks) shows.
+    pub fn identify(&self, mut show: impl FnMut(&[u8])) {
         let told = (
             (&self.header, self.identity, &self.ending, &self.totals),
             (
@@ -242,7 +239,21 @@ impl Reel {
             ),
         );
         show(format!("{told:?}").as_bytes());
-        for (index, info) in self.blocks.iter().enumerate() {
+    }
+
+    /// Shows bytes that are others where these blocks are elsewhere or hold something else: where they
+    /// are, and their checksums. The bodies of blocks are not read.
+    ///
+    /// # Errors
+    /// A block's frame cannot be read.
+    pub fn identify_blocks(
+        &self,
+        blocks: Range<usize>,
+        mut show: impl FnMut(&[u8]),
+    ) -> Result<(), ReadError> {
+        let infos = self.blocks.get(blocks.clone()).unwrap_or_default();
+        let mut frame = [0; FRAME_HEAD];
+        for (index, info) in blocks.zip(infos) {
             for number in [
                 info.offset,
                 info.length,
@@ -254,7 +265,10 @@ impl Reel {
             }
             match self.in_memory.get(&index) {
                 Some(body) => show(body),
-                None => show(&read_vec(self.source.as_ref(), info.offset, FRAME_HEAD)?),
+                None => {
+                    let filled = self.source.read_at(info.offset, &mut frame)?;
+                    show(&frame[..filled]);
+                }
             }
         }
         Ok(())

@@ -52,7 +52,10 @@ impl IndexKey {
         let name = hash(&told);
         tell(&mut told, stamps);
         for each in reels {
-            each.reel.identify(|bytes| tell(&mut told, bytes))?;
+            each.reel.identify(|bytes| tell(&mut told, bytes));
+        }
+        for blocks in hashes_of_blocks(reels) {
+            tell(&mut told, &blocks?);
         }
         let key = twox_hash::XxHash3_128::oneshot(&told).to_le_bytes();
         Ok(IndexKey { key, name })
@@ -62,6 +65,27 @@ impl IndexKey {
     pub fn file_name(&self) -> String {
         format!(".netreel-{:016x}.index", self.name)
     }
+}
+
+/// The blocks of a reel are identified so many at a time.
+const BLOCKS: usize = 4096;
+
+/// What the blocks of all reels are, some blocks after the other.
+fn hashes_of_blocks(reels: &[ReelInput]) -> Vec<Result<[u8; 16], ReadError>> {
+    let pieces = reels.iter().flat_map(|each| {
+        let blocks = each.reel.blocks();
+        let starts = (0..blocks).step_by(BLOCKS);
+        starts.map(move |start| (&each.reel, start..blocks.min(start + BLOCKS)))
+    });
+    parallel::map(
+        pieces.collect(),
+        parallel::processors(),
+        |(reel, blocks)| {
+            let mut told = Vec::new();
+            reel.identify_blocks(blocks, |bytes| told.extend_from_slice(bytes))?;
+            Ok(twox_hash::XxHash3_128::oneshot(&told).to_le_bytes())
+        },
+    )
 }
 
 /// Appends bytes with their length, so that no other bytes in a row look the same.
