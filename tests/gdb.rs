@@ -221,7 +221,8 @@ fn for_several_nodes_there_is_a_command_each() {
 #[test]
 fn a_launch_file_starts_all_nodes_at_once() {
     let folder = folder();
-    let launch = folder.path().join("launch.json");
+    // The folder is made.
+    let launch = folder.path().join(".vscode/launch.json");
     let arguments = [
         "replay",
         text(folder.path()),

@@ -270,6 +270,11 @@ fn another_program_other_arguments_and_older_reels_are_refused_at_once() {
     let another = told(&[text(&other), "5"]);
     assert!(another.contains("another program") && another.contains(text(&program)));
     assert!(told(&["/no/such/program", "5"]).contains("can be found"));
+    let kept = std::fs::read(&program).unwrap();
+    std::fs::write(&program, std::fs::read(&other).unwrap()).unwrap();
+    let changed = told(&[text(&program), "5"]);
+    assert!(changed.contains("was changed since"), "{changed}");
+    std::fs::write(&program, kept).unwrap();
     let old = bench.at("old");
     std::fs::create_dir(&old).unwrap();
     let mut all = records(&bench.reel());

@@ -294,6 +294,28 @@ fn until_shows_the_first_packet_that_fits() {
 }
 
 #[test]
+fn until_says_where_nothing_fits() {
+    let node = ["replay", "samples/sessions/host", "--node", "X", "--until"];
+    for until in ["event 99999", "kind == migrate && length > 5000"] {
+        let told = netreel(&[&node[..], &[until]].concat()).expect(2);
+        assert!(told.err.contains("nothing of X from event"), "{}", told.err);
+    }
+}
+
+#[test]
+fn a_replay_that_parts_before_the_time_it_starts_at_says_so_once() {
+    let arguments = ["replay", "samples/sessions/host", "--node", "X"];
+    let change = ["--set", "mode=owner", "--from", "0.8s"];
+    let ran = netreel(&[arguments, change].concat()).expect(1);
+    assert_eq!(
+        ran.out.matches("diverged at event").count(),
+        1,
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
 fn a_recording_with_snapshots_is_entered_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("race");

@@ -178,8 +178,13 @@ fn write_launch(file: &Path, program: &str, stops: &[Stop]) -> Result<(), Failur
         "compounds": [{ "name": "all nodes", "configurations": names, "stopAll": true }],
     });
     let text = serde_json::to_string_pretty(&launch).map_err(Failure::new)?;
-    std::fs::write(file, text + "\n")
-        .map_err(|error| Failure::new(format!("{}: {error}", file.display())))
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(file, text + "\n"))
+        .map_err(|error| {
+            let file = file.display();
+            Failure::new(format!("--vscode {file}: it cannot be written: {error}"))
+        })
 }
 
 /// As a shell takes it.

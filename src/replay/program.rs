@@ -20,6 +20,7 @@ use crate::arguments::Threads;
 use crate::events::chosen;
 use crate::open;
 use crate::outcome::{Answer, Failure};
+use crate::text;
 
 /// So long a program may do nothing, in seconds.
 const PATIENCE_S: f64 = 10.0;
@@ -166,8 +167,8 @@ fn first(
 fn refused(connections: u32) -> Option<String> {
     (connections > 0).then(|| {
         format!(
-            "it tried to make {connections} TCP connections, which a replay refuses: TCP is not \
-             recorded"
+            "it tried to make {}, which a replay refuses: TCP is not recorded",
+            text::count(u64::from(connections), "TCP connection")
         )
     })
 }

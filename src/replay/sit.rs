@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
 use netreel_reel::Reel;
-use netreel_replay::{MakeLayer, Stepper};
+use netreel_replay::{MakeLayer, Stepper, Stop};
 
 use super::boxes::{self, Changes};
 use super::breaks::Condition;
@@ -48,11 +48,22 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let asked = &arguments.sit;
     if let Some(from) = &asked.from {
         sitting.start_at(open::time(from)?, out)?;
+        if sitting.is_parted() && !asked.step {
+            return Ok(sitting.answer());
+        }
     }
     if let Some(until) = &asked.until {
         let until = Condition::parse(until, &story, reel)
             .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
-        sitting.until(&until, out)?;
+        let from = sitting.stepper.position();
+        let stop = sitting.until(&until, out)?;
+        if stop == Stop::End && !asked.step {
+            let (node, until) = (&reel.name, asked.until.as_deref().unwrap_or_default());
+            return Err(Failure::new(format!(
+                "--until {until}: nothing of {node} from event {from} on fits; \
+                 `netreel events` lists its events"
+            )));
+        }
         if !asked.step {
             sitting.show(out)?;
             return Ok(sitting.answer());

@@ -174,12 +174,18 @@ impl<'a> Sitting<'a> {
     }
 
     /// Goes on to where a condition is met; where one is does not count.
-    pub fn until(&mut self, condition: &Condition, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn until(&mut self, condition: &Condition, out: &mut dyn Write) -> Result<Stop, Failure> {
         let reel = self.reel;
         let moved = self.stepper.forward(|it| condition.is_met(reel, it));
         let moved = moved.map_err(Failure::new)?;
         self.message = None;
-        self.moved(moved, out)
+        self.moved(moved, out)?;
+        Ok(moved.stop)
+    }
+
+    /// Whether the layer parted from the recording on the way.
+    pub fn is_parted(&self) -> bool {
+        self.parted
     }
 
     /// Plays to the end, whatever the breakpoints.

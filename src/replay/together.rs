@@ -11,10 +11,10 @@ use netreel_protocol::history::{Level, Wanted};
 use netreel_protocol::session::{Fate, NodeId, Session, SessionError, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_reel::{Ending, Header, Reel};
-use netreel_replay::check_replayable_whole;
 use netreel_replay::together::{
     Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play_while,
 };
+use netreel_replay::{check_replayable, check_replayable_whole};
 use netreel_transport::mix;
 
 use super::boxes::{Changed, Changes};
@@ -152,6 +152,11 @@ fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<
             None => Some(format!("{} has no reel", node.name)),
             // All nodes play from their first event to their last.
             Some(reel) => match check_replayable_whole(reel) {
+                Err(_) if check_replayable(reel).is_ok() => Some(format!(
+                    "the reel of {} begins in the middle, at a snapshot: nodes are played together \
+                     from their first events on (`netreel replay --node {}` plays it alone)",
+                    node.name, node.name
+                )),
                 Err(why) => Some(why.to_string()),
                 Ok(()) => engine.cannot_play(reel),
             },

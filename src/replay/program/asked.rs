@@ -31,10 +31,16 @@ pub fn check<'a>(
     let Some(began) = began else {
         return refuse(
             "the reel does not say how the program was started: it was recorded by an older \
-             netreel, or its begin is missing. Record it again"
+             netreel, or its beginning is damaged or missing (`netreel info` tells which). Record it \
+             again"
                 .to_owned(),
         );
     };
+    if let Some(path) = was_changed(header, command) {
+        return refuse(format!(
+            "{path} was changed since it was recorded; a replay needs the program as it was"
+        ));
+    }
     if let Some(why) = is_another(header, began, command) {
         let again = again(&header.node, paths);
         return refuse(format!(
@@ -66,6 +72,15 @@ pub fn check<'a>(
     Ok(began)
 }
 
+/// The program that was recorded, where it is asked for and is another file by now.
+fn was_changed<'a>(header: &'a Header, command: &[OsString]) -> Option<&'a str> {
+    let (path, sum) = header.hashes.first()?;
+    let program = find_program(Path::new(command.first()?))?;
+    let now = sum_of(&program).map(|now| format!("crc32 {now:08x}"))?;
+    let is_there = program.canonicalize().ok()? == Path::new(path);
+    (is_there && now != *sum).then_some(path)
+}
+
 /// Why what is asked for is not what was recorded, nor what `record` was asked to start and became it.
 fn is_another(header: &Header, began: &Began, command: &[OsString]) -> Option<String> {
     let Some((path, sum)) = header.hashes.first() else {
@@ -95,6 +110,9 @@ fn is_another(header: &Header, began: &Began, command: &[OsString]) -> Option<St
             return Some(format!(
                 "{shown}, which started {path}, is another file than when it was recorded"
             ));
+        }
+        if launched.sum == now {
+            return Some("it was recorded with other arguments".to_owned());
         }
     }
     Some(match is_program {

@@ -13,8 +13,8 @@ use crate::text;
 pub fn stopped(pid: u32, until: &Option<String>) {
     let until = until.as_deref().unwrap_or_default();
     anstream::eprintln!(
-        "netreel: process {pid} is stopped before `{until}`: gdb -p {pid}, and `continue` there; or \
-         `kill -CONT {pid}` to let it go on"
+        "netreel: process {pid} is stopped before `{until}`: gdb -p {pid} -ex 'handle SIGSTOP nostop \
+         nopass', and `continue` there; or `kill -CONT {pid}` to let it go on"
     );
 }
 
