@@ -166,5 +166,13 @@ fn columns_of_fields_are_drawn_in_every_size() {
         draw(&mut inspector, size, &path).expect("a picture");
         assert!(path.metadata().expect("a file").len() > 10_000);
         assert_eq!(inspector.model().own_columns().fields, columns);
+        // What has no room is told of.
+        let mut shown = Harness::builder()
+            .with_size(vec2(size.0 as f32, size.1 as f32))
+            .build_ui_state(|ui, it: &mut Inspector| it.show(ui), inspector);
+        shown.run();
+        let heads = heads(&shown);
+        let has_room = name == "large";
+        assert_eq!(heads.iter().any(|it| it == "column fate"), has_room);
     }
 }

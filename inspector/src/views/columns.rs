@@ -16,12 +16,17 @@ const CHARACTER: f32 = 7.3;
 const LINK_MIN: f32 = 80.0;
 const FATE_MIN: f32 = 82.0;
 const FIELD_MIN: f32 = 48.0;
+/// Messages have at least so much.
+pub const MESSAGES_MIN: f32 = 70.0;
 
 /// A column of a field is as wide as its head, but no less and no more than so many characters.
 const FIELD_LENGTHS: (usize, usize) = (9, 18);
 
 /// What a narrow table lacks, the first first: the field tree has all of it.
 const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
+
+/// What a narrow table lacks where somebody has added columns, the first first.
+const ADDED_INSTEAD_OF: [Column; 2] = [Column::Latency, Column::Fate];
 
 /// How wide the table is with the columns that it always has. Those that somebody has added take room
 /// from the others first.
@@ -61,8 +66,8 @@ fn width_of(column: Column, model: &Model) -> f32 {
     }
 }
 
-/// The columns that fit.
-pub fn fitting(model: &Model, room: f32) -> Vec<(Column, f32)> {
+/// The columns that fit, each with its width; and those that somebody's own leave no room for.
+pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
     let mut columns = model.columns();
     let mut over = width(&columns, model) - room;
     let messages = columns.contains(&Column::Messages);
@@ -92,7 +97,32 @@ pub fn fitting(model: &Model, room: f32) -> Vec<(Column, f32)> {
         over -= *width - narrow;
         *width = narrow;
     }
-    widths
+    if model.own_columns().fields.is_empty() && !model.own_columns().since {
+        return (widths, Vec::new());
+    }
+    // Where somebody adds more than there is room for, the others go, and that is told.
+    over -= width_of(Column::Messages, model) - MESSAGES_MIN;
+    let mut without = Vec::new();
+    for lacks in ADDED_INSTEAD_OF {
+        if over > 0.0 && widths.iter().any(|(column, _)| *column == lacks) {
+            widths.retain(|(column, _)| *column != lacks);
+            over -= width_of(lacks, model) + GAP;
+            without.push(lacks);
+        }
+    }
+    (widths, without)
+}
+
+/// That columns have no room, and what helps; empty where all have some.
+pub fn no_room(without: &[Column], model: &Model) -> String {
+    let heads: Vec<Cow<'_, str>> = without.iter().map(|it| head(*it, model)).collect();
+    match heads.is_empty() {
+        true => String::new(),
+        false => format!(
+            "   no room for {}: widen the pane or remove a column",
+            heads.join(", ")
+        ),
+    }
 }
 
 /// What stands above a column.
@@ -108,15 +138,20 @@ pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
         Column::Latency => model.measured_alike().unwrap_or("latency"),
         Column::Fate => "fate",
         Column::Since => "since",
-        Column::Field(_) => return Cow::Owned(short(model.column_path(column))),
+        Column::Field(_) => return Cow::Owned(short(column, model)),
     };
     Cow::Borrowed(head)
 }
 
-/// The last two names of a path: those around them are the same for most fields.
-fn short(path: &str) -> String {
+/// The last name of a field's path; where another column's field has the same, the last two.
+fn short(column: Column, model: &Model) -> String {
+    let path = model.column_path(column);
+    let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
+    let fields = model.own_columns().fields.iter();
+    let alike = fields.filter(|other| last(other) == last(path)).count();
     let names: Vec<&str> = path.split('.').collect();
-    names[names.len().saturating_sub(2)..].join(".")
+    let count = if alike > 1 { 2 } else { 1 };
+    names[names.len().saturating_sub(count)..].join(".")
 }
 
 /// What a head is called where somebody hears it: all of a path.

@@ -6,7 +6,7 @@ use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use egui_extras::{Column as Width, TableBuilder, TableRow};
 use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
 
-use super::columns::{self, GAP, right};
+use super::columns::{self, GAP, MESSAGES_MIN, right};
 use super::copy::{self, What};
 use super::{findings, head, scroll};
 use crate::{glyph, theme};
@@ -25,6 +25,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         None if model.filter().is_narrow() => format!("{} of {}", count(rows), count(total)),
         None => count(total),
     };
+    let (columns, without) = columns::fitting(model, ui.available_width());
+    let more = more + &columns::no_room(&without, model);
     head::show(ui, "packets", &more);
     if rows == 0 {
         let sentence = match looked_at {
@@ -44,7 +46,6 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
     let visible = model.visible();
     let panned = scroll::changed(ui.ctx(), "packets time", (visible.start, visible.end));
-    let columns = columns::fitting(model, ui.available_width());
     let fills = match columns.iter().any(|(it, _)| *it == Column::Messages) {
         true => Column::Messages,
         false => Column::Link,
@@ -62,7 +63,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .cell_layout(Layout::left_to_right(Align::Center));
     for &(column, width) in &columns {
         table = table.column(match column {
-            _ if column == fills => Width::remainder().at_least(70.0).clip(true),
+            _ if column == fills => Width::remainder().at_least(MESSAGES_MIN).clip(true),
             _ => Width::exact(width).clip(true),
         });
     }
