@@ -65,19 +65,27 @@ impl OwnColumns {
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     columns: Arc<OwnColumns>,
-    known: Mutex<HashMap<PacketId, Cells>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    cells: HashMap<PacketId, Cells>,
+    /// How many packets were decoded for it.
+    decoded: u64,
 }
 
 impl Own {
     /// What stood in packets is asked again: they have other places, or another wire.
     pub fn forget(&mut self) {
         let known = self.known.get_mut();
-        known.unwrap_or_else(PoisonError::into_inner).clear();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        known.cells.clear();
     }
 
     fn cells(&self, session: &Session, id: PacketId) -> Cells {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cells) = known.get(&id) {
+        if let Some(cells) = known.cells.get(&id) {
             return Arc::clone(cells);
         }
         let decoded = session.decode(id);
@@ -86,10 +94,11 @@ impl Own {
         let cells: Cells = fields
             .map(|path| tree.map_or_else(String::new, |tree| cell(tree, path)))
             .collect();
-        if known.len() >= KNOWN_MAX {
-            known.clear();
+        if known.cells.len() >= KNOWN_MAX {
+            known.cells.clear();
         }
-        known.insert(id, Arc::clone(&cells));
+        known.cells.insert(id, Arc::clone(&cells));
+        known.decoded += 1;
         cells
     }
 }
@@ -106,6 +115,12 @@ impl Model {
             self.own.columns = Arc::new(columns);
             self.own.forget();
         }
+    }
+
+    /// How many packets were decoded so far for the columns of fields: what they cost a frame.
+    pub fn decoded_for_columns(&self) -> u64 {
+        let known = self.own.known.lock();
+        known.unwrap_or_else(PoisonError::into_inner).decoded
     }
 
     /// The columns of fields that the wire has.
