@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{EventFilter, Id, Stroke, StrokeKind, Ui};
-use netreel_inspector_model::{Bookmark, Command, LedgerBy, Model, RowsOf};
+use netreel_inspector_model::{Bookmark, Command, LedgerBy, Model, OwnColumns, RowsOf};
 use netreel_protocol::session::SessionTime;
 
 use crate::ask::Request;
@@ -141,6 +141,7 @@ impl Inspector {
         self.arrangement.trees.clone_from(&settings.layouts);
         self.moves = Moves::from(settings.layouts.clone());
         self.scale = None;
+        self.model.set_own_columns(settings.own_columns());
         self.settings = settings;
     }
 
@@ -279,6 +280,7 @@ impl Inspector {
         if self.settings.layouts != self.arrangement.trees {
             self.settings.layouts.clone_from(&self.arrangement.trees);
         }
+        self.keep_columns();
         let is_held = ui.input(|input| input.pointer.any_down());
         if !is_held {
             self.moves.settle(&self.arrangement.trees);
@@ -287,6 +289,25 @@ impl Inspector {
             self.kept = self.settings.clone();
             self.requests.push(Request::Keep(self.kept.clone()));
         }
+    }
+
+    /// Both sessions have the same columns: those of the table that a hand has changed.
+    fn keep_columns(&mut self) {
+        let kept = self.settings.own_columns();
+        let other = self.other.model.as_deref_mut();
+        let own = match &other {
+            Some(other) if **self.model.own_columns() == kept => other.own_columns(),
+            _ => self.model.own_columns(),
+        };
+        if **own == kept {
+            return;
+        }
+        let own = OwnColumns::clone(own);
+        if let Some(other) = other {
+            other.set_own_columns(own.clone());
+        }
+        self.model.set_own_columns(own.clone());
+        (self.settings.since, self.settings.columns) = (own.since, own.fields);
     }
 
     /// That something was done is said for a while.

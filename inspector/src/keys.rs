@@ -291,7 +291,11 @@ pub const GESTURES: &[(&str, &str)] = &[
     ),
     (
         "right click on a row",
-        "copy it, its value, its path, its bytes; filter by it",
+        "copy it, its value, its path, its bytes; filter by it; make a field a column",
+    ),
+    (
+        "right click on the head of a column",
+        "add and remove columns of the table",
     ),
     ("click on an arrow", "select its packet"),
     (

@@ -10,7 +10,7 @@ use netreel_inspector_model::{Model, Row};
 
 use crate::layout::{Axis, Divider, Edge, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
-use crate::views::{bytes, head, objects, packets, written};
+use crate::views::{bytes, columns, head, objects, written};
 
 /// How far from a divider it can be taken.
 const REACH: f32 = 4.0;
@@ -284,7 +284,7 @@ impl Sizes for Natural<'_> {
             (Pane::Packets, Axis::Beside) => Some(
                 (room * 0.42)
                     .clamp(420.0, 1200.0)
-                    .max(packets::width_min(model).min(room * 0.5))
+                    .max(columns::width_min(model).min(room * 0.5))
                     .min(room * 0.6),
             ),
             (Pane::Bytes, Axis::Above) => Some(bytes::height(model).min(room * 0.5)),

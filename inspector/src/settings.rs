@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use netreel_inspector_model::{FIELDS_MAX, OwnColumns};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::layout::{Tree, Workspace};
@@ -18,6 +19,10 @@ pub struct Settings {
     pub scale: f32,
     /// The panes of the workspaces that a hand has changed, by their names.
     pub layouts: BTreeMap<String, Tree>,
+    /// Fields that are columns of the packet table, by their paths: at most [`FIELDS_MAX`].
+    pub columns: Vec<String>,
+    /// Whether the packet table has the time since the row before.
+    pub since: bool,
     /// What was opened, the last first: at most [`RECENT_MAX`] sessions, each with its paths.
     #[serde(deserialize_with = "recent")]
     pub recent: Vec<Vec<PathBuf>>,
@@ -53,6 +58,8 @@ impl Default for Settings {
             theme: Theme::default().name().to_owned(),
             scale: 1.0,
             layouts: BTreeMap::new(),
+            columns: Vec::new(),
+            since: false,
             recent: Vec::new(),
         }
     }
@@ -82,6 +89,8 @@ impl Settings {
             .filter_map(|(name, tree)| Some((name, tree.sane()?)))
             .collect();
         self.recent.truncate(RECENT_MAX);
+        self.columns.retain(|path| !path.is_empty());
+        self.columns.truncate(FIELDS_MAX);
         self.scale = match self.scale.is_finite() {
             true => self.scale.clamp(SCALE_MIN, SCALE_MAX),
             false => 1.0,
@@ -92,6 +101,14 @@ impl Settings {
     /// The theme; the usual one where there is none of that name.
     pub fn theme(&self) -> Theme {
         Theme::named(&self.theme).unwrap_or_default()
+    }
+
+    /// The columns that somebody has added to the packet table.
+    pub(crate) fn own_columns(&self) -> OwnColumns {
+        OwnColumns {
+            since: self.since,
+            fields: self.columns.clone(),
+        }
     }
 
     /// The paths of a session as a person reads them.
@@ -126,6 +143,8 @@ mod tests {
         let tree = Tree::beside(Some(0.25), Pane::Bytes, Pane::Timeline);
         let mut settings = Settings {
             layouts: [("why".to_owned(), tree)].into(),
+            columns: vec!["messages.create.object".to_owned()],
+            since: true,
             ..Settings::default()
         };
         let [race, other] = ["/race", "/the other one"].map(|it| vec![PathBuf::from(it)]);

@@ -9,6 +9,7 @@ use crate::Model;
 use crate::believed::ValueRow;
 use crate::bookmarks::Spot;
 use crate::links::LinkEnds;
+use crate::own_columns::OwnColumns;
 use crate::scale::RANGE_NS_MIN;
 
 /// What views ask for; applied at the end of a frame.
@@ -63,6 +64,8 @@ pub enum Command {
     Step(Step),
     /// Filter the packets. An expression with a mistake changes nothing but the error.
     SetFilter(String),
+    /// Add these columns to the packet table, and no others.
+    SetColumns(OwnColumns),
     /// Open or close a field that has fields below it.
     ToggleField(TreeId),
     /// Mark a spot with a note, or give one that is marked another note.
@@ -128,7 +131,11 @@ impl Model {
     pub fn apply(&mut self, command: Command) {
         self.is_looked_at |= !matches!(
             command,
-            Command::Hover(_) | Command::SetFilter(_) | Command::GiveUp | Command::GoOn
+            Command::Hover(_)
+                | Command::SetFilter(_)
+                | Command::SetColumns(_)
+                | Command::GiveUp
+                | Command::GoOn
         );
         self.leave_trail(&command);
         self.perform(command);
@@ -176,6 +183,7 @@ impl Model {
             Command::FrameSelection => self.frame_selection(),
             Command::Step(step) => self.step(step),
             Command::SetFilter(text) => self.set_filter(text),
+            Command::SetColumns(columns) => self.set_own_columns(columns),
             Command::ToggleField(field) => self.detail.toggle(field),
             Command::Bookmark(at, note) => self.bookmark(at, note),
             Command::RemoveBookmark(place) => self.remove_bookmark(place),

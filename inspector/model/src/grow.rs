@@ -51,6 +51,7 @@ impl Model {
         self.find_bookmarks();
         self.type_names = Default::default();
         self.leads = Default::default();
+        self.own.forget();
         self.has_sequences = Default::default();
         self.minimap = Default::default();
         self.densities = Default::default();

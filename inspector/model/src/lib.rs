@@ -36,6 +36,7 @@ mod map;
 mod names;
 mod nodes;
 mod outcome;
+mod own_columns;
 mod ownership;
 mod pyramid;
 mod scale;
@@ -82,6 +83,7 @@ pub use log_lines::{LINES_MAX, LogLine, LogLines};
 pub use map::{MARKS_MAX, Mark};
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
+pub use own_columns::{FIELDS_MAX, OwnColumns};
 pub use ownership::{Row, Shown, Stretch};
 pub use pyramid::Span;
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
@@ -136,6 +138,8 @@ pub struct Model {
     object_rows: Vec<Row>,
     type_names: type_names::TypeNames,
     leads: lead::Leads,
+    /// The columns that somebody has added to the packet table.
+    own: own_columns::Own,
     has_sequences: OnceLock<bool>,
     minimap: timeline::Minimap,
     densities: density::Densities,
@@ -195,6 +199,7 @@ impl Model {
             object_rows: Vec::new(),
             type_names: type_names::TypeNames::default(),
             leads: lead::Leads::default(),
+            own: own_columns::Own::default(),
             has_sequences: OnceLock::new(),
             minimap: Default::default(),
             densities: Default::default(),

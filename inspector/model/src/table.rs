@@ -47,6 +47,9 @@ pub struct PacketRow {
     pub selected: bool,
     /// Whether it proves the selected finding.
     pub evidence: bool,
+    /// What stands in the columns of fields, in the order of [`OwnColumns::fields`](crate::OwnColumns);
+    /// nothing where that is not known yet.
+    pub own: Arc<[String]>,
     /// Whether the visible time has a part of it.
     pub in_view: bool,
 }
@@ -64,15 +67,23 @@ pub enum Column {
     Bytes,
     Latency,
     Fate,
+    /// The time since the row before: [`Model::since`].
+    Since,
+    /// A field of the wire, by its place in [`OwnColumns::fields`](crate::OwnColumns).
+    Field(u8),
 }
 
 impl Model {
     /// The columns of the packet table in which something can stand.
     pub fn columns(&self) -> Vec<Column> {
-        let mut columns = vec![Column::Number, Column::Time, Column::Link];
+        let mut columns = vec![Column::Number, Column::Time];
+        columns.extend(self.own_columns().since.then_some(Column::Since));
+        columns.push(Column::Link);
         let mut add = |column, is: bool| columns.extend(is.then_some(column));
         add(Column::Messages, self.session().wire.is_some());
         add(Column::Objects, self.has_objects());
+        columns.extend(self.field_columns());
+        let mut add = |column, is: bool| columns.extend(is.then_some(column));
         add(Column::Sequence, self.has_sequences());
         add(Column::Bytes, true);
         add(Column::Latency, self.index.links.have_latency());
@@ -240,6 +251,7 @@ impl Model {
             level: self.judged.worst(id),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
+            own: self.cells(id),
             in_view: self.touches_view(&packet),
         })
     }

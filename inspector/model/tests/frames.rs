@@ -50,6 +50,22 @@ fn who_pans_counts_what_comes_into_view_alone() {
 }
 
 #[test]
+fn a_column_of_a_field_decodes_the_rows_that_come_into_view_alone() {
+    for packets in [50_000, 200_000] {
+        let mut model = open(packets, 500..600);
+        let columns = model.own_columns().with("messages.kind");
+        model.apply(Command::SetColumns(columns));
+        let rows = model.packet_rows(1_000..1_060);
+        assert!(rows.iter().any(|row| !row.own[0].is_empty()));
+        assert_eq!(model.decoded_for_columns(), 60, "{packets}");
+        model.packet_rows(1_000..1_060);
+        assert_eq!(model.decoded_for_columns(), 60, "{packets}");
+        model.packet_rows(1_003..1_063);
+        assert_eq!(model.decoded_for_columns(), 63, "{packets}");
+    }
+}
+
+#[test]
 fn arrows_that_stay_in_view_are_not_worked_out_again() {
     for packets in [50_000, 200_000] {
         // 1000 packets in view: arrows, four of which come with each frame.

@@ -71,7 +71,8 @@ impl Inspector {
                 self.seat.stands(*standing);
             }
             Answer::Stood(why) => self.seat.stood(why),
-            Answer::Compared { model, title } => {
+            Answer::Compared { mut model, title } => {
+                model.set_own_columns(self.settings.own_columns());
                 self.other.model = Some(model);
                 self.other.title = title;
                 self.other.is_focus = false;
@@ -112,6 +113,7 @@ impl Inspector {
     fn opens(&mut self, model: Model, title: String, paths: &[PathBuf]) {
         self.bar.filter = model.filter().text.clone();
         self.model = model;
+        self.model.set_own_columns(self.settings.own_columns());
         self.further = None;
         self.begun = None;
         self.kept_bookmarks = Arc::clone(self.model.bookmarks());

@@ -9,7 +9,7 @@ use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
 
 use super::copy::What;
-use super::{candidates, copy, findings, head, scroll};
+use super::{candidates, columns, copy, findings, head, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -204,6 +204,9 @@ fn offers(model: &Model, row: &FieldRow, path: String) -> Vec<(&'static str, Wha
     if let Some(bytes) = detail.bytes_of(row) {
         let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         offers.push(("copy the bytes", What::Copy(bytes.join(" "))));
+    }
+    if let Some((name, command)) = columns::offer(model, row.id) {
+        offers.push((name, What::Do(command)));
     }
     if let Some(filter) = model.field_filter(row) {
         offers.push(("filter by this value", What::Do(Command::SetFilter(filter))));

@@ -277,6 +277,9 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     ] {
         add(name.to_owned(), String::new(), Do::Command(command));
     }
+    for (name, command) in model.column_offers() {
+        add(name, String::new(), Do::Command(command));
+    }
     for (name, asked) in [
         ("open a wire", Asked::Wire),
         ("try the wires that are known", Asked::Candidates),

@@ -4,6 +4,7 @@ pub mod arrows;
 pub mod axis;
 pub mod bytes;
 pub mod candidates;
+pub mod columns;
 pub mod compare;
 pub mod copy;
 pub mod course;

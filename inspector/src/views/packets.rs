@@ -6,94 +6,12 @@ use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use egui_extras::{Column as Width, TableBuilder, TableRow};
 use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
 
+use super::columns::{self, GAP, MESSAGES_MIN, right};
 use super::copy::{self, What};
 use super::{findings, head, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
-
-/// Between two columns.
-const GAP: f32 = 11.0;
-/// A character of the table's face.
-const CHARACTER: f32 = 7.3;
-
-/// These columns are no narrower.
-const LINK_MIN: f32 = 80.0;
-const FATE_MIN: f32 = 82.0;
-
-/// What a narrow table lacks, the first first: the field tree has all of it.
-const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
-
-/// How wide the table is with the columns that it always has.
-pub fn width_min(model: &Model) -> f32 {
-    let mut columns = model.columns();
-    if columns.contains(&Column::Messages) {
-        columns.retain(|column| !NARROW_LACKS.contains(column));
-    }
-    width(&columns, model)
-}
-
-fn width(columns: &[Column], model: &Model) -> f32 {
-    let widths = columns.iter().map(|column| width_of(*column, model));
-    widths.map(|width| width + GAP).sum::<f32>() + 14.0
-}
-
-/// As wide as what stands in it; messages are as wide as there is room, this is the least.
-fn width_of(column: Column, model: &Model) -> f32 {
-    let characters = |count: usize| (count as f32 * CHARACTER).ceil();
-    match column {
-        Column::Number => 50.0,
-        Column::Time => characters(text::seconds(model.span().end).len()).max(74.0),
-        Column::Link => characters(model.short_link_length()).max(LINK_MIN),
-        Column::Messages => 110.0,
-        Column::Objects => 50.0,
-        Column::Sequence | Column::Bytes => 38.0,
-        Column::Latency => 62.0,
-        Column::Fate => characters(model.fate_length()).max(FATE_MIN),
-    }
-}
-
-/// The columns that fit.
-fn columns(model: &Model, room: f32) -> Vec<(Column, f32)> {
-    let mut columns = model.columns();
-    let mut over = width(&columns, model) - room;
-    let messages = columns.contains(&Column::Messages);
-    for lacks in NARROW_LACKS {
-        // Where no wire says what a packet carries, its length is what there is to say.
-        if over > 0.0 && columns.contains(&lacks) && messages {
-            columns.retain(|column| *column != lacks);
-            over -= width_of(lacks, model) + GAP;
-        }
-    }
-    let mut widths: Vec<(Column, f32)> = columns
-        .into_iter()
-        .map(|column| (column, width_of(column, model)))
-        .collect();
-    // What a fate begins with says most of it; who sent a packet stands at both ends of the link.
-    for (narrower, least) in [(Column::Fate, FATE_MIN), (Column::Link, LINK_MIN)] {
-        let known = widths.iter_mut().find(|(column, _)| *column == narrower);
-        if let Some((_, width)) = known.filter(|_| over > 0.0) {
-            let narrow = (*width - over).max(least.min(*width));
-            over -= *width - narrow;
-            *width = narrow;
-        }
-    }
-    widths
-}
-
-fn head(column: Column, model: &Model) -> &'static str {
-    match column {
-        Column::Number => "#",
-        Column::Time => "time s",
-        Column::Link => "link",
-        Column::Messages => "messages",
-        Column::Objects => "object",
-        Column::Sequence => "seq",
-        Column::Bytes => "bytes",
-        Column::Latency => model.measured_alike().unwrap_or("latency"),
-        Column::Fate => "fate",
-    }
-}
 
 /// Draws the table. A click selects a packet.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
@@ -107,6 +25,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         None if model.filter().is_narrow() => format!("{} of {}", count(rows), count(total)),
         None => count(total),
     };
+    let (columns, without) = columns::fitting(model, ui.available_width());
+    let more = more + &columns::no_room(&without, model);
     head::show(ui, "packets", &more);
     if rows == 0 {
         let sentence = match looked_at {
@@ -126,7 +46,6 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
     let visible = model.visible();
     let panned = scroll::changed(ui.ctx(), "packets time", (visible.start, visible.end));
-    let columns = columns(model, ui.available_width());
     let fills = match columns.iter().any(|(it, _)| *it == Column::Messages) {
         true => Column::Messages,
         false => Column::Link,
@@ -135,7 +54,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let offset: f32 = ui.ctx().data(|data| data.get_temp(key)).unwrap_or(0.0);
     let room = (ui.available_height() - ROW).max(ROW);
     let ctx = ui.ctx().clone();
-    let mut table = TableBuilder::new(ui)
+    let mut table = TableBuilder::new(&mut *ui)
         .id_salt("packets")
         .striped(true)
         .sense(Sense::click())
@@ -144,7 +63,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .cell_layout(Layout::left_to_right(Align::Center));
     for &(column, width) in &columns {
         table = table.column(match column {
-            _ if column == fills => Width::remainder().at_least(70.0).clip(true),
+            _ if column == fills => Width::remainder().at_least(MESSAGES_MIN).clip(true),
             _ => Width::exact(width).clip(true),
         });
     }
@@ -164,26 +83,33 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ctx.request_repaint();
     }
     scroll::note_length(&ctx, "packets", rows);
+    let mut heads = Vec::new();
     let output = table
         .header(ROW, |mut header| {
             for &(column, _) in &columns {
-                let head = head(column, model);
-                header.col(|ui| cell(ui, head, theme::dim(), right(column)));
+                let (rect, _) = header.col(|ui| {
+                    let head = columns::head(column, model);
+                    cell(ui, &head, theme::dim(), right(column));
+                });
+                heads.push((column, rect));
             }
         })
         .body(|body| {
             body.rows(ROW, rows, |mut row| {
-                let Some(packet) = model
-                    .packet_at(row.index())
-                    .and_then(|id| model.packet_row(id))
-                else {
+                let at = row.index();
+                let Some(packet) = model.packet_at(at).and_then(|id| model.packet_row(id)) else {
                     return;
                 };
-                line(&mut row, model, &packet, &columns, commands);
+                let since = match model.own_columns().since {
+                    true => model.since(at),
+                    false => String::new(),
+                };
+                line(&mut row, model, (&packet, &since), &columns, commands);
             });
         });
     let offset = output.state.clamped_offset().y;
     ctx.data_mut(|data| data.insert_temp(key, offset));
+    columns::menus(ui, model, &heads, commands);
 }
 
 /// How far to scroll so that rows are in view, as many as there is room for; `None` where enough of
@@ -201,17 +127,10 @@ fn scrolled(rows: &Range<usize>, offset: f32, room: f32) -> Option<f32> {
     }
 }
 
-fn right(column: Column) -> bool {
-    matches!(
-        column,
-        Column::Number | Column::Time | Column::Sequence | Column::Bytes | Column::Latency
-    )
-}
-
 fn line(
     row: &mut TableRow<'_, '_>,
     model: &Model,
-    packet: &PacketRow,
+    (packet, since): (&PacketRow, &str),
     columns: &[(Column, f32)],
     commands: &mut Vec<Command>,
 ) {
@@ -245,6 +164,11 @@ fn line(
                 cell(ui, &packet.late, color, true);
             }
             Column::Fate => fate(ui, packet),
+            Column::Since => cell(ui, since, theme::weak(), true),
+            Column::Field(place) => match packet.own.get(usize::from(place)) {
+                Some(said) => cell(ui, said, text, false),
+                None => cell(ui, "not known yet", theme::dim(), false),
+            },
         });
     }
     let response = row.response();
@@ -259,12 +183,12 @@ fn line(
     if response.hovered() {
         commands.push(Command::Hover(Some(Hover::Packet(packet.packet))));
     }
-    copy::menu(&response, commands, || offers(model, packet));
+    copy::menu(&response, commands, || offers(model, packet, since));
 }
 
 /// What can be done with a packet.
-fn offers(model: &Model, packet: &PacketRow) -> Vec<(&'static str, What)> {
-    let row = [
+fn offers(model: &Model, packet: &PacketRow, since: &str) -> Vec<(&'static str, What)> {
+    let mut row = vec![
         packet.packet.0.to_string(),
         packet.time.clone(),
         packet.link.clone(),
@@ -275,6 +199,8 @@ fn offers(model: &Model, packet: &PacketRow) -> Vec<(&'static str, What)> {
         packet.late.clone(),
         packet.fate.clone(),
     ];
+    row.extend(model.own_columns().since.then(|| since.to_owned()));
+    row.extend(packet.own.iter().cloned());
     let mut offers = vec![
         ("copy the row", What::Copy(row.join("\t"))),
         (

@@ -1,0 +1,220 @@
+//! The columns of the packet table: how wide they are, what stands above them, and the menu there that
+//! adds and removes columns.
+
+use std::borrow::Cow;
+
+use egui::{Rect, Role, Sense, Ui, WidgetInfo};
+use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, text};
+use netreel_wire::TreeId;
+
+/// Between two columns.
+pub const GAP: f32 = 11.0;
+/// A character of the table's face.
+const CHARACTER: f32 = 7.3;
+
+/// These columns are no narrower.
+const LINK_MIN: f32 = 80.0;
+const FATE_MIN: f32 = 82.0;
+const FIELD_MIN: f32 = 48.0;
+/// Messages have at least so much.
+pub const MESSAGES_MIN: f32 = 70.0;
+
+/// A column of a field is as wide as its head, but no less and no more than so many characters.
+const FIELD_LENGTHS: (usize, usize) = (9, 18);
+
+/// What a narrow table lacks, the first first: the field tree has all of it.
+const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
+
+/// What a narrow table lacks where somebody has added columns, the first first.
+const ADDED_INSTEAD_OF: [Column; 2] = [Column::Latency, Column::Fate];
+
+/// How wide the table is with the columns that it always has. Those that somebody has added take room
+/// from the others first.
+pub fn width_min(model: &Model) -> f32 {
+    let mut columns = model.columns();
+    let added = |column: &Column| matches!(column, Column::Field(_));
+    let fields = columns.iter().filter(|column| added(column)).count();
+    columns.retain(|column| !added(column));
+    if columns.contains(&Column::Messages) {
+        columns.retain(|column| !NARROW_LACKS.contains(column));
+    }
+    width(&columns, model) + fields as f32 * (FIELD_MIN + GAP)
+}
+
+fn width(columns: &[Column], model: &Model) -> f32 {
+    let widths = columns.iter().map(|column| width_of(*column, model));
+    widths.map(|width| width + GAP).sum::<f32>() + 14.0
+}
+
+/// As wide as what stands in it; messages are as wide as there is room, this is the least.
+fn width_of(column: Column, model: &Model) -> f32 {
+    let characters = |count: usize| (count as f32 * CHARACTER).ceil();
+    match column {
+        Column::Number => 50.0,
+        Column::Time => characters(text::seconds(model.span().end).len()).max(74.0),
+        Column::Link => characters(model.short_link_length()).max(LINK_MIN),
+        Column::Messages => 110.0,
+        Column::Objects => 50.0,
+        Column::Sequence | Column::Bytes => 38.0,
+        Column::Latency => 62.0,
+        Column::Fate => characters(model.fate_length()).max(FATE_MIN),
+        Column::Since => characters("100.0 ms".len()),
+        Column::Field(_) => {
+            let head = head(column, model).chars().count();
+            characters(head.clamp(FIELD_LENGTHS.0, FIELD_LENGTHS.1))
+        }
+    }
+}
+
+/// The columns that fit, each with its width; and those that somebody's own leave no room for.
+pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
+    let mut columns = model.columns();
+    let mut over = width(&columns, model) - room;
+    let messages = columns.contains(&Column::Messages);
+    for lacks in NARROW_LACKS {
+        // Where no wire says what a packet carries, its length is what there is to say.
+        if over > 0.0 && columns.contains(&lacks) && messages {
+            columns.retain(|column| *column != lacks);
+            over -= width_of(lacks, model) + GAP;
+        }
+    }
+    let mut widths: Vec<(Column, f32)> = columns
+        .into_iter()
+        .map(|column| (column, width_of(column, model)))
+        .collect();
+    // What a fate begins with says most of it; who sent a packet stands at both ends of the link.
+    for (narrower, least) in [(Column::Fate, FATE_MIN), (Column::Link, LINK_MIN)] {
+        let known = widths.iter_mut().find(|(column, _)| *column == narrower);
+        if let Some((_, width)) = known.filter(|_| over > 0.0) {
+            let narrow = (*width - over).max(least.min(*width));
+            over -= *width - narrow;
+            *width = narrow;
+        }
+    }
+    let added = |(column, _): &&mut (Column, f32)| matches!(column, Column::Field(_));
+    for (_, width) in widths.iter_mut().filter(added) {
+        let narrow = (*width - over.max(0.0)).max(FIELD_MIN);
+        over -= *width - narrow;
+        *width = narrow;
+    }
+    if model.own_columns().fields.is_empty() && !model.own_columns().since {
+        return (widths, Vec::new());
+    }
+    // Where somebody adds more than there is room for, the others go, and that is told.
+    over -= width_of(Column::Messages, model) - MESSAGES_MIN;
+    let mut without = Vec::new();
+    for lacks in ADDED_INSTEAD_OF {
+        if over > 0.0 && widths.iter().any(|(column, _)| *column == lacks) {
+            widths.retain(|(column, _)| *column != lacks);
+            over -= width_of(lacks, model) + GAP;
+            without.push(lacks);
+        }
+    }
+    (widths, without)
+}
+
+/// That columns have no room, and what helps; empty where all have some.
+pub fn no_room(without: &[Column], model: &Model) -> String {
+    let heads: Vec<Cow<'_, str>> = without.iter().map(|it| head(*it, model)).collect();
+    match heads.is_empty() {
+        true => String::new(),
+        false => format!(
+            "   no room for {}: widen the pane or remove a column",
+            heads.join(", ")
+        ),
+    }
+}
+
+/// What stands above a column.
+pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
+    let head = match column {
+        Column::Number => "#",
+        Column::Time => "time s",
+        Column::Link => "link",
+        Column::Messages => "messages",
+        Column::Objects => "object",
+        Column::Sequence => "seq",
+        Column::Bytes => "bytes",
+        Column::Latency => model.measured_alike().unwrap_or("latency"),
+        Column::Fate => "fate",
+        Column::Since => "since",
+        Column::Field(_) => return Cow::Owned(short(column, model)),
+    };
+    Cow::Borrowed(head)
+}
+
+/// The last name of a field's path; where another column's field has the same, the last two.
+fn short(column: Column, model: &Model) -> String {
+    let path = model.column_path(column);
+    let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
+    let fields = model.own_columns().fields.iter();
+    let alike = fields.filter(|other| last(other) == last(path)).count();
+    let names: Vec<&str> = path.split('.').collect();
+    let count = if alike > 1 { 2 } else { 1 };
+    names[names.len().saturating_sub(count)..].join(".")
+}
+
+/// What a head is called where somebody hears it: all of a path.
+fn name(column: Column, model: &Model) -> String {
+    match column {
+        Column::Since => "column time since the row before".to_owned(),
+        Column::Field(_) => format!("column {}", model.column_path(column)),
+        _ => format!("column {}", head(column, model)),
+    }
+}
+
+/// The menu of each head, and under the pointer all of its name.
+pub fn menus(ui: &Ui, model: &Model, heads: &[(Column, Rect)], commands: &mut Vec<Command>) {
+    for &(column, rect) in heads {
+        let rect = rect.intersect(ui.clip_rect());
+        let name = name(column, model);
+        let id = ui.scope_id().with(("head of a column", &name));
+        let response = ui.interact(rect, id, Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::ColumnHeader, true, &name));
+        response.context_menu(|ui| {
+            for (name, command) in model.column_offers() {
+                if ui.button(name).clicked() {
+                    commands.push(command);
+                }
+            }
+            if model.selection().packet.is_none() && model.session().wire.is_some() {
+                ui.weak("The fields of the selected packet can be columns: select one.");
+            }
+        });
+        let own = matches!(column, Column::Since | Column::Field(_));
+        if own {
+            response.on_hover_text(name);
+        }
+    }
+}
+
+/// What the menu of a field of the selected packet offers; `None` where nothing would stand in its
+/// column, or there are as many columns of fields as there can be.
+pub fn offer(model: &Model, field: TreeId) -> Option<(&'static str, Command)> {
+    let path = model.path_for_column(field)?;
+    let own = model.own_columns();
+    match own.has(&path) {
+        true => Some((
+            "remove its column from the table",
+            Command::SetColumns(own.without(&path)),
+        )),
+        false if own.fields.len() < FIELDS_MAX => Some((
+            "add it as a column of the table",
+            Command::SetColumns(own.with(&path)),
+        )),
+        false => None,
+    }
+}
+
+/// Whether what stands in a column ends at its right edge.
+pub fn right(column: Column) -> bool {
+    matches!(
+        column,
+        Column::Number
+            | Column::Time
+            | Column::Sequence
+            | Column::Bytes
+            | Column::Latency
+            | Column::Since
+    )
+}
