@@ -1,9 +1,11 @@
 //! How the window is laid out and looks: what is kept between two times that it is opened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use netreel_inspector_model::Rules;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::layout::{Tree, Workspace};
 use crate::theme::Theme;
@@ -21,6 +23,22 @@ pub struct Settings {
     /// What was opened, the last first: at most [`RECENT_MAX`] sessions, each with its paths.
     #[serde(deserialize_with = "recent")]
     pub recent: Vec<Vec<PathBuf>>,
+    /// The rules whose findings are neither listed nor marked.
+    #[serde(with = "rules")]
+    pub muted: Rules,
+}
+
+/// Rules as a list of their names.
+mod rules {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(rules: &Rules, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(rules.iter())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Rules, D::Error> {
+        BTreeSet::deserialize(from).map(Arc::new)
+    }
 }
 
 /// An older netreel kept one text for each session.
@@ -54,6 +72,7 @@ impl Default for Settings {
             scale: 1.0,
             layouts: BTreeMap::new(),
             recent: Vec::new(),
+            muted: Rules::default(),
         }
     }
 }
@@ -126,6 +145,7 @@ mod tests {
         let tree = Tree::beside(Some(0.25), Pane::Bytes, Pane::Timeline);
         let mut settings = Settings {
             layouts: [("why".to_owned(), tree)].into(),
+            muted: Arc::new(["late-action".to_owned()].into()),
             ..Settings::default()
         };
         let [race, other] = ["/race", "/the other one"].map(|it| vec![PathBuf::from(it)]);

@@ -63,6 +63,8 @@ pub enum Command {
     Step(Step),
     /// Filter the packets. An expression with a mistake changes nothing but the error.
     SetFilter(String),
+    /// Have the findings of a rule leave the list and the marks, or bring them back. The verdict stays.
+    Mute(String, bool),
     /// Open or close a field that has fields below it.
     ToggleField(TreeId),
     /// Mark a spot with a note, or give one that is marked another note.
@@ -176,6 +178,7 @@ impl Model {
             Command::FrameSelection => self.frame_selection(),
             Command::Step(step) => self.step(step),
             Command::SetFilter(text) => self.set_filter(text),
+            Command::Mute(rule, is_muted) => self.mute(&rule, is_muted),
             Command::ToggleField(field) => self.detail.toggle(field),
             Command::Bookmark(at, note) => self.bookmark(at, note),
             Command::RemoveBookmark(place) => self.remove_bookmark(place),
@@ -350,7 +353,7 @@ impl Model {
         };
         for _ in 0..count {
             at = step(at);
-            // The filter leaves some out.
+            // The filter leaves some out, and some are muted.
             if self.finding_place(at).is_some() {
                 return self.select_finding(at);
             }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use netreel_protocol::session::{NodeId, SessionTime};
 
 use crate::bookmarks::Bookmark;
+use crate::muted::Rules;
 use crate::{Command, Model, Selection};
 
 /// So many steps back are kept.
@@ -21,6 +22,7 @@ struct Place {
     visible: Range<SessionTime>,
     filter: String,
     bookmarks: Arc<[Bookmark]>,
+    muted: Rules,
 }
 
 /// Commands of a kind that follow each other are one step back.
@@ -108,6 +110,7 @@ impl Model {
             visible: self.visible.clone(),
             filter: self.filter.text.clone(),
             bookmarks: Arc::clone(self.bookmarks()),
+            muted: Arc::clone(self.muted()),
         }
     }
 
@@ -119,6 +122,7 @@ impl Model {
         if self.bookmarks() != &place.bookmarks {
             self.set_bookmarks(place.bookmarks);
         }
+        self.set_muted(place.muted);
         self.select_nothing();
         if let Some(packet) = place.selection.packet {
             self.select_packet(packet);

@@ -76,6 +76,7 @@ impl Inspector {
                 self.other.title = title;
                 self.other.is_focus = false;
                 (self.other.waits, self.other.why) = (false, None);
+                self.mute();
             }
             Answer::NotCompared(why) => (self.other.waits, self.other.why) = (false, Some(why)),
             Answer::Failed(sentence) => {
@@ -112,6 +113,7 @@ impl Inspector {
     fn opens(&mut self, model: Model, title: String, paths: &[PathBuf]) {
         self.bar.filter = model.filter().text.clone();
         self.model = model;
+        self.mute();
         self.further = None;
         self.begun = None;
         self.kept_bookmarks = Arc::clone(self.model.bookmarks());
