@@ -280,6 +280,10 @@ fn stepping_goes_past_muted_findings_and_their_story_ends() {
     // Who asks for one gets it.
     model.apply(Command::SelectFinding(place));
     assert_eq!(model.selection().finding, Some(place));
+    for (place, finding) in model.history().findings.iter().enumerate() {
+        let text = model.story_text(place).expect("its text");
+        assert!(text.contains(&finding.sentence), "{text}");
+    }
 }
 
 #[test]
