@@ -143,6 +143,15 @@ impl Inspector {
         self.scale = None;
         self.model.set_own_columns(settings.own_columns());
         self.settings = settings;
+        self.mute();
+    }
+
+    /// Leaves the findings of muted rules out of what is shown.
+    fn mute(&mut self) {
+        let rules = Arc::clone(&self.settings.muted);
+        for model in self.models_mut() {
+            model.set_muted(Arc::clone(&rules));
+        }
     }
 
     /// What is shown.
@@ -276,6 +285,10 @@ impl Inspector {
             self.kept_bookmarks = Arc::clone(self.model.bookmarks());
             let kept = Arc::clone(&self.kept_bookmarks);
             self.requests.push(Request::KeepBookmarks(kept));
+        }
+        if *self.model.muted() != self.settings.muted {
+            self.settings.muted = Arc::clone(self.model.muted());
+            self.mute();
         }
         if self.settings.layouts != self.arrangement.trees {
             self.settings.layouts.clone_from(&self.arrangement.trees);

@@ -144,8 +144,10 @@ pub struct Event {
 pub struct Parting {
     /// The event that it does not do.
     pub event: u64,
-    /// All that there is to say of it.
+    /// How far the layer was exact and where it parts, as the command prints it.
     pub said: String,
+    /// What it likely comes from, a sentence each, the most likely first.
+    pub likely: Vec<String>,
     /// What the recording has.
     pub expected: String,
     /// What the layer did.

@@ -148,6 +148,11 @@ pub static ACTS: &[Act] = &[
         What::Step(Step::PreviousFinding),
     ),
     act(
+        "mute the rule of the finding, or no longer",
+        &[Shift(Key::M)],
+        What::Command(mute),
+    ),
+    act(
         "next bookmark",
         &[Alt(Key::ArrowDown)],
         What::Step(Step::NextBookmark),
@@ -423,6 +428,12 @@ fn pin(model: &Model) -> Command {
         Some(_) => None,
         None => Some(model.moment()),
     })
+}
+
+fn mute(model: &Model) -> Option<Command> {
+    let finding = model.selection().finding?;
+    let rule = model.history().findings.get(finding)?.rule;
+    Some(Command::Mute(rule.to_owned(), !model.is_muted(finding)))
 }
 
 /// What was pressed in this frame, while no text is being typed.

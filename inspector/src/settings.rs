@@ -1,10 +1,11 @@
 //! How the window is laid out and looks: what is kept between two times that it is opened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use netreel_inspector_model::{FIELDS_MAX, OwnColumns};
-use serde::{Deserialize, Deserializer, Serialize};
+use netreel_inspector_model::{FIELDS_MAX, OwnColumns, Rules};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::layout::{Tree, Workspace};
 use crate::theme::Theme;
@@ -26,6 +27,22 @@ pub struct Settings {
     /// What was opened, the last first: at most [`RECENT_MAX`] sessions, each with its paths.
     #[serde(deserialize_with = "recent")]
     pub recent: Vec<Vec<PathBuf>>,
+    /// The rules whose findings are neither listed nor marked.
+    #[serde(with = "rules")]
+    pub muted: Rules,
+}
+
+/// Rules as a list of their names.
+mod rules {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(rules: &Rules, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(rules.iter())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Rules, D::Error> {
+        BTreeSet::deserialize(from).map(Arc::new)
+    }
 }
 
 /// An older netreel kept one text for each session.
@@ -61,6 +78,7 @@ impl Default for Settings {
             columns: Vec::new(),
             since: false,
             recent: Vec::new(),
+            muted: Rules::default(),
         }
     }
 }
@@ -145,6 +163,7 @@ mod tests {
             layouts: [("why".to_owned(), tree)].into(),
             columns: vec!["messages.create.object".to_owned()],
             since: true,
+            muted: Arc::new(["late-action".to_owned()].into()),
             ..Settings::default()
         };
         let [race, other] = ["/race", "/the other one"].map(|it| vec![PathBuf::from(it)]);

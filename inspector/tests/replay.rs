@@ -115,11 +115,14 @@ fn what_a_command_changed_in_the_layer_stands_out() {
 #[test]
 fn a_divergence_stands_side_by_side_to_the_first_byte_that_differs() {
     let mut harness = open();
+    let likely = "likely because changed setting mode = owner (recorded: host)";
     let parting = Parting {
         event: 31,
         field: Some(("mode".to_owned(), "host".to_owned(), "owner".to_owned())),
         expected_bytes: Some(vec![0xb0, 1, 2, 3]),
         came_bytes: Some(vec![0xb0, 1, 7, 3, 4]),
+        likely: vec![likely.to_owned()],
+        said: "A: diverged at event 31".to_owned(),
         ..Parting::default()
     };
     let standing = Standing {
@@ -134,6 +137,8 @@ fn a_divergence_stands_side_by_side_to_the_first_byte_that_differs() {
         "came: owner",
         "expected: 4 bytes, byte 2 differs first",
         "came: 5 bytes, byte 2 differs first",
+        likely,
+        "A: diverged at event 31",
     ] {
         assert!(harness.query_by_label(name).is_some(), "{name}");
     }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use drive::{Window, apply};
 use egui::accesskit::{Role, Toggled};
-use egui::{Event, Key, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
+use egui::{Event, Key, Modifiers, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 use fixture::{BOX, ways};
-use netreel_inspector::{Workspace, theme};
+use netreel_inspector::{Inspector, Request, Settings, Workspace, theme};
 use netreel_inspector_model::{Command, Hover, Model};
 use netreel_protocol::session::PacketId;
 
@@ -129,6 +129,83 @@ fn the_pointer_over_a_name_tells_what_is_known_of_the_node() {
         let shown = harness.query_by_label_contains(&told);
         assert!(shown.is_some(), "{told}");
     }
+}
+
+/// How many findings of a rule are listed.
+fn listed(harness: &Window, rule: &str) -> usize {
+    let found = names(harness, &format!("finding {rule}: "));
+    found.len()
+}
+
+#[test]
+fn a_rule_is_muted_from_a_findings_menu_and_a_line_brings_it_back() {
+    let mut harness = open(Workspace::Why);
+    // The list is short then.
+    apply(&mut harness, Command::Deselect);
+    let listed_at_first = listed(&harness, "zombie-object");
+    assert!(listed_at_first > 0);
+    let verdict = harness.state().model().verdict();
+    let finding = harness.query_all_by_label_contains("finding zombie-object");
+    finding
+        .into_iter()
+        .next()
+        .expect("a finding")
+        .click_secondary();
+    harness.run();
+    harness.get_by_label("mute its rule").click();
+    harness.run();
+    assert_eq!(listed(&harness, "zombie-object"), 0);
+    let told = "of rule zombie-object are muted; the verdict counts them as before";
+    let told_one = "1 finding of rule zombie-object is muted; the verdict counts it as before";
+    let told = if listed_at_first == 1 { told_one } else { told };
+    assert!(harness.query_by_label_contains(told).is_some());
+    assert_eq!(harness.state().model().verdict(), verdict);
+    harness
+        .get_by_label("unmute the rule zombie-object")
+        .click();
+    harness.run();
+    assert_eq!(listed(&harness, "zombie-object"), listed_at_first);
+    assert!(harness.query_by_label_contains(told).is_none());
+}
+
+#[test]
+fn a_rule_is_muted_by_a_key_kept_in_the_settings_and_undone() {
+    let mut harness = open(Workspace::Why);
+    drop(harness.state_mut().take_requests());
+    let model = harness.state().model();
+    let place = model.selection().finding.expect("a finding");
+    let rule = model.history().findings[place].rule;
+    harness.key_press_modifiers(Modifiers::SHIFT, Key::M);
+    harness.run();
+    let muted = std::sync::Arc::new([rule.to_owned()].into());
+    assert_eq!(*harness.state().model().muted(), muted);
+    let requests = harness.state_mut().take_requests();
+    let kept = requests.into_iter().rev().find_map(|it| match it {
+        Request::Keep(settings) => Some(settings),
+        _ => None,
+    });
+    let kept = kept.expect("settings to keep");
+    assert_eq!(kept.muted, muted);
+    // Another session begins so.
+    let again = Settings::from_json(&kept.to_json()).expect("settings");
+    let mut another = Inspector::new(fixture::race_model(), Workspace::Why);
+    another.set_settings(again);
+    assert_eq!(*another.model().muted(), muted);
+    assert!(
+        another
+            .model()
+            .selection()
+            .finding
+            .is_some_and(|told| { another.model().history().findings[told].rule != rule })
+    );
+
+    harness.key_press_modifiers(Modifiers::ALT, Key::ArrowLeft);
+    harness.run();
+    assert!(harness.state().model().muted().is_empty());
+    assert!(listed(&harness, rule) > 0);
+    let requests = harness.state_mut().take_requests();
+    let is_empty = |it: &Request| matches!(it, Request::Keep(kept) if kept.muted.is_empty());
+    assert!(requests.iter().any(is_empty));
 }
 
 #[test]

@@ -240,6 +240,8 @@ mod tests {
         let came = parting.came_bytes.expect("a packet");
         assert_ne!(expected, came);
         assert!(parting.field.is_some(), "{}", parting.said);
+        let likely = "likely because changed setting mode = owner (recorded: host)";
+        assert_eq!(parting.likely.first().map(String::as_str), Some(likely));
     }
 
     #[test]

@@ -84,41 +84,44 @@ impl Likely {
 
     /// A line for each.
     pub fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let changed = words(&self.changed);
-        match &self.unchanged {
-            _ if self.changed.is_empty() => {}
-            None => writeln!(out, "    likely because {changed}")?,
-            Some(Unchanged::Exact) => writeln!(
-                out,
-                "    likely because {changed}; with nothing changed it is exact"
-            )?,
-            Some(Unchanged::Elsewhere(event)) => writeln!(
-                out,
-                "    likely because {changed}; with nothing changed it diverges otherwise, at event \
-                 {event}"
-            )?,
-            Some(Unchanged::AsWell) => writeln!(
-                out,
-                "    not because {changed}: with nothing changed it diverges as well"
-            )?,
-        }
-        if let Some(cause) = &self.cause {
-            writeln!(out, "    likely because {cause}")?;
-        }
-        if let Some([recorded, own]) = &self.other_build {
-            writeln!(
-                out,
-                "    maybe because it was recorded with another build: {recorded}, and this is {own}"
-            )?;
-        }
-        if let Some(recorded) = &self.unsaid_build {
-            writeln!(
-                out,
-                "    maybe because it was recorded with another build: {recorded}, and the plugin does \
-                 not say its own (`build` in netreel_layer.h)"
-            )?;
+        for sentence in self.sentences() {
+            writeln!(out, "    {sentence}")?;
         }
         Ok(())
+    }
+
+    /// A sentence for each: `likely because changed setting mode = owner (recorded: host)`.
+    pub fn sentences(&self) -> Vec<String> {
+        let changed = words(&self.changed);
+        let on_purpose = match &self.unchanged {
+            _ if self.changed.is_empty() => None,
+            None => Some(format!("likely because {changed}")),
+            Some(Unchanged::Exact) => Some(format!(
+                "likely because {changed}; with nothing changed it is exact"
+            )),
+            Some(Unchanged::Elsewhere(event)) => Some(format!(
+                "likely because {changed}; with nothing changed it diverges otherwise, at event \
+                 {event}"
+            )),
+            Some(Unchanged::AsWell) => Some(format!(
+                "not because {changed}: with nothing changed it diverges as well"
+            )),
+        };
+        let cause = self.cause.as_ref();
+        let cause = cause.map(|cause| format!("likely because {cause}"));
+        let other = self.other_build.as_ref().map(|[recorded, own]| {
+            format!(
+                "maybe because it was recorded with another build: {recorded}, and this is {own}"
+            )
+        });
+        let unsaid = self.unsaid_build.as_ref().map(|recorded| {
+            format!(
+                "maybe because it was recorded with another build: {recorded}, and the plugin does \
+                 not say its own (`build` in netreel_layer.h)"
+            )
+        });
+        let all = [on_purpose, cause, other, unsaid];
+        all.into_iter().flatten().collect()
     }
 
     /// Puts it into a divergence, as `--json` prints one.

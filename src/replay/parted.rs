@@ -23,7 +23,7 @@ impl Sitting<'_> {
         }
     }
 
-    fn likely(&self, report: &Report) -> Likely {
+    pub(super) fn likely(&self, report: &Report) -> Likely {
         Likely::of(self.reel.reel, report, self.plays.clone())
     }
 

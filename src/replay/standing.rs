@@ -114,11 +114,16 @@ impl Sitting<'_> {
             }
             Outcome::Exact => return None,
         };
+        let likely = match report.divergence() {
+            Some(_) => self.likely(report).sentences(),
+            None => Vec::new(),
+        };
         let field = explained.as_ref().and_then(|it| it.field.clone());
         let (expected, came) = explained.map_or_else(Default::default, |it| (it.expected, it.came));
         Some(Parting {
             event,
             said: String::from_utf8_lossy(&said).trim_end().to_owned(),
+            likely,
             expected,
             came,
             field: field.map(|it| (it.path, it.expected, it.came)),

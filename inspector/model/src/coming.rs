@@ -121,6 +121,7 @@ impl Model {
     /// Nothing is known of what followed, and somebody else will tell it.
     pub(crate) fn lack(&mut self) {
         self.judged = Judged::default();
+        self.arrange_findings();
         self.coming.state = State::Idle;
         self.seen = Default::default();
         self.minimap = Default::default();
@@ -217,6 +218,7 @@ impl Model {
         // What the filter takes of findings and objects is known from now on.
         let (history, links) = (&self.judged.history, &self.index.links);
         self.filter.resume(&self.session, history, links);
+        self.arrange_findings();
         self.arrange_objects();
         if !self.is_looked_at {
             self.open_story();

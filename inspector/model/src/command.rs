@@ -66,6 +66,8 @@ pub enum Command {
     SetFilter(String),
     /// Add these columns to the packet table, and no others.
     SetColumns(OwnColumns),
+    /// Have the findings of a rule leave the list and the marks, or bring them back. The verdict stays.
+    Mute(String, bool),
     /// Open or close a field that has fields below it.
     ToggleField(TreeId),
     /// Mark a spot with a note, or give one that is marked another note.
@@ -184,6 +186,7 @@ impl Model {
             Command::Step(step) => self.step(step),
             Command::SetFilter(text) => self.set_filter(text),
             Command::SetColumns(columns) => self.set_own_columns(columns),
+            Command::Mute(rule, is_muted) => self.mute(&rule, is_muted),
             Command::ToggleField(field) => self.detail.toggle(field),
             Command::Bookmark(at, note) => self.bookmark(at, note),
             Command::RemoveBookmark(place) => self.remove_bookmark(place),
@@ -358,7 +361,7 @@ impl Model {
         };
         for _ in 0..count {
             at = step(at);
-            // The filter leaves some out.
+            // The filter leaves some out, and some are muted.
             if self.finding_place(at).is_some() {
                 return self.select_finding(at);
             }

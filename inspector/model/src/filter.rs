@@ -14,9 +14,9 @@ use netreel_protocol::query::Query;
 use netreel_protocol::session::{PacketId, Session};
 
 use crate::crowd::{Crowd, Drawn};
-use crate::judged;
 use crate::links::Links;
 use crate::taken::Taken;
+use crate::{Model, judged};
 
 /// A session of up to so many packets is filtered at once.
 const AT_ONCE: usize = 4096;
@@ -57,13 +57,13 @@ struct Found {
     rest: Option<Receiver<Slice>>,
 }
 
-/// The findings that a filter takes.
+/// Some of the findings, as a filter takes them.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// In the order of their list.
     pub order: Vec<usize>,
     /// Where each stands in it.
-    pub places: BTreeMap<usize, usize>,
+    places: BTreeMap<usize, usize>,
 }
 
 /// Some packets that follow each other.
@@ -244,6 +244,41 @@ impl Filter {
     }
 }
 
+impl Model {
+    pub(crate) fn set_filter(&mut self, text: String) {
+        let links = &self.index.links;
+        let history = (!self.lacks_history()).then_some(&self.judged.history);
+        self.filter.set(text, &self.session, history, links);
+        self.arrange_taken();
+        self.arrange_objects();
+    }
+
+    /// Takes in what the filter has found since the last frame. Returns whether it is still looking.
+    pub(crate) fn advance_filter(&mut self) -> bool {
+        let taken = |filter: &Filter| {
+            let objects = filter.objects().map(|objects| objects.len());
+            (objects, filter.findings().is_some())
+        };
+        let before = taken(&self.filter);
+        let more = self.filter.advance(&self.session);
+        let now = taken(&self.filter);
+        if now.0 != before.0 {
+            self.arrange_objects();
+        }
+        if now.1 != before.1 {
+            self.arrange_taken();
+        }
+        more
+    }
+
+    /// Waits until the filter has looked at all packets.
+    pub fn finish_filter(&mut self) {
+        self.filter.finish(&self.session);
+        self.arrange_taken();
+        self.arrange_objects();
+    }
+}
+
 impl Found {
     fn take(&mut self, session: &Session, slice: Slice) {
         if let Some(objects) = &mut self.objects {
@@ -370,11 +405,24 @@ impl Search {
             let finding = history.findings.get(*place);
             finding.is_some_and(|it| self.query.finding(&self.session, history, it))
         };
-        let order: Vec<usize> = judged::order(history).into_iter().filter(passes).collect();
+        let order = judged::order(history).into_iter();
+        Some(Findings::of(order.filter(passes)))
+    }
+}
+
+impl Findings {
+    /// These, in this order.
+    pub fn of(order: impl Iterator<Item = usize>) -> Findings {
+        let order: Vec<usize> = order.collect();
         let places = order.iter().enumerate().map(|(row, &place)| (place, row));
-        Some(Findings {
+        Findings {
             places: places.collect(),
             order,
-        })
+        }
+    }
+
+    /// Where a finding stands among them.
+    pub fn place(&self, finding: usize) -> Option<usize> {
+        self.places.get(&finding).copied()
     }
 }

@@ -53,34 +53,17 @@ impl Model {
         self.judged.finding_counts[crate::judged::rank(level)]
     }
 
-    /// How many findings the filter takes.
+    /// How many findings the list has: those that the filter takes, without those of muted rules.
     pub fn finding_rows_count(&self) -> usize {
         self.listed_findings().len()
     }
 
-    /// The findings of the list.
-    fn listed_findings(&self) -> &[usize] {
-        match self.filter.findings() {
-            Some(taken) => &taken.order,
-            None => &self.judged.finding_order,
-        }
-    }
-
-    /// The rows `range` of the list of the findings that the filter takes: the worst first, then by
-    /// time.
+    /// The rows `range` of the list: the worst first, then by time.
     pub fn finding_rows(&self, range: std::ops::Range<usize>) -> Vec<FindingRow> {
         range
             .map_while(|row| self.listed_findings().get(row))
             .filter_map(|&finding| self.finding_row(finding))
             .collect()
-    }
-
-    /// Where a finding stands in the list; `None` where the filter leaves it out.
-    pub fn finding_place(&self, finding: usize) -> Option<usize> {
-        if let Some(taken) = self.filter.findings() {
-            return taken.places.get(&finding).copied();
-        }
-        self.judged.finding_places.get(finding).copied()
     }
 
     /// One finding as a row.
@@ -227,17 +210,19 @@ impl Model {
     }
 
     /// What a newly opened session shows: its errors where there are any, otherwise all of it. What
-    /// the filter takes comes before what it leaves out, whatever its level.
+    /// the filter takes comes before what it leaves out, whatever its level. What is muted is not
+    /// shown.
     pub(crate) fn open_story(&mut self) {
         self.visible = self.whole();
-        let order = match self.filter.findings() {
-            Some(taken) if !taken.order.is_empty() => &taken.order,
-            _ => &self.judged.finding_order,
+        let heard = self.heard_findings();
+        let order = match self.listed_findings() {
+            [] => heard,
+            taken => taken,
         };
         let Some(&first) = order.first() else {
             return;
         };
-        let is_asked_for = order.len() < self.judged.finding_order.len();
+        let is_asked_for = order.len() < heard.len();
         let level = self.history().findings.get(first).map(|f| f.level);
         if level < Some(Level::Warning) && !is_asked_for {
             return;

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use netreel_protocol::history::{History, Level};
+use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{PacketId, Session};
 use netreel_protocol::verdict::Judgement;
 
 use crate::ownership::{self, Summary};
-use crate::why;
+use crate::{muted, why};
 
 /// A history, and what is computed of it once. By default that of a session of which nothing is
 /// known yet.
@@ -26,12 +26,21 @@ pub(crate) struct Judged {
     pub finding_order: Vec<usize>,
     pub finding_places: Vec<usize>,
     pub finding_counts: [usize; 3],
+    /// How many findings each rule has.
+    pub rule_counts: BTreeMap<&'static str, usize>,
+    /// Of all findings.
+    pub marks: Marks,
+    /// What led to the finding that was asked for last.
+    pub why: Mutex<why::Known>,
+}
+
+/// What findings leave on lanes and packets.
+#[derive(Default)]
+pub(crate) struct Marks {
     /// The worst finding that a packet proves, by packet.
     worst: Vec<(PacketId, Level)>,
     /// For each node, from the worst level down: the times of its flags and the findings.
     pub flags: Flags,
-    /// What led to the finding that was asked for last.
-    pub why: Mutex<why::Known>,
 }
 
 type Flags = Vec<[Vec<(i64, u32)>; 3]>;
@@ -57,10 +66,25 @@ impl Judged {
             finding_order,
             finding_places,
             finding_counts,
-            worst: worst(&history),
-            flags: flags(session, &history),
+            rule_counts: muted::rule_counts(&history.findings),
+            marks: Marks::of(session, &history, &|_| true),
             why: Mutex::default(),
             history,
+        }
+    }
+
+    /// How many bytes of memory it takes beside the history, as far as that grows with the findings.
+    pub fn memory(&self) -> usize {
+        self.marks.memory()
+    }
+}
+
+impl Marks {
+    /// Of the findings of a history that `is_shown` takes.
+    pub fn of(session: &Session, history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Marks {
+        Marks {
+            worst: worst(history, is_shown),
+            flags: flags(session, history, is_shown),
         }
     }
 
@@ -72,7 +96,7 @@ impl Judged {
         self.worst.get(place.ok()?).map(|&(_, level)| level)
     }
 
-    /// How many bytes of memory it takes beside the history, as far as that grows with the findings.
+    /// How many bytes of memory they take.
     pub fn memory(&self) -> usize {
         let flags = self.flags.iter().flatten();
         let flags = flags.map(|times| times.capacity() * size_of::<(i64, u32)>());
@@ -99,9 +123,9 @@ pub(crate) fn rank(level: Level) -> usize {
     }
 }
 
-/// See [`Judged::worst`].
-fn worst(history: &History) -> Vec<(PacketId, Level)> {
-    let findings = history.findings.iter();
+/// See [`Marks::worst`].
+fn worst(history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Vec<(PacketId, Level)> {
+    let findings = history.findings.iter().filter(|it| is_shown(it));
     let proofs = findings.flat_map(|finding| {
         let evidence = finding.evidence.iter();
         evidence.map(|piece| (piece.packet, finding.level))
@@ -113,10 +137,11 @@ fn worst(history: &History) -> Vec<(PacketId, Level)> {
     worst
 }
 
-/// See [`Judged::flags`].
-fn flags(session: &Session, history: &History) -> Flags {
+/// See [`Marks::flags`].
+fn flags(session: &Session, history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Flags {
     let mut flags: Flags = vec![Default::default(); session.nodes.len()];
-    for (place, finding) in history.findings.iter().enumerate() {
+    let findings = history.findings.iter().enumerate();
+    for (place, finding) in findings.filter(|(_, it)| is_shown(it)) {
         if let Some(lane) = flags.get_mut(usize::from(finding.node.0)) {
             lane[rank(finding.level)].push((finding.time.0, place as u32));
         }

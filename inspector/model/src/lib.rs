@@ -33,6 +33,7 @@ mod lead;
 mod links;
 mod log_lines;
 mod map;
+mod muted;
 mod names;
 mod nodes;
 mod outcome;
@@ -81,6 +82,7 @@ pub use followed::{Followed, Growth};
 pub use links::LinkEnds;
 pub use log_lines::{LINES_MAX, LogLine, LogLines};
 pub use map::{MARKS_MAX, Mark};
+pub use muted::{MutedRow, Rules};
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
 pub use own_columns::{FIELDS_MAX, OwnColumns};
@@ -159,6 +161,7 @@ pub struct Model {
     trigger_lanes: BTreeMap<u64, NodeId>,
     trail: trail::Trail,
     bookmarks: bookmarks::Bookmarks,
+    muted: muted::Muted,
     /// Whether somebody has selected something or moved through time.
     is_looked_at: bool,
     /// Whether it is the beginning of what is being read.
@@ -217,6 +220,7 @@ impl Model {
             trigger_lanes: BTreeMap::new(),
             trail: trail::Trail::default(),
             bookmarks: bookmarks::Bookmarks::default(),
+            muted: muted::Muted::default(),
             is_looked_at: false,
             is_beginning: false,
             session,
@@ -519,24 +523,12 @@ impl Model {
         }
     }
 
-    fn set_filter(&mut self, text: String) {
-        let links = &self.index.links;
-        let history = (!self.lacks_history()).then_some(&self.judged.history);
-        self.filter.set(text, &self.session, history, links);
-        self.arrange_objects();
-    }
-
     /// Takes in the history if it has come, and what the filter has found since the last frame.
     /// Returns whether the filter is still looking at packets, so that there has to be a next frame.
     pub fn advance(&mut self) -> bool {
         self.take_history();
         self.look_again();
-        let before = self.filter.objects().map(|objects| objects.len());
-        let more = self.filter.advance(&self.session);
-        if self.filter.objects().map(|objects| objects.len()) != before {
-            self.arrange_objects();
-        }
-        more
+        self.advance_filter()
     }
 
     /// Waits for what panes have begun to work out.
@@ -570,17 +562,11 @@ impl Model {
         self.session.packet_count() <= aside::AT_ONCE
     }
 
-    /// Waits until the filter has looked at all packets.
-    pub fn finish_filter(&mut self) {
-        self.filter.finish(&self.session);
-        self.arrange_objects();
-    }
-
     /// How many bytes of memory the model takes beside the session and the history, by what they
     /// are for: what grows with the packets, and with the filter.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
         let mut memory = self.index.memory();
-        memory.push(("findings", self.judged.memory()));
+        memory.push(("findings", self.judged.memory() + self.muted_memory()));
         memory.push(("filter", self.filter.memory()));
         memory
     }

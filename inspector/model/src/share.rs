@@ -139,7 +139,7 @@ impl Model {
 
     /// A finding with its proof and what led to it; `None` where there is none of that place.
     pub fn story_text(&self, finding: usize) -> Option<String> {
-        let row = self.finding_row(self.finding_place(finding)?)?;
+        let row = self.finding_row(finding)?;
         let mut text = format!(
             "{} at {}, {} s: {}\n",
             row.rule, row.node, row.time, row.sentence

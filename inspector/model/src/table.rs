@@ -248,7 +248,7 @@ impl Model {
             is_late: self.is_late(&packet),
             fate: self.fate_text(id, &packet),
             missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
-            level: self.judged.worst(id),
+            level: self.worst(id),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
             own: self.cells(id),

@@ -257,7 +257,7 @@ impl Model {
     pub fn flags(&self, scale: &Scale, fold: f32) -> Vec<Flag> {
         let range = scale.range();
         let mut flags: Vec<Flag> = Vec::new();
-        for (node, levels) in self.judged.flags.iter().enumerate() {
+        for (node, levels) in self.finding_marks().flags.iter().enumerate() {
             for (rank, times) in levels.iter().enumerate() {
                 let apart = if rank == rank_of(Level::Info) {
                     3.0
@@ -375,7 +375,7 @@ impl Model {
                 matches: true,
                 selected: false,
                 evidence: false,
-                level: self.judged.worst(id),
+                level: self.worst(id),
             };
             Some((arrow, self.session.looks_at_once()))
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use netreel_protocol::session::{NodeId, SessionTime};
 
 use crate::bookmarks::Bookmark;
+use crate::muted::Rules;
 use crate::own_columns::OwnColumns;
 use crate::{Command, Model, Selection};
 
@@ -23,6 +24,7 @@ struct Place {
     filter: String,
     bookmarks: Arc<[Bookmark]>,
     columns: Arc<OwnColumns>,
+    muted: Rules,
 }
 
 /// Commands of a kind that follow each other are one step back.
@@ -111,6 +113,7 @@ impl Model {
             filter: self.filter.text.clone(),
             bookmarks: Arc::clone(self.bookmarks()),
             columns: Arc::clone(self.own_columns()),
+            muted: Arc::clone(self.muted()),
         }
     }
 
@@ -123,6 +126,7 @@ impl Model {
             self.set_bookmarks(place.bookmarks);
         }
         self.set_own_columns(OwnColumns::clone(&place.columns));
+        self.set_muted(place.muted);
         self.select_nothing();
         if let Some(packet) = place.selection.packet {
             self.select_packet(packet);

@@ -2,8 +2,10 @@
 
 mod fixture;
 
+use std::sync::Arc;
+
 use fixture::{B, BOX, DESTROY, X};
-use netreel_inspector_model::{Command, MinimapColumn, Model, Row};
+use netreel_inspector_model::{Command, MinimapColumn, Model, Row, Step};
 use netreel_protocol::session::{Message, NodeId, PacketId};
 use netreel_wire::KindId;
 
@@ -198,6 +200,105 @@ fn a_filter_narrows_findings_objects_and_the_strip_of_the_session() {
     assert_eq!(model.finding_rows_count(), findings);
     model.apply(Command::SetFilter(String::new()));
     assert_eq!(model.shown_object_count(), objects);
+}
+
+#[test]
+fn the_findings_of_a_muted_rule_leave_the_list_and_the_marks_and_the_verdict_stays() {
+    let mut model = fixture::race_model();
+    model.apply(Command::Deselect);
+    model.apply(Command::ShowAll);
+    let place = finding(&model, "zombie-object");
+    let proof = model.history().findings[place].evidence[0].packet;
+    let scale = model.scale(1_000.0);
+    let flagged = |model: &Model| {
+        let flags = model.flags(&scale, 1.0);
+        flags.iter().map(|flag| flag.count).sum::<usize>()
+    };
+    let stands = |model: &Model| {
+        let level = model.arrow(proof).expect("an arrow").level;
+        (model.finding_place(place), flagged(model), level)
+    };
+    let (at_first, listed) = (stands(&model), model.finding_rows_count());
+    let verdict = model.verdict();
+    assert!(at_first.0.is_some() && at_first.2.is_some());
+    assert_eq!(at_first.1, listed);
+
+    model.apply(Command::Mute("zombie-object".to_owned(), true));
+    let rows = model.muted_rows();
+    assert_eq!((rows[0].rule, rows.len()), ("zombie-object", 1));
+    assert_eq!(model.finding_rows_count(), listed - rows[0].findings);
+    let (row, flags, level) = stands(&model);
+    assert_eq!((row, flags), (None, listed - rows[0].findings));
+    let others = model.history().findings.iter();
+    let mut others = others.filter(|it| it.rule != "zombie-object");
+    let proves_another = others.any(|it| it.evidence.iter().any(|it| it.packet == proof));
+    assert_eq!(level.is_some(), proves_another);
+    let minimap = model.minimap_flags(1_000.0);
+    assert!(minimap.iter().all(|flag| flag.finding != place));
+    assert_eq!(model.verdict(), verdict);
+
+    model.apply(Command::Back);
+    assert_eq!(stands(&model), at_first);
+    assert!(model.muted_rows().is_empty());
+    model.apply(Command::Forward);
+    model.apply(Command::Mute("zombie-object".to_owned(), false));
+    assert_eq!(stands(&model), at_first);
+}
+
+#[test]
+fn a_filter_and_a_muted_rule_narrow_the_findings_together() {
+    let mut model = fixture::race_model();
+    let zombies = "rule == zombie-object".to_owned();
+    model.apply(Command::SetFilter(zombies.clone()));
+    assert!(model.finding_rows_count() > 0);
+    model.apply(Command::Mute("zombie-object".to_owned(), true));
+    assert_eq!(model.finding_rows_count(), 0);
+    model.apply(Command::SetFilter(String::new()));
+    let left = model.finding_rows_count();
+    assert!(left > 0 && left < model.history().findings.len());
+    model.apply(Command::SetFilter(zombies));
+    assert_eq!(model.finding_rows_count(), 0);
+    assert_eq!(model.finding_rows(0..9), []);
+}
+
+#[test]
+fn stepping_goes_past_muted_findings_and_their_story_ends() {
+    let mut model = fixture::race_model();
+    let place = finding(&model, "zombie-object");
+    model.apply(Command::SelectFinding(place));
+    let packet = model.selection().packet;
+    model.apply(Command::Mute("zombie-object".to_owned(), true));
+    assert_eq!(model.selection().finding, None);
+    assert!(model.story().is_empty());
+    // What is looked at stays.
+    assert_eq!(model.selection().packet, packet);
+    for _ in 0..model.history().findings.len() {
+        model.apply(Command::Step(Step::NextFinding));
+        let told = model.selection().finding.expect("a finding");
+        assert_ne!(model.history().findings[told].rule, "zombie-object");
+    }
+    // Who asks for one gets it.
+    model.apply(Command::SelectFinding(place));
+    assert_eq!(model.selection().finding, Some(place));
+    for (place, finding) in model.history().findings.iter().enumerate() {
+        let text = model.story_text(place).expect("its text");
+        assert!(text.contains(&finding.sentence), "{text}");
+    }
+}
+
+#[test]
+fn a_session_opens_with_the_worst_story_that_is_not_muted() {
+    let mut model = fixture::race_model();
+    let told = model.selection().finding.expect("a story");
+    let rule = model.history().findings[told].rule;
+    model.set_muted(Arc::new([rule.to_owned()].into()));
+    let told = model.selection().finding.expect("another story");
+    assert_ne!(model.history().findings[told].rule, rule);
+    let rules = model.history().findings.iter();
+    let rules = rules.map(|finding| finding.rule.to_owned()).collect();
+    model.set_muted(Arc::new(rules));
+    assert_eq!(model.selection().finding, None);
+    assert_eq!(model.visible(), model.whole());
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl Inspector {
                 self.other.title = title;
                 self.other.is_focus = false;
                 (self.other.waits, self.other.why) = (false, None);
+                self.mute();
             }
             Answer::NotCompared(why) => (self.other.waits, self.other.why) = (false, Some(why)),
             Answer::Failed(sentence) => {
@@ -114,6 +115,7 @@ impl Inspector {
         self.bar.filter = model.filter().text.clone();
         self.model = model;
         self.model.set_own_columns(self.settings.own_columns());
+        self.mute();
         self.further = None;
         self.begun = None;
         self.kept_bookmarks = Arc::clone(self.model.bookmarks());

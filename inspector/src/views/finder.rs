@@ -291,6 +291,12 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     ] {
         add(name.to_owned(), String::new(), Do::Asked(asked));
     }
+    let heard = model.heard_rules().map(|rule| ("mute", rule, true));
+    let muted = model.muted_rows().into_iter();
+    for (word, rule, mutes) in heard.chain(muted.map(|row| ("unmute", row.rule, false))) {
+        let command = Do::Command(Command::Mute(rule.to_owned(), mutes));
+        add(format!("{word} the rule {rule}"), String::new(), command);
+    }
     for (_, name, command) in replay::BUTTONS.into_iter().filter(|_| sits) {
         let say = Do::Asked(Asked::Say(command));
         add(format!("replay: {name}"), String::new(), say);

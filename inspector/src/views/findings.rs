@@ -5,7 +5,7 @@ use netreel_inspector_model::{Command, FindingRow, Model};
 use netreel_protocol::history::Level;
 
 use super::copy::{self, What};
-use super::{head, why};
+use super::{head, muted, why};
 use crate::{glyph, theme};
 
 /// Height of a finding in a view of this width: as many lines as a long sentence needs, and one of
@@ -42,8 +42,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         more = format!("{count} of {all}");
     }
     head::show(ui, "findings", &more);
+    let muted = model.muted_rows();
+    muted::show(ui, &muted, commands);
     if count == 0 && all > 0 {
-        empty(ui, "The filter takes no finding.");
+        empty(
+            ui,
+            match muted.iter().map(|row| row.findings).sum::<usize>() == all {
+                true => "All findings are muted.",
+                false if muted.is_empty() => "The filter takes no finding.",
+                false => "The filter takes no finding that is not muted.",
+            },
+        );
         return;
     }
     if count == 0 {
@@ -125,6 +134,8 @@ fn offers(model: &Model, finding: &FindingRow) -> Vec<(&'static str, What)> {
     if let Some(filter) = model.finding_filter(finding.finding) {
         offers.push(("filter by it", What::Do(Command::SetFilter(filter))));
     }
+    let mute = Command::Mute(finding.rule.to_owned(), true);
+    offers.push(("mute its rule", What::Do(mute)));
     offers
 }
 

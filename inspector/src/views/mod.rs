@@ -20,6 +20,7 @@ pub mod link;
 pub mod links;
 pub mod map;
 pub mod minimap;
+pub mod muted;
 pub mod notes;
 pub mod objects;
 pub mod packets;

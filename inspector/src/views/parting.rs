@@ -1,7 +1,8 @@
 //! Where a layer parts from its recording: what was expected beside what came, to the first byte that
 //! differs.
 
-use egui::{Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::text::LayoutJob;
+use egui::{Color32, FontId, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::text;
 
 use super::replay::Seat;
@@ -49,11 +50,41 @@ pub fn show(ui: &mut Ui, seat: &Seat) {
             line(ui, "came", came, theme::warning());
             ui.add_space(4.0);
         }
+        for sentence in &parting.likely {
+            cause(ui, sentence);
+        }
         line(ui, "the recording", &parting.expected, theme::weak());
         line(ui, "the layer", &parting.came, theme::weak());
         ui.add_space(4.0);
         bytes(ui, parting);
+        if !parting.said.is_empty() {
+            ui.add_space(6.0);
+            sentence(ui, &parting.said, theme::mono(), theme::weak());
+        }
     });
+}
+
+/// What it likely comes from, which stands out.
+fn cause(ui: &mut Ui, what: &str) {
+    let color = match what.starts_with("likely") {
+        true => theme::warning(),
+        false => theme::text(),
+    };
+    sentence(ui, what, theme::body(), color);
+    ui.add_space(2.0);
+}
+
+/// A text over the whole width, in as many lines as it needs.
+fn sentence(ui: &mut Ui, what: &str, font: FontId, color: Color32) {
+    let width = ui.available_width();
+    let room = (width - 20.0).max(60.0);
+    let job = LayoutJob::simple(theme::two_dashes(what), font, color, room);
+    let galley = ui.painter().layout_job(job);
+    let size = vec2(width, galley.size().y + 2.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, what));
+    let at = rect.min + vec2(10.0, 1.0);
+    ui.painter().galley(at, galley, color);
 }
 
 fn line(ui: &mut Ui, name: &str, what: &str, color: egui::Color32) {
