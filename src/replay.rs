@@ -59,7 +59,14 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(plugin) = &arguments.together.layer
         && !watched::is_child()
     {
-        return watched::run(plugin);
+        let folder = arguments.together.out.as_deref();
+        let new = folder.filter(|folder| together::is_new(folder));
+        let answer = watched::run(plugin);
+        // The process that died could not take away what it had written.
+        if let (Err(_), Some(folder)) = (&answer, new) {
+            together::remove(folder);
+        }
+        return answer;
     }
     watched::say_safe(false);
     let answer = match (arguments.sit.asked(), arguments.together.together) {

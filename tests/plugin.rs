@@ -559,6 +559,20 @@ fn a_crash_is_told_with_its_node_and_event() {
 }
 
 #[test]
+fn a_crash_leaves_no_half_of_a_session_behind() {
+    let crash = "static int32_t crash(void *l, const netreel_world *w, uint64_t n, uint64_t t) \
+                 { abort(); }";
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let layer = of_text(folder.path(), &table(crash, "create", "crash"));
+    let out = folder.path().join("played");
+    let arguments = ["--together", "--out", out.to_str().expect("UTF-8")];
+    let told = replay(&reel, &layer, &arguments).expect(2).err;
+    assert!(told.contains("it died of signal 6"), "{told}");
+    assert!(!out.exists(), "{told}");
+}
+
+#[test]
 fn a_layer_that_ends_the_process_is_told() {
     let leave = "static int32_t leave(void *l, const netreel_world *w, uint64_t n, uint64_t t) \
                  { exit(0); }";

@@ -210,7 +210,7 @@ fn one_goes_back_across_what_is_missing_and_is_told() {
     assert_eq!(position(7), position(4));
     let said = step(&race, &[], "goto 99999999\nback continue\nback event\n").out;
     let told = format!(
-        "what can be played here goes from the reel's begin to event {}",
+        "what can be played here goes from the reel's beginning to event {}",
         first - 1
     );
     assert!(said.contains(&told), "{said}");
@@ -270,6 +270,21 @@ fn a_command_that_is_none_is_said_and_the_rest_goes_on() {
     );
     assert_eq!(ran.out.matches("\n? ").count(), 3, "{}", ran.out);
     assert!(ran.out.contains("tick 0, 0.000000 s"), "{}", ran.out);
+}
+
+#[test]
+fn what_is_not_understood_is_told_with_what_to_write() {
+    let folder = session();
+    let commands = "goto event 12\nwhere\ngoto there\ndelete\nuntil finding 2\ngoto 99999\nshow\n";
+    let ran = step(folder.path(), &[], commands);
+    let said = |words: &str| assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    said("12) where");
+    said(
+        "? `there` is neither the number of an event nor a time; write `goto 218` or `goto 1.25s`",
+    );
+    said("? say which: `delete 1`; `breaks` lists them");
+    said("? nothing was found by the rule `2`; this session has: ");
+    said("show\nthe end, behind event ");
 }
 
 #[test]

@@ -394,7 +394,7 @@ impl Stepper {
     }
 
     /// Makes a layer and brings it into the state of event `number`. What it asks for meanwhile it
-    /// is answered as at the reel's begin.
+    /// is answered as at the reel's beginning.
     fn make_in(&mut self, number: EventNumber, state: &[u8]) -> Result<(), StepError> {
         let begin = Stretch {
             from: self.reel.first_number(),

@@ -1,4 +1,4 @@
-//! Which stretches of a reel can be replayed: from its begin, or from a snapshot, to where
+//! Which stretches of a reel can be replayed: from its beginning, or from a snapshot, to where
 //! something is missing.
 
 use netreel_reel::{Event, EventNumber, Gap, Header, Reel, Removed};

@@ -102,7 +102,14 @@ fn findings(
     if events.is_empty() {
         let what = match (found, rule) {
             (0, "") => "nothing was found in this session".to_owned(),
-            (0, rule) => format!("nothing was found by the rule `{rule}`"),
+            (0, rule) => {
+                let rules: BTreeSet<&str> = findings.iter().map(|it| it.rule.as_ref()).collect();
+                let rules = match rules.is_empty() {
+                    true => "nothing".to_owned(),
+                    false => Vec::from_iter(rules).join(", "),
+                };
+                format!("nothing was found by the rule `{rule}`; this session has: {rules}")
+            }
             _ => format!("no finding has evidence in the reel of {}", reel.name),
         };
         return Err(what);

@@ -49,7 +49,7 @@ pub fn is_asked(arguments: &Replay) -> Result<bool, Failure> {
     match others.iter().find(|(_, is_there)| *is_there) {
         Some((option, _)) => wrong(
             option,
-            "a program behind `--` is started from its begin, and answered to its end; --until stops \
+            "a program behind `--` is started from its beginning, and answered to its end; --until stops \
              it on the way",
         ),
         None => Ok(true),

@@ -364,10 +364,13 @@ impl<'a> Sitting<'a> {
     }
 
     fn goto(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let event = match number(text) {
+        let event = match number(text.strip_prefix("event ").unwrap_or(text)) {
             Ok(event) => event,
             Err(_) => {
-                let time = open::time(text)?;
+                let time = open::time(text).map_err(|_| {
+                    let why = format!("`{text}` is neither the number of an event nor a time");
+                    Trouble::Said(why + "; write `goto 218` or `goto 1.25s`")
+                })?;
                 let event = self.reel.event_at(time);
                 event.ok_or_else(|| Trouble::Said(format!("the reel ends before {text}")))?
             }
@@ -385,6 +388,10 @@ impl<'a> Sitting<'a> {
     }
 
     fn delete_break(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
+        if text.is_empty() {
+            let why = "say which: `delete 1`; `breaks` lists them";
+            return Err(Trouble::Said(why.to_owned()));
+        }
         let count = self.breaks.list.len();
         let place = text.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
         let Some(place) = place.filter(|&place| place < count) else {
@@ -442,7 +449,7 @@ impl<'a> Sitting<'a> {
         if moved.crossed {
             let from = match stretch.snapshot {
                 true => format!("the snapshot of event {}", stretch.from),
-                false => "the reel's begin".to_owned(),
+                false => "the reel's beginning".to_owned(),
             };
             writeln!(
                 out,
@@ -565,7 +572,8 @@ impl<'a> Sitting<'a> {
     /// Shows what is here to the last bit.
     pub fn show(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let Some(record) = self.stepper.record() else {
-            return Ok(());
+            // There is nothing here but the end.
+            return self.here(out);
         };
         let which = (Some(self.reel.name.as_str()), record.as_record().number.0);
         crate::events::show(self.story, which, self.json, out)

@@ -265,6 +265,26 @@ fn prepare(folder: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Whether a folder is not there yet, or is empty.
+pub fn is_new(folder: &Path) -> bool {
+    match std::fs::read_dir(folder) {
+        Ok(mut files) => files.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Takes a folder away into which reels of half a session were written, and nothing else.
+pub fn remove(folder: &Path) {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let reels = files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|it| it == "reel"));
+    for path in reels {
+        let _ = std::fs::remove_file(path);
+    }
+    let _ = std::fs::remove_dir(folder);
+}
+
 type Written = (Reels<FileAppend>, Vec<PathBuf>);
 
 fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failure> {
