@@ -144,7 +144,9 @@ pub fn judge(
 
 /// What is left where nothing else explains it.
 const UNRECORDED: &str = "something differs that is not in a reel: what came by TCP or through a \
-                          pipe, an address in memory";
+                          pipe, eventfd, timerfd, a file that is another at each reading \
+                          (/proc), the time left that a sleep or select tells, a descriptor that \
+                          the program was started with, an address in memory";
 
 /// The same of a line.
 const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what came by TCP or \
@@ -153,7 +155,8 @@ const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what c
 
 /// Where several threads ran at the same time.
 const AT_ONCE: &str = "its threads run at the same time, and what they say to each other through \
-                       memory alone is not in a reel: record it with --one-thread-at-a-time";
+                       memory alone is not in a reel: record it with --one-thread-at-a-time (that \
+                       does not help where they wait at barriers, or for eventfd and timerfd)";
 
 /// The last signal before an event, or in all of the reel: a handler that ran amid what the program
 /// computed runs at its next call in a replay.
