@@ -103,7 +103,7 @@ fn findings(
         let what = match (found, rule) {
             (0, "") => "nothing was found in this session".to_owned(),
             (0, rule) => {
-                let rules: BTreeSet<&str> = findings.iter().map(|it| it.rule.as_ref()).collect();
+                let rules: BTreeSet<&str> = findings.iter().map(|it| it.rule).collect();
                 let rules = match rules.is_empty() {
                     true => "nothing".to_owned(),
                     false => Vec::from_iter(rules).join(", "),
