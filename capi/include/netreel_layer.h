@@ -69,8 +69,9 @@ typedef struct netreel_layer_start {
 } netreel_layer_start;
 
 /* The layer's functions. Name the members where you fill the table (`.create = create`): members
- * that are added later are at its end, and NULL where you do not know them. Those that return a code return 0, or below 0 if they failed: create
- * then makes no layer, input has refused the call, and a tick that fails ends the layer. */
+ * that are added later are at its end, and NULL where you do not know them. Functions that return a
+ * code return 0, or below 0 if they failed: create then makes no layer, input has refused the call,
+ * and a tick that fails ends the layer. */
 typedef struct netreel_layer_api {
     uint32_t size;    /* sizeof(netreel_layer_api) */
     uint32_t version; /* NETREEL_LAYER_VERSION */

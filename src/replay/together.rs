@@ -88,10 +88,7 @@ pub fn run_while(
     let (reels, paths) = create(folder, headers)?;
     // Half a session helps nobody, and keeps the next one from its folder.
     let remove = |failure: Failure| {
-        for path in &paths {
-            let _ = std::fs::remove_file(path);
-        }
-        let _ = std::fs::remove_dir(folder);
+        remove(folder);
         failure
     };
     let played = run_layers(
