@@ -25,7 +25,7 @@ pub use inspect::Inspect;
 pub use onto::Onto;
 pub use play::Play;
 pub use program::{Program, Threads};
-pub use sit::Sit;
+pub use sit::{Sit, Switch};
 pub use state::State;
 pub use stats::{Stats, StatsBy};
 pub use together::Together;
@@ -144,6 +144,11 @@ pub struct Demo {
     /// and compare; 0 for never (docs/replay.md).
     #[arg(long, value_name = "SECS", default_value_t = 0.5, value_parser = seconds_or_never)]
     pub snapshots: f64,
+    /// Whether the nodes' layers give up a peer that is silent for too long. Off, a node may be
+    /// stopped in a debugger, or by a machine that is busy elsewhere; with --ring the key `o` throws
+    /// the switch while they play.
+    #[arg(long, value_name = "SWITCH", value_enum, default_value_t = Switch::Off)]
+    pub time_outs: Switch,
     /// Print one JSON object instead of sentences (docs/json.md).
     #[arg(long)]
     pub json: bool,
@@ -253,7 +258,8 @@ pub struct Info {
     #[command(flatten)]
     pub read: Read,
     /// Count messages, objects, resends and round trips too where there are more than 100 000
-    /// packets, and list each group, broadcast address and address that nothing could be sent to
+    /// packets, and list each endpoint, group, broadcast address and address that nothing could be
+    /// sent to
     #[arg(long)]
     pub all: bool,
 }

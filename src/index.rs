@@ -47,7 +47,7 @@ impl Index {
         let key = IndexKey::new(inputs, wire, &stamps).ok()?;
         let first = inputs.first()?;
         Some(Index {
-            file: IndexFile::new(Path::new(&first.name), &key.file_name()),
+            file: IndexFile::new(Path::new(&first.name), &key.family(), &key.file_name()),
             key,
             reels: inputs.iter().map(|each| each.reel.clone()).collect(),
             kept: 0,

@@ -6,15 +6,17 @@ use std::io::Write;
 use netreel_protocol::export;
 use netreel_protocol::history::History;
 use netreel_protocol::session::{
-    Fate, Interface, NodeId, Observer, PacketId, Session, Traffic, Triggered,
+    Fate, Interface, NodeId, Observer, PacketId, Session, SessionReel, Traffic, Triggered,
 };
+use netreel_reel::{EndHint, Endpoint, Header, ProcessEnd};
+use serde_json::{Value, json};
 
 use crate::arguments::Info;
 use crate::bookmarks;
 use crate::misfits;
 use crate::open;
 use crate::outcome::{Answer, Failure};
-use crate::packets::json;
+use crate::packets::json as print_json;
 use crate::table::{self, Align::Left, Align::Right};
 use crate::text;
 
@@ -32,7 +34,17 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
             Some(history) => export::info(session, history),
             None => export::info_of_packets(session),
         };
-        json(&info, out)?;
+        let mut info = serde_json::to_value(&info).map_err(Failure::new)?;
+        let ends = programs(session);
+        let ends = ends.map(|it| {
+            let end = ProcessEnd::of(it.reel).map(end_json);
+            json!({ "node": it.name, "ended": end })
+        });
+        let ends: Vec<Value> = ends.collect();
+        if !ends.is_empty() {
+            info["ended"] = ends.into();
+        }
+        print_json(&info, out)?;
         return story.answered(out);
     }
     let start = chrono::DateTime::from_timestamp_nanos(session.start_utc_ns);
@@ -89,8 +101,9 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
         false => Folded::of(session),
     };
     if !session.nodes.is_empty() {
-        nodes(session, &folded, out)?;
+        nodes(session, &folded, arguments.all, out)?;
     }
+    ended(session, out)?;
     triggers(session, out)?;
     if !session.traffic().is_empty() {
         links(session, history, &folded, out)?;
@@ -98,6 +111,35 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
     notes(session, out)?;
     bookmarks::print(&arguments.read.source.paths, out)?;
     story.answered(out)
+}
+
+/// The reels of programs that were recorded as they are, by their nodes.
+fn programs(session: &Session) -> impl Iterator<Item = SessionReel<'_>> {
+    let reels = session.session_reels().into_iter();
+    reels.filter(|it| it.reel.header().engine == Header::UNMODIFIED)
+}
+
+fn end_json(end: ProcessEnd) -> Value {
+    match end {
+        ProcessEnd::Code(code) => json!({ "code": code }),
+        ProcessEnd::Signal(signal) => json!({ "signal": signal }),
+    }
+}
+
+/// How each program ended.
+fn ended(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+    for it in programs(session) {
+        let how = match (ProcessEnd::of(it.reel), ProcessEnd::hint(it.reel)) {
+            (Some(end), _) => format!("with {end}"),
+            (None, EndHint::ByItself) => "by itself; its exit code is not known".to_owned(),
+            (None, EndHint::Becomes) => "as this program; it became another one".to_owned(),
+            (None, EndHint::None) => "nobody knows how: its recording ended before it, or its \
+                                      parent alone was told"
+                .to_owned(),
+        };
+        writeln!(out, "ended      {}: {how}", it.name)?;
+    }
+    Ok(())
 }
 
 /// How many packets whose fate is unknown are known by an ack to have arrived.
@@ -163,7 +205,30 @@ fn dropped(session: &Session, missing: u64) -> String {
     format!("; {of_these}{dropped} dropped by {whose} full")
 }
 
-fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), Failure> {
+/// So many endpoints of a node are listed, unless all are asked for.
+const ENDPOINTS_MAX: usize = 8;
+
+/// The first endpoints, and how many more there are.
+fn endpoints(of: &[Endpoint], all: bool) -> String {
+    let listed = match of.len() {
+        // One more takes no more room than the word about it.
+        count if all || count <= ENDPOINTS_MAX + 1 => count,
+        _ => ENDPOINTS_MAX,
+    };
+    let (listed, others) = of.split_at(listed);
+    let mut words: Vec<String> = listed.iter().map(ToString::to_string).collect();
+    if !others.is_empty() {
+        words.push(format!("and {} others; --all lists them", others.len()));
+    }
+    words.join(" ")
+}
+
+fn nodes(
+    session: &Session,
+    folded: &Folded,
+    all: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     // Where all share one clock nothing is to be said of it.
     let off = session.nodes.iter().map(|node| node.clock_error_ns);
     let off = off.chain(session.observers.iter().map(|it| it.clock_error_ns));
@@ -179,11 +244,6 @@ fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), 
         if folded.nodes.contains(&id) {
             continue;
         }
-        let endpoints = node
-            .endpoints
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>();
         let reel = match (node.recorded, node.complete) {
             (false, _) if node.seen => "none, seen".to_owned(),
             (false, _) => "none".to_owned(),
@@ -210,7 +270,7 @@ fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), 
             node.name.clone(),
             text::time(node.span.start),
             text::time(node.span.end),
-            endpoints.join(" "),
+            endpoints(&node.endpoints, all),
             format!("{reel}{captured}"),
         ];
         if are_several {
@@ -421,4 +481,22 @@ fn short(note: &str) -> String {
         .rsplit_once(' ')
         .map_or(start.as_str(), |(words, _)| words);
     format!("{words} ... (--json has all of it; docs/record.md explains)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_very_many_endpoints_the_first_are_listed() {
+        let all: Vec<Endpoint> = (1..=1000)
+            .map(|port| Endpoint::from(([10, 0, 0, 1], port)))
+            .collect();
+        let listed = |count: usize| endpoints(&all[..count], false);
+        assert_eq!(listed(0), "");
+        assert_eq!(listed(2), "10.0.0.1:1 10.0.0.1:2");
+        assert!(listed(9).ends_with(" 10.0.0.1:9"));
+        assert!(listed(1000).ends_with(" 10.0.0.1:8 and 992 others; --all lists them"));
+        assert!(endpoints(&all, true).ends_with(" 10.0.0.1:1000"));
+    }
 }

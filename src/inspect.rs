@@ -27,6 +27,9 @@ use netreel_protocol::session::PacketId;
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
+use crate::replay::boxes::Changes;
+use crate::replay::engine::Engine;
+use crate::replay::watched;
 use crate::rules;
 use host::Opener;
 
@@ -40,6 +43,22 @@ const AT_ONCE: Duration = Duration::from_millis(400);
 pub type Shown = (Workspace, Option<Pane>);
 
 pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let Some(layer) = &arguments.layer else {
+        return run_here(arguments, out);
+    };
+    if !watched::is_child() {
+        return watched::run(layer);
+    }
+    watched::say_safe(false);
+    // A file that is no plugin is told before there is a window.
+    let loaded = Engine::asked(Some(layer), Changes::default()).map(drop);
+    let answer = loaded.and_then(|()| run_here(arguments, out));
+    out.flush()?;
+    watched::say_safe(true);
+    answer
+}
+
+fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let filter = arguments.filter.clone().unwrap_or_default();
     let workspace = Workspace::named(&arguments.workspace)
         .map_err(|why| Failure::new(format!("--workspace: {why}")))?;
@@ -77,7 +96,8 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         }
         let mut _played = None;
         if let Some(changes) = &arguments.played_on {
-            let (answer, folder) = comparing::played_on(&arguments.source, changes, &|| true)?;
+            let with = (changes.as_str(), arguments.layer.as_deref());
+            let (answer, folder) = comparing::played_on(&arguments.source, with, &|| true)?;
             stands.push(answer);
             _played = Some(folder);
         }
@@ -93,6 +113,7 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     }
     let mut opener = Opener::new(arguments.source.clone(), filter.clone());
     opener.rules.clone_from(&own);
+    opener.layer.clone_from(&arguments.layer);
     if let Some(path) = &arguments.compare {
         opener.compare_first(path.clone());
     }

@@ -1,23 +1,28 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
+mod believed;
 pub mod boxes;
+mod breakpoints;
 mod breaks;
+mod commands;
 mod compared;
 pub mod engine;
+mod from;
 mod gdb;
 mod known;
 mod likely;
 mod onto;
 mod parted;
-mod program;
+pub mod program;
 pub mod sit;
 pub mod sitting;
 #[cfg(feature = "gui")]
 mod standing;
 mod states;
 mod stretches;
+mod time_outs;
 pub mod together;
-mod watched;
+pub mod watched;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -35,6 +40,7 @@ use crate::outcome::{Answer, Failure};
 use crate::text;
 use boxes::Changes;
 use engine::Engine;
+use time_outs::TimeOuts;
 
 /// The engine that this command can replay, as reels name it.
 pub const ENGINE: &str = "boxes";
@@ -110,7 +116,7 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             None => embedded_wire(&input.reel)?,
         };
         program::refuse(&input.reel, &arguments.read.source.paths)?;
-        let report = engine.replay(&input.reel)?;
+        let (report, time_outs) = TimeOuts::replay(&engine, &arguments.sit, &input.reel)?;
         match report.outcome {
             Outcome::Exact => {}
             // What comes behind it cannot be told; what was wrong before stays wrong.
@@ -131,12 +137,14 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             if let Some(likely) = likely {
                 likely.put(&mut object["divergence"]);
             }
+            time_outs.put(&mut object);
             writeln!(out, "{object}")?;
         } else {
             print(node, &report, explanation.as_ref(), out)?;
             if let Some(likely) = likely {
                 likely.print(out)?;
             }
+            time_outs.print(out)?;
         }
         // A plugin may die at the next node.
         out.flush()?;
@@ -298,6 +306,7 @@ pub fn as_json(
         "states": report.states,
         "stretches": stretches::as_json(report),
         "cut": report.cut,
+        "divergence": null,
     });
     match (&report.outcome, explanation) {
         (Outcome::InputRejected(number, why) | Outcome::SnapshotRefused(number, why), _) => {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use netreel_capture::{OpenError, Openings, open_session_again};
 use netreel_protocol::history::{History, Ongoing};
 use netreel_protocol::session::{Growing, ReelInput, Session, SessionError};
-use netreel_reel::{CutWhy, Ending, Reel};
+use netreel_reel::{Ending, Reel};
 use netreel_wire::{Keys, Wire};
 
 use crate::open::Reels;
@@ -27,6 +27,8 @@ pub struct Watch {
 pub struct Now {
     pub reels: Reels,
     over: Vec<Arc<Reel>>,
+    /// Whether one more is about to begin.
+    is_beginning: bool,
     /// Whether anything is there that was not there before.
     pub is_new: bool,
 }
@@ -41,7 +43,7 @@ impl Now {
 
     /// Whether that is so of all reels.
     pub fn all_over(&self) -> bool {
-        self.over.len() == self.reels.inputs.len()
+        !self.is_beginning && self.over.len() == self.reels.inputs.len()
     }
 
     /// A look at the session that they were read as, to be shown.
@@ -80,6 +82,7 @@ impl Watch {
     /// Opens what is there.
     pub fn open(&mut self) -> Result<Now, OpenError> {
         let opened = open_session_again(&self.paths, &mut self.openings)?;
+        let is_beginning = opened.is_beginning();
         let mut known = BTreeMap::new();
         let mut over = Vec::new();
         for each in &opened.reels {
@@ -87,7 +90,9 @@ impl Watch {
             let now = (each.reel.len(), each.is_written);
             // Its recorder may have gone on in another file just then.
             let is_still = !each.is_written && self.known.get(&name) == Some(&now);
-            if is_still || is_closed(&each.reel) {
+            // An index that is not whole may be in the making.
+            let is_closed = *each.reel.ending() == Ending::Clean;
+            if is_still || is_closed {
                 over.push(each.reel.clone());
             }
             known.insert(name, now);
@@ -98,6 +103,7 @@ impl Watch {
         Ok(Now {
             reels,
             over,
+            is_beginning,
             is_new,
         })
     }
@@ -120,13 +126,6 @@ impl Watch {
     }
 }
 
-fn is_closed(reel: &Reel) -> bool {
-    match reel.ending() {
-        Ending::Clean => true,
-        Ending::Cut { why, .. } => *why == CutWhy::BrokenIndex,
-    }
-}
-
 /// When the next look is due: looks cost a share of a processor at most.
 pub struct Pace {
     least: Duration,
@@ -136,10 +135,6 @@ pub struct Pace {
 
 /// After a look there is a pause of so many times what it took: looks cost a tenth of a processor.
 pub const TENTH: u32 = 9;
-
-/// They cost half of one: somebody watches.
-#[cfg(feature = "gui")]
-pub const HALF: u32 = 1;
 
 impl Pace {
     /// Between two looks there is at least this, and so many times what the last one took.
@@ -162,5 +157,45 @@ impl Pace {
     /// How long it is until the next look.
     pub fn pause(&self) -> Duration {
         self.due.saturating_duration_since(Instant::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_reel_is_over_when_it_is_whole_or_nobody_writes_it() {
+        let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/sessions/host");
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = fs::read(format!("{samples}/X.reel")).unwrap();
+        fs::copy(format!("{samples}/A.reel"), folder.path().join("A.reel")).unwrap();
+        let mut file = File::create(folder.path().join("X.reel")).unwrap();
+        file.lock().unwrap();
+        let mut watch = Watch::new(vec![folder.path().to_owned()], None, Keys::default());
+        let mut written = 0;
+        // Nothing, a part of the header, blocks, a part of the index; asked twice each, as a reel
+        // that stands still and is not locked is over.
+        for until in [0, 10, bytes.len() / 2, bytes.len() - 30, bytes.len() - 1] {
+            file.write_all(&bytes[written..until]).unwrap();
+            written = until;
+            assert!(!watch.open().unwrap().all_over(), "{until}");
+            assert!(!watch.open().unwrap().all_over(), "{until}");
+        }
+        file.write_all(&bytes[written..]).unwrap();
+        assert!(watch.open().unwrap().all_over());
+        let half = File::options()
+            .write(true)
+            .open(folder.path().join("X.reel"));
+        half.unwrap().set_len(bytes.len() as u64 / 2).unwrap();
+        file.unlock().unwrap();
+        watch.open().unwrap();
+        assert!(
+            watch.open().unwrap().all_over(),
+            "cut, and nobody writes it"
+        );
     }
 }

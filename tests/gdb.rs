@@ -195,6 +195,8 @@ fn an_hour_at_a_breakpoint_changes_nothing_with_all_time_outs_on() {
         "A",
         "--set",
         "time_outs=true",
+        "--time-outs",
+        "on",
         "--gdb",
         "time 0.3s",
     ]);
@@ -247,6 +249,29 @@ fn a_launch_file_starts_all_nodes_at_once() {
     let names: Vec<&Value> = configurations.iter().map(|it| &it["name"]).collect();
     let compound = written["compounds"][0]["configurations"].as_array();
     assert_eq!(compound.expect("names").iter().collect::<Vec<_>>(), names);
+    // One of its own may be written again, somebody else's not.
+    netreel(&[&arguments[..], &[text(&launch)]].concat()).expect(0);
+    let other = r#"{ "configurations": [{ "name": "my game", "program": "game" }] }"#;
+    std::fs::write(&launch, other).expect("room");
+    let ran = netreel(&[&arguments[..], &[text(&launch)]].concat()).expect(2);
+    assert!(
+        ran.err.contains("with more than replays in it"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(std::fs::read_to_string(&launch).expect("the file"), other);
+}
+
+#[test]
+fn what_is_wrong_at_every_node_is_said_once() {
+    let folder = folder();
+    let ran = netreel(&["replay", text(folder.path()), "--gdb", "finding nope"]).expect(2);
+    assert_eq!(
+        ran.err.matches("by the rule `nope`").count(),
+        1,
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

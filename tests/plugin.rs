@@ -3,181 +3,14 @@
 mod support;
 
 use std::io::Write;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use netreel_plugin::abi::CEndpoint;
-use netreel_reel::{
-    Endpoint, Event, EventNumber, Header, OwnedRecord, Record, Reel, ReelWriter, SendOutcome,
-    SocketId, ThreadId, Time,
-};
+use netreel_reel::{Event, EventNumber, Header, OwnedRecord, Reel, ReelWriter, SocketId};
 use serde_json::Value;
+use support::plugins::{folder, of_text, peer, record, record_but, table, udp_layer};
 use support::programs::{records, with_event, write};
 use support::{Ran, netreel};
-use tempfile::TempDir;
-
-const CAPI: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/capi");
-
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a temporary folder")
-}
-
-/// Compiles a shared library.
-fn library(folder: &Path, source: &Path, more: &[&str]) -> PathBuf {
-    let library = folder.join("layer.so");
-    let compiled = Command::new("cc")
-        .args([
-            "-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-        ])
-        .args(more)
-        .arg(source)
-        .args(["-I", &format!("{CAPI}/include"), "-o"])
-        .arg(&library)
-        .status();
-    assert!(compiled.expect("a C compiler").success());
-    library
-}
-
-fn udp_layer(folder: &Path, more: &[&str]) -> PathBuf {
-    library(folder, &Path::new(CAPI).join("examples/udp_layer.c"), more)
-}
-
-/// A library of a few lines of C.
-fn of_text(folder: &Path, text: &str) -> PathBuf {
-    let source = folder.join("layer.c");
-    let whole = format!("#include <netreel_layer.h>\n#include <stdlib.h>\n{text}");
-    std::fs::write(&source, whole).expect("a file");
-    library(folder, &source, &["-Wno-unused-parameter"])
-}
-
-fn peer() -> Endpoint {
-    Endpoint::from(([127, 0, 0, 1], 9000))
-}
-
-/// Writes what `udp.c` would have recorded that hears its peer on `socket` of so many.
-fn record(folder: &Path, sockets: u16, socket: u16) -> PathBuf {
-    record_but(folder, sockets, socket, 0..0)
-}
-
-/// The layer's state before this tick, as the plugin saves it.
-fn state(tick: u32, position: i32, socket: u16) -> Vec<u8> {
-    let of = CEndpoint::from(peer());
-    let mut state = Vec::new();
-    state.extend([of.family.to_ne_bytes(), of.port.to_ne_bytes()].concat());
-    state.extend([of.flow.to_ne_bytes(), of.scope.to_ne_bytes()].concat());
-    state.extend(of.address);
-    for number in [tick, tick, position as u32, 5, socket.into()] {
-        state.extend(number.to_ne_bytes());
-    }
-    state
-}
-
-/// The same with recording switched off for some ticks, and a snapshot where it is on again.
-fn record_but(folder: &Path, sockets: u16, socket: u16, off: Range<u32>) -> PathBuf {
-    let mut start = vec![0; 28 + 12];
-    start.extend_from_slice(&5_i32.to_ne_bytes());
-    let header = Header {
-        node: "walker".to_owned(),
-        engine: "udp example".to_owned(),
-        start,
-        ..Header::default()
-    };
-    let mut reel = ReelWriter::create(Vec::new(), &header).expect("memory");
-    let mut push = |time: u64, event: Event<'_>| {
-        let number = reel.next_number();
-        let (time, thread) = (Time(time), ThreadId(0));
-        let record = Record {
-            number,
-            time,
-            thread,
-            event,
-        };
-        reel.push(&record).expect("memory");
-        number
-    };
-    for number in 0..sockets {
-        let local = Endpoint::from(([127, 0, 0, 1], 7000 + number));
-        push(
-            0,
-            Event::SocketOpened {
-                socket: SocketId(number),
-                local,
-            },
-        );
-    }
-    let mut position = 0_i32;
-    for tick in 0..50_u32 {
-        let ns = u64::from(tick) * 2_000_000;
-        if tick == off.start && !off.is_empty() {
-            push(ns, Event::Switched { on: false });
-        }
-        if tick == off.end && !off.is_empty() {
-            push(ns, Event::Switched { on: true });
-            let state = state(tick, position, socket);
-            push(ns, Event::Snapshot { state: &state });
-        }
-        position += 5 * i32::from(tick % 3 == 0);
-        if off.contains(&tick) {
-            continue;
-        }
-        if tick % 3 == 0 {
-            push(ns, Event::Input { call: &[1] });
-        }
-        push(
-            ns,
-            Event::Tick {
-                tick: tick.into(),
-                time: Time(ns),
-            },
-        );
-        push(ns, Event::Clock { value: Time(ns) });
-        for number in 0..sockets {
-            if number == socket {
-                let mut payload = [0; 20];
-                payload[..4].copy_from_slice(&(tick + 1).to_be_bytes());
-                let (socket, from) = (SocketId(number), peer());
-                push(
-                    ns,
-                    Event::Received {
-                        socket,
-                        from,
-                        payload: &payload,
-                    },
-                );
-            }
-            push(
-                ns,
-                Event::PollEmpty {
-                    socket: SocketId(number),
-                },
-            );
-        }
-        let value = u64::from(tick) * 77;
-        push(ns, Event::Random { value });
-        let words = [tick + 1, tick + 1, tick * 2, tick * 77, position as u32];
-        let payload: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-        let (socket, to) = (SocketId(socket), peer());
-        let of = push(
-            ns,
-            Event::Sent {
-                socket,
-                to,
-                payload: &payload,
-            },
-        );
-        push(
-            ns,
-            Event::SendResult {
-                of,
-                outcome: SendOutcome::Sent,
-            },
-        );
-    }
-    let path = folder.join("walker.reel");
-    std::fs::write(&path, reel.finish().expect("memory")).expect("a file");
-    path
-}
 
 fn replay(reel: &Path, layer: &Path, more: &[&str]) -> Ran {
     let [reel, layer] = [reel, layer].map(|path| path.to_str().expect("a path in UTF-8"));
@@ -314,6 +147,26 @@ fn a_plugin_of_another_build_is_told_where_it_diverges() {
     ] {
         assert_eq!(told(reel, &[flag]), (String::new(), Value::Null));
     }
+    // Both are called after the file.
+    let layer = udp_layer(folder.path(), &["-DSTEP=7"]);
+    let own = netreel_plugin::file_build(&layer).expect("the layer");
+    for (recorded, is_other) in [(own.as_str(), false), ("file 0123456789abcdef", true)] {
+        let header = Header {
+            build: recorded.to_owned(),
+            ..opened.header().clone()
+        };
+        let reel = folder.path().join("of_file.reel");
+        let mut writer = ReelWriter::create(Vec::new(), &header).expect("memory");
+        for it in records(&opened) {
+            writer.push(&it.as_record()).expect("memory");
+        }
+        std::fs::write(&reel, writer.finish().expect("memory")).expect("a file");
+        let both = match is_other {
+            true => serde_json::json!({ "recorded": recorded, "own": own }),
+            false => Value::Null,
+        };
+        assert_eq!(told(&reel, &[]).1, both);
+    }
     // One that does not say its own.
     let (line, build) = told(&reel, &[]);
     assert!(
@@ -437,6 +290,58 @@ fn a_changed_layer_cannot_be_stepped_past_its_divergence() {
     );
 }
 
+/// A layer to which every tick is too late, by a clock that netreel does not answer.
+const ALWAYS_LATE: &[&str] = &["-DTIME_OUT_NS=0", "-Wno-type-limits"];
+
+#[test]
+fn a_watchdog_ends_a_replay_unless_the_time_outs_are_off() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let layer = udp_layer(folder.path(), ALWAYS_LATE);
+    let ran = replay(&reel, &layer, &[]).expect(2);
+    assert!(ran.err.contains("stood still for too long"), "{}", ran.err);
+    let ran = replay(&reel, &layer, &["--time-outs", "off"]).expect(0);
+    assert_eq!(
+        ran.out,
+        "walker: exact: 50 ticks, 17 calls and 50 equal sends of 1000 B\n    \
+         with the layer's time-outs off\n"
+    );
+}
+
+#[test]
+fn who_steps_a_layer_has_its_time_outs_off_until_they_are_thrown() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let layer = udp_layer(folder.path(), ALWAYS_LATE);
+    let (answers, ran) = steps(&reel, &layer, "continue\nback tick\ntime-outs on\n");
+    assert_eq!(answers[1]["stop"], "end");
+    assert_eq!(answers[1]["time_outs"], "off");
+    assert_eq!(answers[3]["stop"], "divergence");
+    assert_eq!(answers[3]["time_outs"], "on");
+    let told = "in the tick of event";
+    assert!(
+        ran.err.contains(told) && ran.err.contains("too long"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_layer_without_the_switch_is_told() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let layer = udp_layer(folder.path(), &[]);
+    let ran = replay(&reel, &layer, &["--time-outs", "off"]).expect(0);
+    assert!(
+        ran.out.contains("has no switch of its time-outs"),
+        "{}",
+        ran.out
+    );
+    let (answers, _) = steps(&reel, &layer, "time-outs on\n");
+    let told = answers[1]["error"].as_str().expect("it is told");
+    assert!(told.contains("has no switch of its time-outs"), "{told}");
+}
+
 #[test]
 fn a_layer_that_fails_or_crashes_while_one_steps_says_where() {
     let folder = folder();
@@ -454,21 +359,6 @@ fn a_layer_that_fails_or_crashes_while_one_steps_says_where() {
     assert_eq!(ran.code, Some(2));
     let told = "it died of signal 6";
     assert!(ran.err.contains(told), "{}", ran.err);
-}
-
-/// A table around functions of C that a test gives.
-fn table(functions: &str, create: &str, tick: &str) -> String {
-    format!(
-        "static int32_t create(const netreel_layer_start *s, const netreel_world *w, void **l) \
-         {{ *l = (void *)&create; return 0; }}\n\
-         static int32_t tick(void *l, const netreel_world *w, uint64_t n, uint64_t t) {{ return 0; }}\n\
-         static int32_t input(void *l, const netreel_world *w, const void *c, uint64_t n) {{ return 0; }}\n\
-         static void destroy(void *l) {{ }}\n{functions}\n\
-         const netreel_layer_api *netreel_layer(uint32_t version) {{\n\
-         static netreel_layer_api api = {{ .size = sizeof api, .version = 1, .name = \"udp example\", \
-         .create = {create}, .tick = {tick}, .input = input, .destroy = destroy }};\n\
-         (void)create; (void)tick; return &api; }}\n"
-    )
 }
 
 #[track_caller]

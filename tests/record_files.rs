@@ -6,7 +6,7 @@ use netreel_reel::{CallId, Event};
 use support::programs::{Bench, records, text};
 
 #[test]
-fn each_file_is_told_once_and_none_of_the_kernels_and_none_that_is_empty() {
+fn each_file_is_told_once_and_those_below_proc_each_time_and_none_that_is_empty() {
     let bench = Bench::new();
     let (program, folder) = (bench.compile("files"), bench.at("folder"));
     std::fs::create_dir(&folder).unwrap();
@@ -31,5 +31,11 @@ fn each_file_is_told_once_and_none_of_the_kernels_and_none_that_is_empty() {
         .collect();
     let at = |name: &str| text(&folder.join(name)).to_owned();
     // What is missing is named as lying below the directory that it was looked for in.
-    assert_eq!(told, [(true, at("line")), (false, at("nothing"))]);
+    let (of_proc, others): (Vec<_>, Vec<_>) = told
+        .into_iter()
+        .partition(|(_, path)| path.starts_with("/proc/"));
+    assert_eq!(others, [(true, at("line")), (false, at("nothing"))]);
+    let both = ["/proc/self/maps", "/proc/uptime"].map(|path| (true, path.to_owned()));
+    assert!(of_proc.chunks(2).all(|it| it == both), "{of_proc:?}");
+    assert_eq!(of_proc.len(), 20);
 }

@@ -122,7 +122,7 @@ fn clocks_and_waits_are_recorded_in_their_rarer_ways() {
         ("sleep", 4),
     ]);
     let mut found = calls(&reel);
-    // What a replay needs of any program, and what it prints.
-    found.retain(|call, _| !["start", "thread", "end", "prints"].contains(&&**call));
+    // What a replay needs of any program, how it ended, and what it prints.
+    found.retain(|call, _| !["start", "thread", "end", "status", "prints"].contains(&&**call));
     assert_eq!(found, waited);
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use netreel_reel::{CallId, Event};
 use support::Ran;
-use support::programs::{Bench, records, text};
+use support::programs::{Bench, records, sent, text};
 
 /// Records a program that sleeps three times, and what is said of it as it sleeps so often.
 fn after_three(more: &[&str], flags: &[&str], naps: u32) -> Ran {
@@ -73,8 +73,10 @@ fn a_program_is_stopped_before_a_sleep() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(replay.stderr.take().unwrap()).lines();
-    let line = lines.next().unwrap().unwrap();
-    // It has not slept once.
+    // It has not slept once. What the descriptors led to may be said before.
+    let mut before = lines.by_ref().map_while(Result::ok);
+    let line = before.find(|it| it.contains("is stopped before") || it == "napped");
+    let line = line.unwrap();
     assert!(line.contains("is stopped before"), "{line}");
     let pid = line.split("process ").nth(1).unwrap();
     let pid: u32 = pid.split(' ').next().unwrap().parse().unwrap();
@@ -87,4 +89,41 @@ fn a_program_is_stopped_before_a_sleep() {
         3
     );
     assert!(support::ended(&mut replay).success());
+}
+
+/// What the program told of each of its sleeps: what the call returned, how many signals had come, and
+/// the seconds and nanoseconds that were left.
+fn told_of_sleeps(bench: &Bench) -> Vec<[i64; 4]> {
+    let sent = sent(&bench.reel()).into_iter();
+    sent.filter(|it| it.len() == 32)
+        .map(|it| {
+            std::array::from_fn(|at| i64::from_ne_bytes(it[at * 8..at * 8 + 8].try_into().unwrap()))
+        })
+        .collect()
+}
+
+#[test]
+fn sleeps_that_a_signal_ends_are_exact_with_what_was_left_of_them() {
+    let bench = Bench::new();
+    let program = bench.compile("woken");
+    for (command, options) in [
+        (vec![text(&program)], &[][..]),
+        (vec![text(&program), "beside"], &[]),
+        (vec![text(&program), "beside"], &["--one-thread-at-a-time"]),
+    ] {
+        let _ = std::fs::remove_dir_all(bench.out());
+        bench.record(options, &command).expect(0);
+        let told = told_of_sleeps(&bench);
+        let interrupted = i64::from(libc::EINTR);
+        for [result, rings, seconds, nanos] in &told[..5] {
+            assert!([interrupted, -1].contains(result), "{told:?}");
+            assert!(*rings > 0 && *seconds == 1 && *nanos > 0, "{told:?}");
+        }
+        assert_eq!(told[5], [interrupted, 6, -1, -1]);
+        assert_eq!(told[6], [0, 6, -1, -1]);
+        assert_eq!(told[7][..2], [interrupted, 7]);
+        let [left, rings, ..] = told[8];
+        assert!((1..=5).contains(&left) && rings == 8, "{told:?}");
+        bench.expect_exact(&command);
+    }
 }

@@ -94,6 +94,24 @@ fn a_forked_child_waits_for_no_thread_of_its_parent() {
     }
 }
 
+/// The turn is looked after by the child's own number of its thread: its parent's thread sleeps.
+#[test]
+fn a_thread_of_a_forked_child_that_has_to_wait_for_its_processor_keeps_its_turn() {
+    let bench = Bench::new();
+    let program = bench.compile("holds");
+    let command = [text(&program), "child"];
+    bench
+        .record(&["--one-thread-at-a-time"], &command)
+        .expect(0);
+    let reels = bench.reels();
+    let child = reels.iter().find(|(_, reel)| {
+        let sent = support::programs::sent(reel);
+        sent.iter().any(|it| it == b"works")
+    });
+    let (_, child) = child.expect("the child's reel");
+    assert!(!calls(child).contains_key(CallId::PAST.name()));
+}
+
 #[test]
 fn threads_of_c11_that_fight_for_a_lock_are_exact() {
     let bench = Bench::new();

@@ -96,8 +96,17 @@ fn a_filter_keeps_the_objects_one_of_whose_messages_fits() {
 #[test]
 fn what_cannot_be_asked_is_refused_with_what_to_do() {
     let host = session("host");
+    let mut wire = std::fs::read_to_string(WIRE).expect("the wire");
+    // The same without a word about properties.
+    while let Some(at) = wire.find(" @property(") {
+        let length = wire[at..].find(')').expect("it ends") + 1;
+        wire.replace_range(at..at + length, "");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = folder.path().join("plain.wire");
+    std::fs::write(&plain, wire).expect("a wire");
     refused(
-        netreel(&["state", &host]),
+        netreel(&["state", &host, "--wire", plain.to_str().expect("UTF-8")]),
         &["declares no properties", "@property", "--wire FILE"],
     );
     refused(state("host", &["--node", "Q"]), &["Q", "HOST, A, B, X"]);

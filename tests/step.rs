@@ -347,3 +347,197 @@ fn a_recording_with_snapshots_is_entered_at_a_time() {
     let late = netreel(&["replay", path, "--node", "X", "--from", "80s"]).expect(2);
     assert!(late.err.contains("ends before it"), "{}", late.err);
 }
+
+const WIRE: [&str; 2] = ["--wire", "samples/wires/boxes.wire"];
+
+/// Where a node's replay stops, and what it says; with its exit code.
+fn until(node: &str, condition: &str) -> (Option<i32>, Value, String) {
+    let first = ["replay", "samples/sessions/host", "--node", node, "--json"];
+    let ran = netreel(&[&first[..], &WIRE, &["--until", condition]].concat());
+    let line = ran.out.lines().next().unwrap_or("null");
+    (ran.code, serde_json::from_str(line).unwrap(), ran.err)
+}
+
+#[test]
+fn a_replay_goes_on_to_what_the_node_believes() {
+    // A is told of the new owner, and X never is: it hears of the box when it is destroyed.
+    for (condition, kind, time_ns) in [
+        ("objects[42].owner == B", "received", 486_717_000),
+        ("objects[42].owner == 2", "received", 486_717_000),
+        (
+            "objects[42].owner == B && objects[42].counter != 7",
+            "none",
+            0,
+        ),
+        // A makes object 40 before 42.
+        ("!objects[42] && objects[40]", "input", 3_364_057),
+    ] {
+        let (code, moved, err) = until("A", condition);
+        if kind == "none" {
+            assert_eq!(code, Some(2), "{condition}: {moved}");
+            assert!(err.contains("fits") || err.contains("never"), "{err}");
+            continue;
+        }
+        assert_eq!(code, Some(0), "{condition}: {err}");
+        assert_eq!(moved["at"]["kind"], kind, "{moved}");
+        let at: u64 = moved["at"]["time_ns"].as_u64().unwrap();
+        assert!(at.abs_diff(time_ns) < 1000, "{moved}");
+    }
+}
+
+#[test]
+fn a_property_is_compared_with_what_the_node_has_of_it() {
+    let (code, moved, err) = until("X", "objects[1].position[0] < 14");
+    assert_eq!(code, Some(0), "{err}");
+    let at = moved["at"]["time_ns"].as_f64().unwrap();
+    let value = |at: f64| -> f64 {
+        let at = format!("{:.9}s", at / 1e9);
+        let arguments = [
+            "state",
+            "samples/sessions/host",
+            "--node",
+            "X",
+            "--object",
+            "1",
+        ];
+        let more = ["--at", &at, "--json"];
+        let ran = netreel(&[&arguments[..], &WIRE, &more].concat()).expect(0);
+        let answer: Value = serde_json::from_str(&ran.out).unwrap();
+        let properties = answer["objects"][0]["properties"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let position = properties
+            .into_iter()
+            .find(|it| it["property"] == "position");
+        position.unwrap()["nodes"][0]["value"][0].as_f64().unwrap()
+    };
+    assert!(value(at) < 14.0 && value(at - 1000.0) >= 14.0);
+}
+
+#[test]
+fn a_belief_stops_where_it_begins_and_beside_a_filter_at_each_packet() {
+    let folder = session();
+    let script = "break objects[42]\ncontinue\ncontinue\n";
+    let alone = answers(folder.path(), &WIRE, script);
+    assert_eq!(alone[2]["stop"], "reached");
+    assert_eq!(alone[2]["at"]["kind"], "received");
+    assert_eq!(alone[3]["stop"], "end");
+    let script = "delete 1\nbreak objects[42] && kind == update\ncontinue\ncontinue\n";
+    let beside = answers(folder.path(), &WIRE, script);
+    let position = |it: &Value| it["position"].as_u64().unwrap();
+    assert!(position(&alone[2]) < position(&beside[3]));
+    assert!(position(&beside[3]) < position(&beside[4]));
+    assert_eq!(beside[4]["stop"], "reached");
+}
+
+#[test]
+fn what_a_node_can_never_believe_is_refused_and_said() {
+    for (condition, said) in [
+        (
+            "objects[4242]",
+            "no message of this session is about object 4242",
+        ),
+        (
+            "objects[42].owner == Q",
+            "neither a peer's number nor one of the nodes: HOST, A, B, X",
+        ),
+        (
+            "objects[42].speed > 3",
+            "an object has no `speed`; there are owner, counter, position",
+        ),
+        ("objects[1].health > 3", "never knew a `health` of object 1"),
+        (
+            "objects[1].position > 3",
+            "`position` has 3 parts; write `objects[1].position[0]`",
+        ),
+        (
+            "objects[1].position[3] > 3",
+            "`position` has 3 parts, from 0 on",
+        ),
+        ("objects[0].name > 3", "`name` is no number"),
+        (
+            "objects[1].color == red",
+            "`color` is a number, and `red` is none",
+        ),
+        ("objects[1] || objects[2]", "two breakpoints"),
+    ] {
+        let (code, _, err) = until("X", condition);
+        assert_eq!(code, Some(2), "{condition}");
+        assert!(err.contains(said), "{condition}: {err}");
+    }
+}
+
+#[test]
+fn what_stands_behind_a_command_that_takes_nothing_is_said() {
+    let folder = session();
+    let script = "c x\nshow 5\nback continue 3\nwhere now\nquit now\nobjects 4\nbreaks 1\n";
+    let answers = answers(folder.path(), &[], script);
+    assert_eq!(answers.len(), 8, "nothing was done: {answers:?}");
+    for (answer, said) in answers[1..]
+        .iter()
+        .zip(["x", "5", "3", "now", "now", "4", "1"])
+    {
+        let error = answer["error"].as_str().unwrap();
+        assert!(
+            error.contains(&format!("what to do with `{said}`")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn who_goes_behind_the_end_is_told() {
+    let folder = session();
+    let ran = step(folder.path(), &[], "goto 99999\n").expect(0);
+    let said = "there is no event 99999: the last one is 691";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    let answers = answers(folder.path(), &[], "goto 99999\ngoto 100\n");
+    assert_eq!(answers[1]["beyond"], said);
+    assert_eq!(answers[2].get("beyond"), None);
+}
+
+#[test]
+fn a_packet_of_which_nothing_is_known_has_no_colon_behind_it() {
+    let folder = session();
+    let ran = step(folder.path(), &[], "packet 40\npacket 40\n").expect(0);
+    let all: Vec<&str> = ran
+        .out
+        .lines()
+        .filter(|it| it.contains("  packet "))
+        .collect();
+    assert!(!all.is_empty(), "{}", ran.out);
+    assert!(all.iter().all(|it| !it.ends_with(':')), "{}", ran.out);
+}
+
+#[test]
+fn a_replay_from_a_time_is_exact_from_the_snapshot_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    demo("host", 7, folder.path()).expect(0);
+    let path = folder.path().to_str().unwrap();
+    let shown = netreel(&["events", path, "--node", "X", "--json"]).expect(0);
+    let lines = shown
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let snapshots: Vec<Value> = lines.filter(|it| it["kind"] == "snapshot").collect();
+    let at = |it: &Value| it["time_ns"].as_f64().unwrap();
+    let from = format!("{:.6}s", at(&snapshots[0]) / 1e9 + 0.1);
+    let first = ["replay", path, "--node", "X", "--from", &from];
+    let ran = netreel(&[&first[..], &["--json"]].concat()).expect(0);
+    let object: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        (&object["result"], &object["node"]),
+        (&"exact".into(), &"X".into())
+    );
+    assert_eq!(object["from"], snapshots[0]["event"]);
+    assert_eq!(object["divergence"], Value::Null);
+    let told = netreel(&first).expect(0).out;
+    let said = format!("X: exact from event {} to event ", snapshots[0]["event"]);
+    let both = format!(
+        "; --from is event {}, and the last state before it is a snapshot\n",
+        object["asked"]
+    );
+    assert!(object["asked"].as_u64() > object["from"].as_u64());
+    assert!(told.contains(&said) && told.ends_with(&both), "{told}");
+}

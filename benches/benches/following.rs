@@ -15,16 +15,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use netreel_capture::{Openings, Options, Pusher, Recorder, open_session_again};
-use netreel_inspector::{Answer, Follower, Inspector, Look, Model, Stage, Workspace};
+use netreel_inspector::{Answer, Follower, Inspector, Look, Model, Rhythm, Stage, Workspace};
 use netreel_protocol::session::{Growing, ReelInput};
 use netreel_reel::{ClockAnchor, Endpoint, Event, Header, SocketId, Time};
 use netreel_wire::Keys;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Between two looks there is at least this, and so many times what the last one took: as the command
-/// has it (`src/inspect/opening.rs`, `src/watch.rs`).
-const PAUSE: Duration = Duration::from_millis(80);
-const SHARE: u32 = 1;
 /// Packets that are pushed at once.
 const SOME: u64 = 20;
 const LENGTH: usize = 60;
@@ -189,7 +185,10 @@ fn look(path: &Path, over: &AtomicBool, said: &mpsc::Sender<Answer>) -> Stages {
     let mut follower = Follower::new(move |answer| drop(say.send(answer)));
     let mut stages = Stages::default();
     let mut ended = Instant::now();
+    let mut rhythm = Rhythm::default();
     loop {
+        std::thread::sleep(rhythm.pause());
+        rhythm.begin();
         let is_last = over.load(Ordering::Relaxed);
         let begun = Instant::now();
         let opened = open_session_again(&[path], &mut openings).expect("reels");
@@ -199,6 +198,7 @@ fn look(path: &Path, over: &AtomicBool, said: &mpsc::Sender<Answer>) -> Stages {
             reel: opened.reel,
         });
         let opening = begun.elapsed();
+        growing.work_on(rhythm.workers(!is_last));
         // Two that have not met yet may meet.
         if let Ok(session) = growing.look(inputs.collect()) {
             let read = begun.elapsed();
@@ -218,7 +218,7 @@ fn look(path: &Path, over: &AtomicBool, said: &mpsc::Sender<Answer>) -> Stages {
             follower.finish();
             return stages;
         }
-        std::thread::sleep(PAUSE.max(begun.elapsed() * SHARE));
+        rhythm.end();
     }
 }
 

@@ -4,12 +4,15 @@
  *
  *     cc -std=c99 -shared -fPIC udp_layer.c -I ../include -o udp_layer.so
  *
- * With -DSTEP=7 it is a changed layer, and diverges.
+ * With -DSTEP=7 it is a changed layer, and diverges. With -DTIME_OUT_NS=1000000000 it fails where a
+ * second of the machine's clock passes between two ticks, unless its time-outs are off.
  */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #include <arpa/inet.h>
 #include <netreel_layer.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct packet {
     uint32_t sequence, ack, milliseconds, nonce;
@@ -29,9 +32,41 @@ struct made {
     uint32_t sockets; /* how many there are */
     uint32_t socket;  /* where the peer was heard last */
     const char *error;
+#ifdef TIME_OUT_NS
+    uint64_t last_tick_ns;
+    int32_t time_outs;
+#endif
 };
 
 static const char *create_error = "";
+
+#ifdef TIME_OUT_NS
+/* A watchdog, as engines have one: it reads a clock that is not netreel's, so that an hour in a
+ * debugger counts. */
+static uint64_t machine_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int32_t watchdog(struct made *made)
+{
+    uint64_t now = machine_ns();
+    int32_t late = made->last_tick_ns != 0 && now - made->last_tick_ns >= TIME_OUT_NS;
+    made->last_tick_ns = now;
+    if (!made->time_outs || !late)
+        return NETREEL_OK;
+    made->error = "the loop stood still for too long";
+    return NETREEL_E_LIMIT;
+}
+
+static int32_t time_outs(void *layer, int32_t on)
+{
+    ((struct made *)layer)->time_outs = on;
+    return NETREEL_OK;
+}
+#endif
 
 static int32_t create(const netreel_layer_start *start, const netreel_world *world, void **made_out)
 {
@@ -52,6 +87,9 @@ static int32_t create(const netreel_layer_start *start, const netreel_world *wor
 #endif
     made->sockets = start->sockets_count;
     made->error = "";
+#ifdef TIME_OUT_NS
+    made->time_outs = 1;
+#endif
     *made_out = made;
     return NETREEL_OK;
 }
@@ -65,6 +103,10 @@ static int32_t tick(void *layer, const netreel_world *world, uint64_t number, ui
     uint32_t socket;
     (void)number;
     (void)time;
+#ifdef TIME_OUT_NS
+    if (watchdog(made) < NETREEL_OK)
+        return NETREEL_E_LIMIT;
+#endif
     world->clock(world->world, &now);
     for (socket = 0; socket < made->sockets; ++socket) {
         came.size = sizeof came;
@@ -167,6 +209,9 @@ const netreel_layer_api *netreel_layer(uint32_t version)
 #ifdef STATES
         .save = save,
         .restore = restore,
+#endif
+#ifdef TIME_OUT_NS
+        .time_outs = time_outs,
 #endif
     };
     return version == NETREEL_LAYER_VERSION ? &api : NULL;

@@ -104,6 +104,13 @@ typedef struct netreel_layer_api {
     /* May be NULL: what this build calls itself, as `build` of netreel_options when it records. Where
      * a replay diverges and the reel names another build, that is said. */
     const char *build;
+
+    /* May be NULL: throws the one switch of all time-outs of the layer. Where `on` is 0, it gives up
+     * nothing and nobody for having taken too long, whatever any clock says, until it is called with
+     * another number; a layer begins with time-outs on, as its start conditions have them. Called
+     * between two calls, for whoever looks at the layer in a debugger. The switch is no part of what
+     * `save` writes. Below 0: this layer has none. */
+    int32_t (*time_outs)(void *layer, int32_t on);
 } netreel_layer_api;
 
 /*

@@ -3,16 +3,15 @@
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
-use netreel_reel::ring::RING_PAGE;
 use netreel_reel::{
-    CutWhy, Ending, Endpoint, EventNumber, Header, ReadAt, ReadError, Record, SocketId, Start,
-    Tail, TailState,
+    CutWhy, Ending, Endpoint, EventNumber, Header, ReadError, Record, SocketId, Start, Tail,
+    TailState,
 };
 
 use crate::file::{FileSource, is_being_written};
 use crate::open::{OpenError, OpenWhy, open};
 use crate::recorder::ring_path;
-use crate::rings::RINGS_MAX;
+use crate::ring_image::read_image;
 use crate::series::{base_of, name_number, named_like_parts, named_next};
 
 /// A reel that is followed: each look shows what came since the one before, every event once and
@@ -251,7 +250,7 @@ impl Follower {
 /// delete what was listed, and make others, before one of them is opened.
 const LISTINGS: usize = 3;
 
-/// What the ring file holds, read again and again: of each ring only what lies between its ends.
+/// What the ring file holds, read again and again.
 struct Rings {
     path: PathBuf,
     file: Option<FileSource>,
@@ -280,44 +279,7 @@ impl Rings {
             let file = found.is_file().then(|| File::open(&self.path));
             self.file = Some(FileSource::new(file?.ok()?));
         }
-        let file = self.file.as_ref()?;
-        let image = &mut self.image;
-        image.resize(image.len().max(RING_PAGE), 0);
-        let read = |image: &mut Vec<u8>, at: usize, length: usize| -> Option<()> {
-            let part = image.get_mut(at..at.checked_add(length)?)?;
-            file.read_at(at as u64, part).ok()?;
-            Some(())
-        };
-        // Before the length: a ring that is added after it holds no number below the counter's then.
-        read(image, 0, RING_PAGE)?;
-        let length = file.length().ok().filter(|length| *length <= RINGS_MAX)?;
-        image.resize(usize::try_from(length).ok()?, 0);
-        let capacity = u32::from_le_bytes(image.get(12..16)?.try_into().ok()?) as usize;
-        if capacity == 0 {
-            return None;
-        }
-        let mut rings = Vec::new();
-        let mut at = RING_PAGE;
-        while read(image, at, RING_PAGE).is_some() {
-            let field = |place: usize| {
-                let bytes = image.get(at + place..at + place + 8)?;
-                Some(u64::from_le_bytes(bytes.try_into().ok()?))
-            };
-            let (tail, head) = (field(64)?, field(128)?);
-            let data = at + RING_PAGE;
-            let used = usize::try_from(tail.saturating_sub(head)).ok()?;
-            let used = used.min(capacity);
-            let start = (head % capacity as u64) as usize;
-            let first = used.min(capacity - start);
-            read(image, data + start, first)?;
-            read(image, data, used - first)?;
-            rings.push(at);
-            at = data.checked_add(capacity)?;
-        }
-        // What was given back while this read may be written over; it is in the reel by now.
-        for at in rings {
-            read(image, at + 128, 8)?;
-        }
-        Some(())
+        let capacity = read_image(self.file.as_ref()?, &mut self.image)?;
+        (capacity > 0).then_some(())
     }
 }

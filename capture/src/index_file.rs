@@ -2,7 +2,8 @@
 //!
 //! It lies beside the reels, or where nothing can be written there, in the user's cache folder. It
 //! is written under another name and put in place whole: whoever reads sees an old one or a new
-//! one. A name of a writer that was killed is removed by the next.
+//! one. A name of a writer that was killed is removed by the next. Of the indexes of one session, of
+//! which there is one for each wire that it was read by, the last few are kept.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -16,6 +17,8 @@ use rustix::fs::{FlockOperation, flock};
 /// Where an index may be.
 #[derive(Clone, Debug)]
 pub struct IndexFile {
+    /// How the names of all indexes of the session begin.
+    family: String,
     name: String,
     /// The first that can be written is taken.
     folders: Vec<PathBuf>,
@@ -24,19 +27,26 @@ pub struct IndexFile {
 /// A name under way ends so.
 const UNDER_WAY: &str = ".part";
 
+/// So many indexes of one session are kept in a folder, those that were written last: whoever works
+/// on a wire leaves one behind with each change.
+const KEPT: usize = 4;
+
 impl IndexFile {
-    /// The index with this file name, of reels of which the first is at `reel`.
-    pub fn new(reel: &Path, name: &str) -> IndexFile {
+    /// The index with this file name, of reels of which the first is at `reel`. The names of all
+    /// indexes of these reels begin with `family`.
+    pub fn new(reel: &Path, family: &str, name: &str) -> IndexFile {
         let beside = match reel.parent() {
             Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
             Some(folder) => folder.to_owned(),
             None => PathBuf::from("."),
         };
-        let cache = std::env::var_os("XDG_CACHE_HOME").filter(|it| !it.is_empty());
-        let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-        let cache = cache.map(PathBuf::from).or_else(home);
+        // One that is not absolute is to be ignored (XDG Base Directory Specification).
+        let folder = |variable| std::env::var_os(variable).map(PathBuf::from);
+        let cache = folder("XDG_CACHE_HOME").filter(|it| it.is_absolute());
+        let cache = cache.or_else(|| Some(folder("HOME")?.join(".cache")));
         let folders = [Some(beside), cache.map(|cache| cache.join("netreel"))];
         IndexFile {
+            family: family.to_owned(),
             name: name.to_owned(),
             folders: folders.into_iter().flatten().collect(),
         }
@@ -58,21 +68,24 @@ impl IndexFile {
     /// Writes the index anew; where it lies now.
     ///
     /// # Errors
-    /// It could not be written, be it beside the reels or in the cache folder: the reason of the
-    /// last of these.
+    /// It could not be written, be it beside the reels or in the cache folder: the last of these, and
+    /// the reason.
     pub fn write(
         &self,
         mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<PathBuf> {
         let mut failed = io::Error::from(io::ErrorKind::NotFound);
         for (place, folder) in self.folders.iter().enumerate() {
-            if place > 0 {
-                // Fails below, with its reason, where it cannot be made.
-                let _ = std::fs::create_dir_all(folder);
-            }
-            match self.write_in(folder, &mut write) {
+            let made = match place {
+                0 => Ok(()),
+                _ => std::fs::create_dir_all(folder),
+            };
+            match made.and_then(|()| self.write_in(folder, &mut write)) {
                 Ok(path) => return Ok(path),
-                Err(error) => failed = error,
+                Err(error) => {
+                    let told = format!("{}: {error}", folder.display());
+                    failed = io::Error::new(error.kind(), told);
+                }
             }
         }
         Err(failed)
@@ -99,7 +112,31 @@ impl IndexFile {
         if placed.is_err() {
             let _ = std::fs::remove_file(&part);
         }
-        placed.map(|()| path)
+        placed.map(|()| {
+            self.forget(folder);
+            path
+        })
+    }
+
+    /// Removes indexes of the session but the last few, and never this one.
+    fn forget(&self, folder: &Path) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let others = entries.filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(&self.family) && name.ends_with(".index") && name != self.name
+        });
+        let written = others.filter_map(|entry| {
+            let written = entry.metadata().and_then(|it| it.modified()).ok()?;
+            Some((written, entry.path()))
+        });
+        let mut written: Vec<_> = written.collect();
+        written.sort();
+        written.reverse();
+        for (_, path) in written.iter().skip(KEPT - 1) {
+            // Somebody else may have removed it; whoever has it mapped keeps it.
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     /// Removes what writers left that were killed: nobody holds a lock on it.
@@ -127,7 +164,8 @@ mod tests {
 
     fn index(folder: &Path) -> IndexFile {
         IndexFile {
-            name: ".netreel-7.index".to_owned(),
+            family: ".netreel-7-".to_owned(),
+            name: ".netreel-7-1.index".to_owned(),
             folders: vec![folder.to_owned()],
         }
     }
@@ -169,6 +207,44 @@ mod tests {
         index.write(|out| out.write_all(b"one")).unwrap();
         assert!(!name(1).exists());
         assert!(name(2).exists());
+    }
+
+    #[test]
+    fn of_the_indexes_of_a_session_the_last_few_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = index(folder.path());
+        std::fs::write(folder.path().join(".netreel-8-1.index"), b"of others").unwrap();
+        for wire in 0..9 {
+            index.name = format!(".netreel-7-{wire}.index");
+            index.write(|out| out.write_all(b"one")).unwrap();
+            let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(wire);
+            let file = File::options()
+                .write(true)
+                .open(folder.path().join(&index.name));
+            file.unwrap().set_modified(at).unwrap();
+        }
+        let entries = std::fs::read_dir(folder.path()).unwrap();
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        let kept = [5, 6, 7, 8].map(|wire| format!(".netreel-7-{wire}.index"));
+        assert_eq!(names[..4], kept);
+        assert_eq!(names[4..], [".netreel-8-1.index"]);
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_it_is_told_where() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), b"").unwrap();
+        let mut index = index(&folder.path().join("gone"));
+        let cache = folder.path().join("file/cache");
+        index.folders.push(cache.clone());
+        let error = index.write(|out| out.write_all(b"one")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with(&format!("{}: ", cache.display()))
+        );
     }
 
     #[test]

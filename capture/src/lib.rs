@@ -19,6 +19,7 @@ mod presence;
 mod progress;
 pub mod proxy;
 mod recorder;
+mod ring_image;
 pub mod ring_mode;
 mod rings;
 mod series;

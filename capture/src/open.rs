@@ -7,15 +7,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netreel_reel::ring::RING_PAGE;
-use netreel_reel::{Opening, ReadAt, ReadError, Reel, Start, Until};
+use netreel_reel::{Opening, ReadAt, Reel, Start, Until};
 
 use crate::file::{FileSource, is_being_written};
 use crate::import::{ImportError, Origin, observe};
 use crate::part_file::{PartFile, PartSource};
 use crate::pcap::{is_capture, is_compressed};
 use crate::recorder::ring_path;
-use crate::rings::RINGS_MAX;
+use crate::ring_image::read_image;
 use crate::series::{base_of, name_number, named_like_parts, named_next};
 
 /// A reel with the path that it came from.
@@ -46,6 +45,21 @@ pub struct OpenedSession {
     pub failed: Vec<OpenError>,
 }
 
+impl OpenedSession {
+    /// Whether a recorder has just begun a reel that could not be opened: its header is not whole yet.
+    pub fn is_beginning(&self) -> bool {
+        self.failed.iter().any(|it| {
+            let is_cut = matches!(
+                it.why,
+                OpenWhy::Reel(
+                    netreel_reel::OpenError::Empty | netreel_reel::OpenError::HeaderCut { .. }
+                )
+            );
+            is_cut && File::open(&it.path).is_ok_and(|file| is_being_written(&file))
+        })
+    }
+}
+
 /// A path that could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", .path.display())]
@@ -62,8 +76,8 @@ pub enum OpenWhy {
     /// The operating system refused.
     #[error("cannot open it: {0}")]
     Io(#[from] io::Error),
-    /// It is neither a file nor a folder.
-    #[error("it is neither a file nor a folder; a reel is read from a file")]
+    /// A device, a pipe, or a folder where a file is asked for.
+    #[error("it is not a plain file; a reel is read from one")]
     NotAFile,
     /// The file is not a reel that can be read.
     #[error(transparent)]
@@ -524,32 +538,12 @@ fn start(path: &Path) -> Result<Start, OpenWhy> {
     Ok(Start::read(&FileSource::new(File::open(path)?))?)
 }
 
-/// The bytes of a ring file, if there is one.
-///
-/// A recorder may be at work on it: what was given back while this read may be overwritten, so
-/// the heads are read again at the end. What lies before them is in the reel by then.
+/// What a ring file holds, if there is one.
 fn read_rings(path: &Path) -> Option<Vec<u8>> {
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
-    let source = FileSource::new(File::open(path).ok()?);
-    // Before the length: a ring that is added after it holds no number below the counter's then.
-    let mut control = [0; RING_PAGE];
-    source.read_at(0, &mut control).ok()?;
-    let length = source.length().ok().filter(|length| *length <= RINGS_MAX)?;
-    let mut bytes = vec![0; usize::try_from(length).ok()?];
-    let read = |offset: u64, part: &mut [u8]| -> Result<(), ReadError> {
-        source.read_at(offset, part).map(|_| ())
-    };
-    read(0, &mut bytes).ok()?;
-    if let Some(page) = bytes.get_mut(..RING_PAGE) {
-        page.copy_from_slice(&control);
-    }
-    let capacity = u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?) as usize;
-    let mut at = RING_PAGE;
-    while let Some(head) = bytes.get_mut(at + 128..at + 136) {
-        read(at as u64 + 128, head).ok()?;
-        at = at.checked_add(RING_PAGE)?.checked_add(capacity)?;
-    }
-    Some(bytes)
+    let mut image = Vec::new();
+    read_image(&FileSource::new(File::open(path).ok()?), &mut image)?;
+    Some(image)
 }

@@ -403,10 +403,7 @@ fn check_refused(path: PathBuf, says: &str) {
 fn a_path_that_is_no_reel_is_refused_with_the_reason() {
     let folder = Folder::new();
     check_refused(folder.path("missing.reel"), "No such file");
-    check_refused(
-        folder.folder.path().to_owned(),
-        "neither a file nor a folder",
-    );
+    check_refused(folder.folder.path().to_owned(), "not a plain file");
     std::fs::write(folder.path("empty.reel"), "").unwrap();
     check_refused(folder.path("empty.reel"), "it is empty");
     std::fs::write(folder.path("foreign.reel"), "\x7fELF and more").unwrap();

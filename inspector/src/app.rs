@@ -10,20 +10,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{EventFilter, Id, Stroke, StrokeKind, Ui};
-use netreel_inspector_model::{Bookmark, Command, LedgerBy, Model, OwnColumns, RowsOf};
+use netreel_inspector_model::{
+    Bookmark, Command, LanePlan, LedgerBy, Model, OwnColumns, Plotted, RowsOf, Sorting,
+};
 use netreel_protocol::session::SessionTime;
 
 use crate::ask::Request;
-use crate::layout::{Pane, Workspace};
-use crate::panes::{Arrangement, Move, Moves};
-use crate::settings::{SCALE_MAX, SCALE_MIN, Settings};
+use crate::layout::{Edge, Pane, Workspace};
+use crate::panes::{Arrangement, Lie, Move, Moves};
+use crate::settings::{KeptPlot, KeptSorting, SCALE_MAX, SCALE_MIN, Settings};
 use crate::theme;
 use crate::views::candidates::Candidates;
 use crate::views::compare::{self, Other};
 use crate::views::dialogs::{NoteBox, PathBox};
 use crate::views::finder::Finder;
 use crate::views::replay::Seat;
-use crate::views::{axis, head, map, notes, top};
+use crate::views::{axis, head, lane_hands, map, notes, top};
 use photo::Photo;
 
 /// How soon there is a next frame while the filter looks at packets.
@@ -63,6 +65,12 @@ pub struct Inspector {
     kept: Settings,
     /// As the bookmarks were kept last.
     kept_bookmarks: Arc<[Bookmark]>,
+    /// Where what is shown is recorded; empty where nobody said so.
+    paths: Vec<PathBuf>,
+    /// As its lanes were kept last.
+    kept_lanes: Arc<LanePlan>,
+    /// As the order of its table and the field over time were kept last.
+    kept_order: (Option<Sorting>, Option<Plotted>),
     bar: top::Bar,
     /// Whether text was being typed when the last frame ended, and whether a control had the focus or
     /// something lay over the window. Whatever Escape ends there is gone when a frame begins.
@@ -107,6 +115,9 @@ impl Inspector {
                 ..top::Bar::default()
             },
             kept_bookmarks: Arc::clone(model.bookmarks()),
+            paths: Vec::new(),
+            kept_lanes: Arc::clone(model.lane_plan()),
+            kept_order: (model.sorting(), model.plotted().cloned()),
             model,
             workspace,
             arrangement: Arrangement::default(),
@@ -139,10 +150,14 @@ impl Inspector {
     pub fn set_settings(&mut self, settings: Settings) {
         self.kept = settings.clone();
         self.arrangement.trees.clone_from(&settings.layouts);
-        self.moves = Moves::from(settings.layouts.clone());
+        self.moves = Moves::from(Lie {
+            trees: settings.layouts.clone(),
+            lanes: Arc::clone(self.model.lane_plan()),
+        });
         self.scale = None;
         self.model.set_own_columns(settings.own_columns());
         self.settings = settings;
+        self.order_as_kept();
         self.mute();
     }
 
@@ -183,6 +198,18 @@ impl Inspector {
     /// Shows one pane alone, or all of the workspace.
     pub fn show_alone(&mut self, pane: Option<Pane>) {
         self.arrangement.alone = pane;
+    }
+
+    /// Shows a pane below the others, where it is not there.
+    fn bring(&mut self, pane: Pane) {
+        let panes = self.arrangement.tree(self.workspace).panes();
+        if !panes.contains(&pane) {
+            let below = Move::Edge(pane, Edge::Bottom);
+            self.arrangement.perform(self.workspace, below);
+        }
+        if self.arrangement.alone.is_some_and(|alone| alone != pane) {
+            self.arrangement.alone = None;
+        }
     }
 
     fn go_to(&mut self, workspace: Workspace) {
@@ -226,6 +253,7 @@ impl Inspector {
         self.keys(ui, &mut commands);
         self.dropped(ui);
         head::begin(ui.ctx());
+        lane_hands::begin(ui.ctx());
         self.panels(ui, &mut commands);
         self.dialogs(ui);
         self.note(ui, &mut commands);
@@ -273,6 +301,9 @@ impl Inspector {
                     self.other.apply(ui, command);
                     continue;
                 }
+                if matches!(command, Command::Plot(Some(_))) {
+                    self.bring(Pane::Course);
+                }
                 self.other.is_focus &= !compare::selects(&command);
                 self.model.apply(command);
                 if moves {
@@ -294,9 +325,11 @@ impl Inspector {
             self.settings.layouts.clone_from(&self.arrangement.trees);
         }
         self.keep_columns();
+        self.keep_lanes();
+        self.keep_order();
         let is_held = ui.input(|input| input.pointer.any_down());
         if !is_held {
-            self.moves.settle(&self.arrangement.trees);
+            self.moves.settle(&self.arrangement.trees, &self.kept_lanes);
         }
         if self.settings != self.kept && !is_held {
             self.kept = self.settings.clone();
@@ -320,7 +353,56 @@ impl Inspector {
             other.set_own_columns(own.clone());
         }
         self.model.set_own_columns(own.clone());
-        (self.settings.since, self.settings.columns) = (own.since, own.fields);
+        self.settings.since = own.since;
+        self.settings.since_on_link = own.on_link;
+        self.settings.columns = own.fields;
+    }
+
+    /// Both sessions have the same lanes: those of the timeline that a hand has changed.
+    fn keep_lanes(&mut self) {
+        let other = self.other.model.as_deref_mut();
+        let own = match &other {
+            Some(other) if *self.model.lane_plan() == self.kept_lanes => other.lane_plan(),
+            _ => self.model.lane_plan(),
+        };
+        if *own == self.kept_lanes {
+            return;
+        }
+        let own = Arc::clone(own);
+        for model in self.models_mut() {
+            model.set_lanes(Arc::clone(&own));
+        }
+        self.kept_lanes = own;
+        self.settings.keep_lanes(&self.paths, &self.kept_lanes);
+    }
+
+    /// Sorts the table and draws the field over time as a hand left them last, in whatever was shown
+    /// then. Where the session has no such column or field, others may have.
+    fn order_as_kept(&mut self) {
+        let columns = Arc::clone(self.model.own_columns());
+        let sorted = self.settings.sorted.as_ref();
+        self.model.sort(sorted.and_then(|it| it.sorting(&columns)));
+        let plotted = self.settings.plotted.as_ref().map(KeptPlot::plotted);
+        self.model.set_plotted(plotted);
+        self.kept_order = self.order();
+    }
+
+    fn order(&self) -> (Option<Sorting>, Option<Plotted>) {
+        (self.model.sorting(), self.model.plotted().cloned())
+    }
+
+    /// Keeps what a hand has changed about that.
+    fn keep_order(&mut self) {
+        let order = self.order();
+        if order.0 != self.kept_order.0 {
+            let columns = self.model.own_columns();
+            let sorted = order.0.and_then(|it| KeptSorting::new(it, columns));
+            self.settings.sorted = sorted;
+        }
+        if order.1 != self.kept_order.1 {
+            self.settings.plotted = order.1.as_ref().map(KeptPlot::new);
+        }
+        self.kept_order = order;
     }
 
     /// That something was done is said for a while.

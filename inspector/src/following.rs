@@ -11,12 +11,13 @@ use netreel_protocol::session::Session;
 use netreel_reel::Reel;
 
 use crate::ask::Answer;
+use crate::rhythm::processor_time;
 
 /// What followed is worked out within a look as long as it takes no longer than this.
 const AT_ONCE: Duration = Duration::from_millis(25);
 
-/// Beside looks it is worked out again after so many times what it took: it costs a quarter of a
-/// processor.
+/// Beside looks it is worked out again after so many times the processor time that it took: it costs a
+/// quarter of a processor.
 const TIMES: u32 = 3;
 
 /// Who is told.
@@ -149,12 +150,12 @@ fn begin(mut ongoing: Box<Ongoing>, say: &Say) -> Work {
     let (own, say) = (Arc::clone(&waiting), Arc::clone(say));
     let work = move || {
         while let Some(look) = own.take() {
-            let begun = Instant::now();
+            let used = processor_time();
             let history = ongoing.look(&look.session, |reel| look.is_over(reel));
             let is_latest = own.lock().look.is_none();
             let told = Followed::new(look.session, history, (&look.unread, is_latest));
             say(Answer::Followed(Box::new(told)));
-            own.pause(begun.elapsed() * TIMES);
+            own.pause(processor_time().saturating_sub(used) * TIMES);
         }
     };
     let builder = thread::Builder::new().name("history".to_owned());

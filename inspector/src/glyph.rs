@@ -198,6 +198,17 @@ pub fn hatch(painter: &Painter, rect: egui::Rect, step: f32, stroke: Stroke) {
     }
 }
 
+/// The way in which a column is sorted: down where the largest comes first.
+pub fn sorted(painter: &Painter, centre: Pos2, down: bool, color: Color32) {
+    let y = if down { 1.0 } else { -1.0 };
+    let points = vec![
+        centre + vec2(-4.0, -2.0 * y),
+        centre + vec2(4.0, -2.0 * y),
+        centre + vec2(0.0, 3.0 * y),
+    ];
+    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+}
+
 /// A triangle that says open or closed.
 pub fn triangle(painter: &Painter, centre: Pos2, open: bool, color: Color32) {
     let points = if open {

@@ -6,6 +6,7 @@ use netreel_inspector_model::{Command, Model, Step};
 use netreel_protocol::session::SessionTime;
 
 use crate::layout::Workspace;
+use crate::views::lane_hands::LaneKey;
 
 /// Something that a key does.
 pub struct Act {
@@ -55,6 +56,7 @@ pub enum Ask {
     Bookmark,
     BookmarkTime,
     Copy,
+    Lane(LaneKey),
     Undo,
     Redo,
 }
@@ -223,6 +225,11 @@ pub static ACTS: &[Act] = &[
         What::Command(|model| Some(pin(model))),
     ),
     act(
+        "measure the visible time, or no longer",
+        &[Plain(Key::R)],
+        What::Command(|model| Some(measure(model))),
+    ),
+    act(
         "mark the packet or the cursor with a note",
         &[Text("b")],
         What::Ask(Ask::Bookmark),
@@ -233,7 +240,7 @@ pub static ACTS: &[Act] = &[
         What::Ask(Ask::BookmarkTime),
     ),
     act(
-        "let go of one thing: text, cursor, focus, story",
+        "let go of one thing: text, cursor, measured time, focus, story",
         &[Plain(Key::Escape)],
         What::Command(|_| Some(Command::LetGo)),
     ),
@@ -241,6 +248,26 @@ pub static ACTS: &[Act] = &[
         "the pane alone, or with the others again",
         &[Plain(Key::Z)],
         What::Ask(Ask::Alone),
+    ),
+    act(
+        "lane at hand up",
+        &[Shift(Key::ArrowUp)],
+        What::Ask(Ask::Lane(LaneKey::Up)),
+    ),
+    act(
+        "lane at hand down",
+        &[Shift(Key::ArrowDown)],
+        What::Ask(Ask::Lane(LaneKey::Down)),
+    ),
+    act(
+        "hide the lane at hand",
+        &[Shift(Key::H)],
+        What::Ask(Ask::Lane(LaneKey::Hide)),
+    ),
+    act(
+        "the lane at hand alone, or all again",
+        &[Shift(Key::L)],
+        What::Ask(Ask::Lane(LaneKey::Alone)),
     ),
     act("next pane", &[Plain(Key::F6)], What::Ask(Ask::NextPane)),
     act(
@@ -259,7 +286,7 @@ pub static ACTS: &[Act] = &[
         What::Ask(Ask::Copy),
     ),
     act(
-        "panes as they were before the last move",
+        "panes and lanes as they were before the last move",
         &[Ctrl(Key::Z)],
         What::Ask(Ask::Undo),
     ),
@@ -288,7 +315,10 @@ pub const GESTURES: &[(&str, &str)] = &[
         "zoom at the pointer; over names it scrolls",
     ),
     ("Shift+wheel, drag over time", "earlier, later"),
-    ("Shift+drag over time", "measure how long it is"),
+    (
+        "Shift+drag over time",
+        "measure it: how long it is, what was sent in it",
+    ),
     ("Alt+drag over time", "show that time alone"),
     (
         "Ctrl+wheel, Ctrl++, Ctrl+-, Ctrl+0",
@@ -296,7 +326,11 @@ pub const GESTURES: &[(&str, &str)] = &[
     ),
     (
         "right click on a row",
-        "copy it, its value, its path, its bytes; filter by it; make a field a column",
+        "copy it, its value, its path, its bytes; filter by it; make a field a column, draw it over time",
+    ),
+    (
+        "click on the head of a column",
+        "sort the table by it, the other way, by time again",
     ),
     (
         "right click on the head of a column",
@@ -314,6 +348,10 @@ pub const GESTURES: &[(&str, &str)] = &[
     (
         "drag a pane's head",
         "move the pane; double click: it alone",
+    ),
+    (
+        "drag a lane's name",
+        "move the lane; a click opens its menu",
     ),
     (
         "drop files",
@@ -421,6 +459,13 @@ fn pan(model: &Model, quarters: i64) -> Command {
 
 fn moment(model: &Model, is_next: bool) -> Option<Command> {
     Some(Command::SetCursor(Some(model.next_moment(is_next)?)))
+}
+
+fn measure(model: &Model) -> Command {
+    Command::Measure(match model.measured_time() {
+        Some(_) => None,
+        None => Some(model.visible()),
+    })
 }
 
 fn pin(model: &Model) -> Command {

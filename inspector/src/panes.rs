@@ -1,12 +1,13 @@
 //! The panes of a workspace: laid out, drawn, and moved by whoever takes hold of a head or a divider.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use egui::{
     Align, Context, CursorIcon, Id, LayerId, Layout, Order, Rect, Role, Sense, Stroke, StrokeKind,
     Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
 };
-use netreel_inspector_model::{Model, Row};
+use netreel_inspector_model::{LanePlan, Model, Row};
 
 use crate::layout::{Axis, Divider, Edge, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
@@ -69,37 +70,58 @@ impl Arrangement {
     }
 }
 
-/// The layouts that a hand has changed, by their workspaces' names.
-type Trees = BTreeMap<String, Tree>;
+/// How panes and lanes lie.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lie {
+    /// The layouts that a hand has changed, by their workspaces' names.
+    pub trees: BTreeMap<String, Tree>,
+    /// The lanes of the session that is shown.
+    pub lanes: Arc<LanePlan>,
+}
 
 /// So many moves can be taken back.
 const MOVES_MAX: usize = 64;
 
-/// How panes lay before each move of a hand.
+/// How panes and lanes lay before each move of a hand.
 #[derive(Clone, Debug, Default)]
 pub struct Moves {
-    back: Vec<Trees>,
-    forward: Vec<Trees>,
-    now: Trees,
+    back: Vec<Lie>,
+    forward: Vec<Lie>,
+    now: Lie,
 }
 
 impl Moves {
-    /// Of panes that lie so.
-    pub fn from(now: Trees) -> Moves {
+    /// Of panes and lanes that lie so.
+    pub fn from(now: Lie) -> Moves {
         Moves {
             now,
             ..Moves::default()
         }
     }
 
+    /// Another session is shown: how the lanes of the one before lay is no way back.
+    pub fn begin(&mut self, lanes: &Arc<LanePlan>) {
+        let (back, forward) = (self.back.iter_mut(), self.forward.iter_mut());
+        for lie in back.chain(forward).chain([&mut self.now]) {
+            lie.lanes = Arc::clone(lanes);
+        }
+        let mut before = None;
+        self.back
+            .retain(|lie| before.replace(lie.clone()).as_ref() != Some(lie));
+        self.back.pop_if(|lie| *lie == self.now);
+    }
+
     /// A hand has let go: what changed since the last time is one move.
-    pub fn settle(&mut self, now: &Trees) {
-        if *now == self.now {
+    pub fn settle(&mut self, trees: &BTreeMap<String, Tree>, lanes: &Arc<LanePlan>) {
+        if *trees == self.now.trees && *lanes == self.now.lanes {
             return;
         }
+        let now = Lie {
+            trees: trees.clone(),
+            lanes: Arc::clone(lanes),
+        };
         self.forward.clear();
-        self.back
-            .push(std::mem::replace(&mut self.now, now.clone()));
+        self.back.push(std::mem::replace(&mut self.now, now));
         if self.back.len() > MOVES_MAX {
             self.back.remove(0);
         }
@@ -107,7 +129,7 @@ impl Moves {
 
     /// How they lay before the last move, or, forward, before that was taken back. `None` where there
     /// is no such move.
-    pub fn step(&mut self, is_back: bool) -> Option<Trees> {
+    pub fn step(&mut self, is_back: bool) -> Option<Lie> {
         let (from, to) = match is_back {
             true => (&mut self.back, &mut self.forward),
             false => (&mut self.forward, &mut self.back),

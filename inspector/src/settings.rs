@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use netreel_inspector_model::{FIELDS_MAX, OwnColumns, Rules};
+use netreel_inspector_model::{
+    Column, FIELDS_MAX, LanePlan, OwnColumns, PlotBy, Plotted, Rules, Sorting,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::layout::{Tree, Workspace};
@@ -24,12 +26,146 @@ pub struct Settings {
     pub columns: Vec<String>,
     /// Whether the packet table has the time since the row before.
     pub since: bool,
+    /// Whether it has the time since the packet before of the same link.
+    pub since_on_link: bool,
+    /// By which column the packet table is sorted; `None`: by time.
+    pub sorted: Option<KeptSorting>,
+    /// The field that is drawn over time; `None`: the value in focus is.
+    pub plotted: Option<KeptPlot>,
     /// What was opened, the last first: at most [`RECENT_MAX`] sessions, each with its paths.
     #[serde(deserialize_with = "recent")]
     pub recent: Vec<Vec<PathBuf>>,
     /// The rules whose findings are neither listed nor marked.
     #[serde(with = "rules")]
     pub muted: Rules,
+    /// The sessions whose lanes lie otherwise than at first, the last changed first: at most
+    /// [`LANES_MAX`].
+    pub lanes: Vec<KeptLanes>,
+}
+
+/// How the lanes of a session lie.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptLanes {
+    /// Of what is recorded at these paths.
+    pub of: Vec<PathBuf>,
+    /// How.
+    #[serde(flatten, with = "Plan")]
+    pub plan: LanePlan,
+}
+
+/// By which column the packet table is sorted, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSorting {
+    by: KeptColumn,
+    down: bool,
+}
+
+/// A column as it is kept: a field by its path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum KeptColumn {
+    Number,
+    Time,
+    Link,
+    Messages,
+    Objects,
+    Sequence,
+    Bytes,
+    Latency,
+    Fate,
+    Since,
+    SinceOnLink,
+    Field(String),
+}
+
+/// A field that is drawn over time, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptPlot {
+    path: String,
+    /// A line for each object, and not for each link.
+    by_object: bool,
+}
+
+impl KeptSorting {
+    /// Of a table with these columns.
+    pub(crate) fn new(sorting: Sorting, columns: &OwnColumns) -> Option<KeptSorting> {
+        let by = match sorting.by {
+            Column::Number => KeptColumn::Number,
+            Column::Time => KeptColumn::Time,
+            Column::Link => KeptColumn::Link,
+            Column::Messages => KeptColumn::Messages,
+            Column::Objects => KeptColumn::Objects,
+            Column::Sequence => KeptColumn::Sequence,
+            Column::Bytes => KeptColumn::Bytes,
+            Column::Latency => KeptColumn::Latency,
+            Column::Fate => KeptColumn::Fate,
+            Column::Since => KeptColumn::Since,
+            Column::OnLink => KeptColumn::SinceOnLink,
+            Column::Field(place) => {
+                KeptColumn::Field(columns.fields.get(usize::from(place))?.clone())
+            }
+        };
+        let down = sorting.down;
+        Some(KeptSorting { by, down })
+    }
+
+    /// For a table with these columns; `None` where it has not the one that this is by.
+    pub(crate) fn sorting(&self, columns: &OwnColumns) -> Option<Sorting> {
+        let by = match &self.by {
+            KeptColumn::Number => Column::Number,
+            KeptColumn::Time => Column::Time,
+            KeptColumn::Link => Column::Link,
+            KeptColumn::Messages => Column::Messages,
+            KeptColumn::Objects => Column::Objects,
+            KeptColumn::Sequence => Column::Sequence,
+            KeptColumn::Bytes => Column::Bytes,
+            KeptColumn::Latency => Column::Latency,
+            KeptColumn::Fate => Column::Fate,
+            KeptColumn::Since => Column::Since,
+            KeptColumn::SinceOnLink => Column::OnLink,
+            KeptColumn::Field(path) => {
+                let place = columns.fields.iter().position(|it| it == path)?;
+                Column::Field(u8::try_from(place).ok()?)
+            }
+        };
+        let down = self.down;
+        Some(Sorting { by, down })
+    }
+}
+
+impl KeptPlot {
+    pub(crate) fn new(plotted: &Plotted) -> KeptPlot {
+        KeptPlot {
+            path: plotted.path.clone(),
+            by_object: plotted.by == PlotBy::Object,
+        }
+    }
+
+    pub(crate) fn plotted(&self) -> Plotted {
+        let by = match self.by_object {
+            true => PlotBy::Object,
+            false => PlotBy::Link,
+        };
+        let path = self.path.clone();
+        Plotted { path, by }
+    }
+}
+
+/// A plan of lanes as it is kept: nodes by their names.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "LanePlan")]
+struct Plan {
+    #[serde(default)]
+    order: Vec<String>,
+    #[serde(default)]
+    hidden: BTreeSet<String>,
+    #[serde(default)]
+    alone: BTreeSet<String>,
+    #[serde(default)]
+    by_host: bool,
+    #[serde(default)]
+    folded: BTreeSet<String>,
 }
 
 /// Rules as a list of their names.
@@ -69,6 +205,9 @@ pub const SCALE_MAX: f32 = 3.0;
 /// So many paths are kept.
 pub const RECENT_MAX: usize = 8;
 
+/// Of so many sessions it is kept how their lanes lie.
+pub const LANES_MAX: usize = 32;
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -77,8 +216,12 @@ impl Default for Settings {
             layouts: BTreeMap::new(),
             columns: Vec::new(),
             since: false,
+            since_on_link: false,
+            sorted: None,
+            plotted: None,
             recent: Vec::new(),
             muted: Rules::default(),
+            lanes: Vec::new(),
         }
     }
 }
@@ -107,6 +250,7 @@ impl Settings {
             .filter_map(|(name, tree)| Some((name, tree.sane()?)))
             .collect();
         self.recent.truncate(RECENT_MAX);
+        self.lanes.truncate(LANES_MAX);
         self.columns.retain(|path| !path.is_empty());
         self.columns.truncate(FIELDS_MAX);
         self.scale = match self.scale.is_finite() {
@@ -125,6 +269,7 @@ impl Settings {
     pub(crate) fn own_columns(&self) -> OwnColumns {
         OwnColumns {
             since: self.since,
+            on_link: self.since_on_link,
             fields: self.columns.clone(),
         }
     }
@@ -138,17 +283,44 @@ impl Settings {
     /// Puts the paths of a session before those that were opened earlier, so that they can be opened
     /// from any folder. A path that is no text cannot be kept.
     pub fn opened(&mut self, paths: &[PathBuf]) {
-        let whole = paths.iter().map(std::path::absolute);
-        let Ok(paths) = whole.collect::<Result<Vec<PathBuf>, _>>() else {
+        let Some(paths) = lasting(paths) else {
             return;
         };
-        if paths.is_empty() || paths.iter().any(|path| path.to_str().is_none()) {
-            return;
-        }
         self.recent.retain(|known| *known != paths);
         self.recent.insert(0, paths);
         self.recent.truncate(RECENT_MAX);
     }
+
+    /// How the lanes of what is recorded at these paths lay last.
+    pub(crate) fn lanes_of(&self, paths: &[PathBuf]) -> Arc<LanePlan> {
+        let paths = lasting(paths);
+        let mut kept = self.lanes.iter();
+        let kept = paths.and_then(|paths| kept.find(|kept| kept.of == paths));
+        kept.map(|kept| kept.plan.clone())
+            .unwrap_or_default()
+            .into()
+    }
+
+    /// Keeps how they lie.
+    pub(crate) fn keep_lanes(&mut self, paths: &[PathBuf], plan: &LanePlan) {
+        let Some(of) = lasting(paths) else {
+            return;
+        };
+        self.lanes.retain(|kept| kept.of != of);
+        if *plan != LanePlan::default() {
+            let plan = plan.clone();
+            self.lanes.insert(0, KeptLanes { of, plan });
+            self.lanes.truncate(LANES_MAX);
+        }
+    }
+}
+
+/// Paths that name the same from any folder; `None` where one of them is no text, or there are none.
+fn lasting(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let whole = paths.iter().map(std::path::absolute);
+    let paths: Vec<PathBuf> = whole.collect::<Result<_, _>>().ok()?;
+    let are_texts = paths.iter().all(|path| path.to_str().is_some());
+    (are_texts && !paths.is_empty()).then_some(paths)
 }
 
 #[cfg(test)]
@@ -163,17 +335,30 @@ mod tests {
             layouts: [("why".to_owned(), tree)].into(),
             columns: vec!["messages.create.object".to_owned()],
             since: true,
+            since_on_link: true,
             muted: Arc::new(["late-action".to_owned()].into()),
             ..Settings::default()
         };
+        let plan = LanePlan {
+            order: vec!["X".to_owned(), "A".to_owned()],
+            hidden: ["B".to_owned()].into(),
+            by_host: true,
+            ..LanePlan::default()
+        };
         let [race, other] = ["/race", "/the other one"].map(|it| vec![PathBuf::from(it)]);
         let both = [race.clone(), other.clone()].concat();
+        settings.keep_lanes(&race, &plan);
         settings.opened(&race);
         settings.opened(&both);
         settings.opened(&race);
         let again = Settings::from_json(&settings.to_json());
         assert_eq!(again.as_ref(), Ok(&settings));
-        assert_eq!(settings.recent, [race, both]);
+        assert_eq!(*again.unwrap_or_default().lanes_of(&race), plan);
+        assert_eq!(*settings.lanes_of(&both), LanePlan::default());
+        assert_eq!(settings.recent, [race.clone(), both]);
+        // Lanes that lie as at first take no room.
+        settings.keep_lanes(&race, &LanePlan::default());
+        assert_eq!(settings.lanes, []);
     }
 
     #[test]

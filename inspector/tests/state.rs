@@ -222,3 +222,34 @@ fn two_nodes_are_held_against_each_other_by_a_click_on_each() {
     assert_eq!(harness.state().model().against(), None);
     assert!(!labels(&harness, " at HOST: ").is_empty());
 }
+
+/// All that is written.
+fn texts(harness: &Window) -> Vec<String> {
+    let shapes = harness.output().shapes.iter();
+    let text = shapes.filter_map(|clipped| match &clipped.shape {
+        egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
+        _ => None,
+    });
+    text.collect()
+}
+
+#[test]
+fn each_number_of_a_value_has_a_strip_and_its_range_in_the_smallest_window() {
+    let mut harness = open(fixture::race_model());
+    harness.set_size(egui::vec2(1000.0, 640.0));
+    harness.run();
+    let model = harness.state().model();
+    let believed = model.believed().expect("values");
+    let row = model.value_in_focus(&believed).expect("a value");
+    let scale = model.scale(800.0);
+    let courses = model.courses(&believed, row, &scale).expect("its course");
+    assert!(courses.parts > 1, "{}", courses.parts);
+    let texts = texts(&harness);
+    for name in &["x", "y", "z"][..courses.parts] {
+        assert!(texts.iter().any(|text| text == name), "{name}: {texts:?}");
+    }
+    // Beside its name stands from where to where it goes, or the one value that it always has.
+    let changes = courses.ranges.iter().filter(|(least, most)| least < most);
+    let ranges = texts.iter().filter(|text| text.contains(".."));
+    assert_eq!(ranges.count(), changes.count(), "{texts:?}");
+}

@@ -1,6 +1,6 @@
 //! What a replay last did as it was recorded, before it parted from the recording.
 
-use netreel_reel::{Endpoint, Event, EventNumber, Reel};
+use netreel_reel::{CallId, Endpoint, Event, EventNumber, Reel};
 use netreel_wire::Wire;
 
 use crate::difference::{carries, named};
@@ -69,6 +69,11 @@ fn words(
         Event::PollEmpty { .. } => "a receive that finds nothing".to_owned(),
         Event::ReceiveFailed { .. } => "a receive that fails".to_owned(),
         Event::ClockRead { .. } => "a clock read".to_owned(),
+        // It says what came of the process, and is nothing that it did.
+        Event::Called {
+            call: CallId::STATUS,
+            ..
+        } => return None,
         Event::Called { call, .. } => call_words(call),
         _ => return None,
     })

@@ -224,6 +224,14 @@ impl Driver {
             || (io.overrun().is_some() && !self.states.has_more())
     }
 
+    /// Plays to the end, or to the first divergence, with the layer's time-outs off where it has the
+    /// switch ([`Layer::time_outs`]); whether it has.
+    pub fn run_without_time_outs(mut self, layer: &mut dyn Layer) -> (Report, bool) {
+        let is_there = layer.time_outs(false);
+        self.states.without_time_outs = true;
+        (self.run(layer), is_there)
+    }
+
     /// Plays to the end, or to the first divergence.
     pub fn run(mut self, layer: &mut dyn Layer) -> Report {
         while self.step(layer) {}

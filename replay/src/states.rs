@@ -24,6 +24,8 @@ pub(crate) struct States {
     /// The snapshot that the layer could not be brought into, and why.
     pub refused: Option<(EventNumber, String)>,
     compares: bool,
+    /// Whether the layer's time-outs are off, whatever a state says that it is brought into.
+    pub without_time_outs: bool,
 }
 
 impl States {
@@ -37,6 +39,7 @@ impl States {
             done: Vec::new(),
             equal: 0,
             refused: None,
+            without_time_outs: false,
         }
     }
 
@@ -118,6 +121,9 @@ impl States {
         if let Err(error) = restored {
             self.refused = Some((number, error.to_string()));
             return false;
+        }
+        if self.without_time_outs {
+            layer.time_outs(false);
         }
         let events = ReelEvents::between(
             Arc::clone(&self.reel),

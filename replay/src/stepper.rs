@@ -57,11 +57,22 @@ pub struct Stepper {
     /// The turn before which the layer is; the end behind the last.
     turn: EventNumber,
     position: EventNumber,
+    /// Where the layer began, or the snapshot that it was brought into.
+    played_from: EventNumber,
     /// Where the layer parts from the recording, as far as that was found.
     wall: Option<(EventNumber, Report)>,
     checkpoints: Checkpoints,
     bytes_max: usize,
     saves: bool,
+    switch: TimeOuts,
+}
+
+/// The switch of the layer's time-outs, which every layer that is made gets as it stands.
+#[derive(Clone, Copy)]
+struct TimeOuts {
+    is_on: bool,
+    /// Whether the layer has it, as far as it was asked.
+    is_there: bool,
 }
 
 /// How going somewhere ended.
@@ -196,10 +207,15 @@ impl Stepper {
             layer,
             turn: stretch.from,
             position: stretch.from,
+            played_from: stretch.from,
             wall: None,
             checkpoints: Checkpoints::new(bytes_max),
             bytes_max,
             saves,
+            switch: TimeOuts {
+                is_on: true,
+                is_there: false,
+            },
         };
         stepper.enter(stretch)?;
         Ok(stepper)
@@ -208,6 +224,12 @@ impl Stepper {
     /// The number of the event that comes next.
     pub fn position(&self) -> EventNumber {
         self.position
+    }
+
+    /// From where on all is played and compared up to here: the begin of the
+    /// [stretch](Stepper::stretch), or the snapshot by way of which [`seek`](Stepper::seek) came.
+    pub fn played_from(&self) -> EventNumber {
+        self.played_from
     }
 
     /// The event that comes next; `None` at the end.
@@ -238,6 +260,25 @@ impl Stepper {
     /// The stretch that is walked: beyond it something is missing.
     pub fn stretch(&self) -> Stretch {
         self.stretch
+    }
+
+    /// Throws the one switch of the layer's time-outs ([`Layer::time_outs`]), for all of the replay:
+    /// the layer is played once more to where it is, because it may do something else on the way. A
+    /// stepper begins with time-outs on.
+    ///
+    /// # Errors
+    /// As for [`go_to`](Stepper::go_to).
+    pub fn time_outs(&mut self, on: bool) -> Result<Moved, StepError> {
+        let position = self.position;
+        self.switch.is_on = on;
+        self.enter(self.stretch)?;
+        self.go_to(position)
+    }
+
+    /// Whether the layer's time-outs are on; `None` where it has no switch, as far as it was asked:
+    /// it is with [`time_outs`](Stepper::time_outs).
+    pub fn are_time_outs_on(&self) -> Option<bool> {
+        self.switch.is_there.then_some(self.switch.is_on)
     }
 
     /// How many states are kept, and how many bytes they have.
@@ -285,6 +326,7 @@ impl Stepper {
         {
             let turn = self.tape.turn_behind(snapshot);
             self.make_in(snapshot, &state)?;
+            self.played_from = snapshot;
             self.resume(turn);
             self.turn = turn;
             self.checkpoints.keep(turn, state);
@@ -381,6 +423,7 @@ impl Stepper {
     /// Brings a layer to the beginning of the stretch.
     fn begin(&mut self) -> Result<(), StepError> {
         let from = self.stretch.from;
+        self.played_from = from;
         if self.stretch.snapshot {
             let state = self.tape.snapshot(from).unwrap_or_default();
             self.make_in(from, &state)?;
@@ -389,8 +432,20 @@ impl Stepper {
         }
         // What a layer asks for while it is made stands before its first turn.
         self.resume(from);
+        self.make_layer()
+    }
+
+    fn make_layer(&mut self) -> Result<(), StepError> {
         self.layer = (self.make)(&self.current).map_err(StepError::NoLayer)?;
+        self.throw_time_outs();
         Ok(())
+    }
+
+    /// A layer begins with its time-outs on: one that nobody turned off is not asked.
+    fn throw_time_outs(&mut self) {
+        if !self.switch.is_on {
+            self.switch.is_there = self.layer.time_outs(false);
+        }
     }
 
     /// Makes a layer and brings it into the state of event `number`. What it asks for meanwhile it
@@ -403,8 +458,11 @@ impl Stepper {
         };
         let aside = Driver::resumed(Arc::clone(&self.reel), begin);
         self.current.becomes(&aside);
-        self.layer = (self.make)(&self.current).map_err(StepError::NoLayer)?;
-        self.restore(number, state)
+        self.make_layer()?;
+        self.restore(number, state)?;
+        // A state may bring its own word of it.
+        self.throw_time_outs();
+        Ok(())
     }
 
     fn restore(&mut self, number: EventNumber, state: &[u8]) -> Result<(), StepError> {
@@ -520,6 +578,8 @@ impl Stepper {
             return Ok(!self.saves);
         };
         self.make_in(number, &state)?;
+        // One of before a seek: what came there is a walk of its own.
+        self.played_from = self.played_from.min(number);
         self.resume(number);
         self.turn = number;
         Ok(false)

@@ -53,6 +53,10 @@ pub struct Inspect {
     /// Draw it with the replay of this node, where `--say` leads.
     #[arg(long, value_name = "NODE", requires = "screenshot")]
     pub sit: Option<String>,
+    /// Replays, and what is played on, take the network layer of this shared library
+    /// (docs/engines.md), instead of the sample engine's.
+    #[arg(long, value_name = "FILE.so", conflicts_with = "changed")]
+    pub layer: Option<PathBuf>,
     /// What is to be another than recorded in that replay: `--set mode=owner`.
     #[arg(
         long,

@@ -21,7 +21,7 @@ use netreel_replay::{Outcome, explain};
 use netreel_sample_engine::{Peer, node_name};
 use serde_json::json;
 
-use crate::arguments::{Demo, Migration, Topology};
+use crate::arguments::{Demo, Migration, Switch, Topology};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::{boxes, check, replay, text};
@@ -144,6 +144,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
         ring: arguments.ring,
         snapshots: arguments.snapshots,
     };
+    let time_outs = arguments.time_outs == Switch::On;
     let mut processes = Processes::start(&names, folder, how)?;
     let (endpoints, triggers) = processes.endpoints()?;
     let session = boxes::session_id(arguments.seed);
@@ -154,12 +155,13 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
         counted: arguments.migration == Migration::Owner,
         relayed: arguments.topology == Topology::ClientServer,
         seed: arguments.seed,
+        time_outs,
         triggers,
         trigger_key: session.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
     processes.assign(&assignment)?;
     if arguments.ring.is_some() {
-        return ring::play(&mut processes, &assignment.names, out);
+        return ring::play(&mut processes, &assignment.names, time_outs, out);
     }
     processes.finish()?;
     Ok(Vec::new())

@@ -4,13 +4,15 @@ use std::io::{BufRead, Write};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
 use netreel_capture::{Options, Recorded, Recorder};
 use netreel_reel::TriggerCause;
 use netreel_sample_engine::{
-    Boxes, Demonstration, Game, Mode, NetLayer, Peer, PeerStart, Start, Topology, play_tick,
+    Boxes, Call, Demonstration, Game, Hands, Mode, NetLayer, Peer, PeerStart, Start, Topology,
+    play_tick,
 };
 use netreel_transport::{Faults, LinkEnd, SnapshotPlan, UdpTransport, mix};
 
@@ -52,7 +54,8 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
         .read_line(&mut line)
         .map_err(Failure::new)?;
     let assignment: Assignment = serde_json::from_str(&line).map_err(Failure::new)?;
-    let quit = quit_when_told(triggers.clone());
+    let (thrown, throws) = channel();
+    let quit = quit_when_told(triggers.clone(), thrown);
 
     let start = start(arguments.peer, &assignment);
     let name = assignment.names.get(usize::from(arguments.peer));
@@ -100,7 +103,12 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let begin = Instant::now();
     let mut idle = false;
     for tick in 0.. {
-        if quit.load(Ordering::Relaxed) {
+        let ends = quit.load(Ordering::Acquire);
+        for on in throws.try_iter() {
+            // A call like those of the game: it is recorded, and a replay makes it too.
+            Hands::new(&mut layer, &mut io, &gates).call(&Call::TimeOuts { on });
+        }
+        if ends {
             break;
         }
         play_tick(tick, &mut layer, game.as_mut(), &mut io, &gates);
@@ -139,8 +147,7 @@ fn start(peer: u8, assignment: &Assignment) -> Start {
         Mode::Host
     };
     let mut start = Start::new(Peer(peer), peers.collect(), topology, mode);
-    // A machine that is busy elsewhere may stop a node for seconds; that is not what is shown.
-    start.time_outs = false;
+    start.time_outs = assignment.time_outs;
     start
 }
 
@@ -187,8 +194,9 @@ fn tell(triggers: &Triggers) -> std::thread::JoinHandle<()> {
     })
 }
 
-/// Becomes true when the parent says so, or is gone. A key pulls the triggers.
-fn quit_when_told(triggers: Triggers) -> Arc<AtomicBool> {
+/// Becomes true when the parent says so, or is gone. A key pulls the triggers; what the parent says
+/// of time-outs goes to `thrown`.
+fn quit_when_told(triggers: Triggers, thrown: Sender<bool>) -> Arc<AtomicBool> {
     let quit = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&quit);
     std::thread::spawn(move || {
@@ -200,10 +208,13 @@ fn quit_when_told(triggers: Triggers) -> Arc<AtomicBool> {
                 if let Some(key) = line.strip_prefix("key ") {
                     triggers.pull(TriggerCause::KEY, &format!("{key} was pressed"));
                 }
+                if let Some(on) = line.strip_prefix("time-outs ") {
+                    let _ = thrown.send(on == "on");
+                }
             })
             .find(|line| line == "quit");
         drop(triggers);
-        told.store(true, Ordering::Relaxed);
+        told.store(true, Ordering::Release);
     });
     quit
 }

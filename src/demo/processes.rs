@@ -5,7 +5,8 @@
 //! prints `done EVENTS`. A node whose input ends quits too, so that no node outlives its parent.
 //!
 //! In ring mode a node prints `bound ENDPOINT TRIGGERS`, the second being where it is asked for
-//! windows; it is never idle; `key NAME` tells it that a key was pressed; it prints `kept FOLDER`
+//! windows; it is never idle; `key NAME` tells it that a key was pressed, `time-outs on` and
+//! `time-outs off` throw the one switch of its time-outs; it prints `kept FOLDER`
 //! and `told SENTENCE`.
 
 use std::io::{BufRead, BufReader, Write};
@@ -34,6 +35,8 @@ pub struct Assignment {
     pub relayed: bool,
     /// The seed of the scripts.
     pub seed: u64,
+    /// Whether a node gives up one that is silent for too long.
+    pub time_outs: bool,
     /// In ring mode, where each node is asked for windows, by peer number.
     pub triggers: Vec<SocketAddr>,
     /// In ring mode, what the nodes know and strangers do not.

@@ -20,14 +20,16 @@ const PATIENCE: Duration = Duration::from_millis(20);
 pub fn play(
     processes: &mut Processes,
     names: &[String],
+    mut time_outs: bool,
     out: &mut dyn Write,
 ) -> Result<Vec<PathBuf>, Failure> {
     let last = names.len();
     writeln!(
         out,
         "t: {} keeps the last seconds and asks the others for the same; 1 to {last}: so does that \
-         node; q: end",
-        names.first().map_or("", String::as_str)
+         node; o: time-outs on or off (now {}); q: end",
+        names.first().map_or("", String::as_str),
+        word(time_outs)
     )?;
     out.flush()?;
     let keys = Keys::read();
@@ -39,6 +41,15 @@ pub fn play(
         let node = match keys.next(PATIENCE) {
             Some(Key::Byte(b't' | b'T')) => 0,
             Some(Key::Byte(digit @ b'1'..=b'9')) => usize::from(digit - b'1'),
+            Some(Key::Byte(b'o' | b'O')) => {
+                time_outs = !time_outs;
+                for node in 0..last {
+                    processes.tell(node, &format!("time-outs {}", word(time_outs)))?;
+                }
+                writeln!(out, "time-outs are {} at all nodes", word(time_outs))?;
+                out.flush()?;
+                continue;
+            }
             Some(Key::Byte(b'q' | b'Q') | Key::End) => break,
             _ => continue,
         };
@@ -51,6 +62,10 @@ pub fn play(
         hear(said, names, &mut windows, out)?;
     }
     Ok(windows.into_iter().collect())
+}
+
+fn word(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
 }
 
 fn hear(

@@ -58,13 +58,14 @@ impl Drop for Folder {
     }
 }
 
-/// Plays all nodes on, into a folder that is there as long as it is held.
+/// Plays all nodes on, into a folder that is there as long as it is held: with the layer of a shared
+/// library, or with the sample engine's where none is given.
 pub fn played_on(
     source: &Source,
-    changes: &str,
+    (changes, layer): (&str, Option<&Path>),
     wanted: Wanted<'_>,
 ) -> Result<(Answer, Folder), Failure> {
-    let changed = Changed::parse(changes).map_err(Failure::new)?;
+    let changed = Changed::of_layer(changes, layer).map_err(Failure::new)?;
     let folder = Folder::fresh()?;
     let arguments = Replay {
         read: Read {
@@ -74,13 +75,14 @@ pub fn played_on(
         node: None,
         tune: changed.tune,
         sit: Sit {
+            time_outs: None,
             until: None,
             from: None,
             step: false,
         },
         set: changed.set,
         together: Together {
-            layer: None,
+            layer: layer.map(Path::to_owned),
             together: true,
             out: Some(folder.path().to_owned()),
             seed: 1,
@@ -106,9 +108,10 @@ pub fn played_on(
     let mut answer = opened(source, folder.path(), wanted)?;
     // The folder has another name each time.
     if let Answer::Compared { title, .. } = &mut answer {
-        *title = match changes.trim() {
-            "" => "played on, nothing changed".to_owned(),
-            changes => format!("played on with {changes}"),
+        *title = match (layer, changes.trim()) {
+            (Some(layer), _) => format!("played on with {}", layer.display()),
+            (None, "") => "played on, nothing changed".to_owned(),
+            (None, changes) => format!("played on with {changes}"),
         };
     }
     Ok((answer, folder))
@@ -139,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_session_that_is_played_on_unchanged_has_the_same_packets() {
-        let (model, other) = both(played_on(&sample(), "", &|| true).map(|(answer, _)| answer));
+        let (model, other) =
+            both(played_on(&sample(), ("", None), &|| true).map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
         assert_eq!(compared.bytes.first, None);
         assert!(compared.bytes.links.iter().all(|link| link.is_same()));
@@ -152,7 +156,7 @@ mod tests {
         let asked = AtomicU32::new(0);
         // It is wanted until a few turns were played.
         let wanted = || asked.fetch_add(1, Ordering::Relaxed) < 40;
-        let failure = played_on(&sample(), "--set mode=owner", &wanted).err();
+        let failure = played_on(&sample(), ("--set mode=owner", None), &wanted).err();
         let why = failure.expect("it was given up").to_string();
         assert!(why.contains("given up"), "{why}");
         // Nobody asks again and again whether to go on with what is over.
@@ -161,8 +165,9 @@ mod tests {
 
     #[test]
     fn a_cure_shows_as_findings_of_the_one_session_alone() {
-        let (model, other) =
-            both(played_on(&sample(), "--set mode=owner", &|| true).map(|(answer, _)| answer));
+        let (model, other) = both(
+            played_on(&sample(), ("--set mode=owner", None), &|| true).map(|(answer, _)| answer),
+        );
         let compared = model.compared(&other).expect("a comparison");
         assert!(compared.bytes.first.is_some());
         assert_eq!(compared.rows[0].mark, "first");

@@ -128,8 +128,7 @@ mod tests {
         let mut model = Model::open(session, &[]);
         model.apply(Command::SetFilter(filter.to_owned()));
         model.finish();
-        let rows = (0..model.row_count()).filter_map(|row| model.packet_at(row));
-        let packets: Arc<[PacketId]> = rows.collect();
+        let packets: Arc<[PacketId]> = model.packets_by_time().collect();
         let part = PartOf {
             of: Shown(model.shared_session()),
             packets: Some(packets),

@@ -28,6 +28,8 @@ pub struct Opener {
     filter: String,
     /// A file of rules that are asked of the session that is opened first.
     pub rules: Option<Own>,
+    /// The shared library whose layer replays play into; `None`: the sample engine's.
+    pub layer: Option<PathBuf>,
     shown: Shown,
     to: Sender<Said>,
     from: Receiver<Said>,
@@ -61,6 +63,7 @@ impl Opener {
             source,
             filter,
             rules: None,
+            layer: None,
             shown: Shown::default(),
             to,
             from,
@@ -279,8 +282,10 @@ impl Opener {
 
     /// Plays all nodes of what is shown on, to be held against it.
     fn play_on(&mut self, changes: String) {
+        let layer = self.layer.clone();
         self.beside(move |source, wanted| {
-            let (answer, folder) = comparing::played_on(source, &changes, wanted)?;
+            let with = (changes.as_str(), layer.as_deref());
+            let (answer, folder) = comparing::played_on(source, with, wanted)?;
             Ok((answer, Brings::Played(folder)))
         });
     }
@@ -322,7 +327,13 @@ impl Opener {
     fn sit(&mut self, node: String, changes: &str) {
         let story = self.shown.lock().ok();
         let story = story.and_then(|story| story.as_ref().map(Story::beside));
-        match Seat::take((&self.source, story), node, changes, self.wake.clone()) {
+        let seat = Seat::take(
+            (&self.source, story),
+            (node, self.layer.clone()),
+            changes,
+            self.wake.clone(),
+        );
+        match seat {
             Ok(seat) => self.seat = Some(seat),
             Err(why) => self.told(Job::Done).say(Answer::Stood(why)),
         }

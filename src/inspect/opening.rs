@@ -1,26 +1,21 @@
 //! Opening and following, on threads beside the window, and what these say.
 
+use netreel_capture::{OpenError, OpenWhy};
+use netreel_inspector::{Answer, Follower, Model, Rhythm, Settings, Wake};
+use netreel_protocol::session::{ReelInput, Session};
+use netreel_wire::{Keys, Wire};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
-
-use netreel_capture::{OpenError, OpenWhy};
-use netreel_inspector::{Answer, Follower, Model, Settings, Wake};
-use netreel_protocol::session::{ReelInput, Session};
-use netreel_wire::{Keys, Wire};
 
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
 use crate::inspect::{Own, filtered, ruled};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
-use crate::watch::{HALF, Now, Pace, Watch};
-
-/// How often a recording that is followed is looked at, at most.
-const PAUSE: Duration = Duration::from_millis(80);
+use crate::watch::{Now, Watch};
 
 /// Of which reels the beginning is shown while all of them are read, and how much of them that is; in
 /// bytes.
@@ -226,24 +221,27 @@ pub(super) fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
     let mut watch = Watch::new(source.paths.clone(), wire, keys);
     let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
     watch.growing().judge_by(bounds);
-    let mut pace = Pace::new(PAUSE, HALF);
+    let mut rhythm = Rhythm::default();
     told.working(format!("waiting for {}", Settings::named(&source.paths)));
     let say = told.clone();
     let mut follower = Follower::new(move |answer| say.say(answer));
     while !told.is_over() {
-        thread::sleep(pace.pause().max(PAUSE / 4));
-        let Some(now) = there(&source.paths, watch.open())? else {
+        thread::sleep(rhythm.pause());
+        rhythm.begin();
+        let opened = watch.open();
+        let Some(now) = there(&source.paths, opened)? else {
+            rhythm.end();
             continue;
         };
         let live = !now.all_over();
         if now.is_new || !live {
-            let begun = Instant::now();
+            watch.growing().work_on(rhythm.workers(live));
             // Two that have not met yet may meet.
             if let Ok(session) = watch.session(&now) {
                 follower.look(now.look(session, live));
             }
-            pace.looked(begun);
         }
+        rhythm.end();
         if !live {
             follower.finish();
             return Ok(());

@@ -12,8 +12,8 @@ use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
 use crate::replay::boxes::Changes;
-use crate::replay::engine::Engine;
-use crate::replay::sit::stepper;
+use crate::replay::engine::{Engine, Tell};
+use crate::replay::program;
 use crate::replay::sitting::{Going, Sitting};
 
 /// Somebody sits in a replay.
@@ -23,15 +23,16 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Sits down at a node of a session: of `story`, or what `source` names where there is none.
-    /// `changes` are as on the command line: `--set mode=owner`.
+    /// Sits down at a node of a session: of `story`, or what `source` names where there is none. It is
+    /// played into the layer of a shared library, or into the sample engine's where none is given.
+    /// `changes` are as on the command line: `--set mode=owner`; a shared library takes none.
     pub fn take(
         (source, story): (&Source, Option<Story>),
-        node: String,
+        (node, layer): (String, Option<PathBuf>),
         changes: &str,
         wake: Arc<Mutex<Option<Wake>>>,
     ) -> Result<Seat, String> {
-        let changes = Changed::parse(changes)?;
+        let changes = Changed::of_layer(changes, layer.as_deref())?;
         let (to, commands) = channel();
         let (answers, from) = channel();
         let source = source.clone();
@@ -44,7 +45,8 @@ impl Seat {
             }
         };
         let work = move || {
-            if let Err(failure) = sit(&source, story, &node, &changes, &commands, &say) {
+            let layer = (layer.as_deref(), &changes);
+            if let Err(failure) = sit((&source, story), &node, layer, &commands, &say) {
                 say(Answer::Stood(failure.to_string()));
             }
         };
@@ -87,14 +89,9 @@ pub fn stands(
             answers.push(answer);
         }
     };
-    sit(
-        source,
-        Some(story.beside()),
-        node,
-        &changes,
-        &commands,
-        &say,
-    )?;
+    let story = Some(story.beside());
+    let layer = (arguments.layer.as_deref(), &changes);
+    sit((source, story), node, layer, &commands, &say)?;
     Ok(answers.into_inner().unwrap_or_default())
 }
 
@@ -106,6 +103,20 @@ pub struct Changed {
 }
 
 impl Changed {
+    /// Reads what is to be changed in a layer: in that of a shared library nothing can be. The
+    /// sentence says what is wrong.
+    pub fn of_layer(text: &str, layer: Option<&Path>) -> Result<Changed, String> {
+        let changed = Changed::parse(text)?;
+        match layer {
+            Some(layer) if changed != Changed::default() => Err(format!(
+                "`--tune` and `--set` change the sample engine's layer, not that of {}; leave them \
+                 out",
+                layer.display()
+            )),
+            _ => Ok(changed),
+        }
+    }
+
     /// Reads `--set NAME=VALUE --tune NAME=VALUE`, in any order. The sentence says what is wrong.
     pub fn parse(text: &str) -> Result<Changed, String> {
         let mut changed = Changed::default();
@@ -132,10 +143,9 @@ impl Changed {
 }
 
 fn sit(
-    source: &Source,
-    story: Option<Story>,
+    (source, story): (&Source, Option<Story>),
     node: &str,
-    changes: &Changed,
+    (layer, changes): (Option<&Path>, &Changed),
     commands: &Receiver<String>,
     say: &dyn Fn(Answer),
 ) -> Result<(), Failure> {
@@ -146,26 +156,49 @@ fn sit(
     let reels = story.session.session_reels();
     let reel = reels.iter().find(|reel| reel.name == node);
     let reel = reel.ok_or_else(|| Failure::new(format!("{node} has no reel here")))?;
-    let stepper = stepper(reel.reel, &changes.tune, &changes.set)?;
+    program::refuse(reel.reel, &source.paths)?;
     let path: PathBuf = source.paths.first().cloned().unwrap_or_default();
     let asked = Changes {
         tune: &changes.tune,
         set: &changes.set,
     };
-    let stepper = (stepper, Engine::Boxes(asked).plays(reel.reel));
+    let engine = Engine::asked(layer, asked)?;
+    let plays = engine.plays(reel.reel);
+    // What fails in a plugin stands before what the command came to.
+    let failed = Arc::new(Mutex::new(String::new()));
+    let tell: Tell = {
+        let failed = Arc::clone(&failed);
+        Arc::new(move |why| {
+            if let Ok(mut failed) = failed.lock() {
+                *failed += &format!("{why}\n");
+            }
+        })
+    };
+    let stepper = (engine.stepper(reel.reel, tell)?, plays);
     let mut sitting = Sitting::new(&story, reel, stepper, Path::new(&path), false);
-    say(Answer::Stands(Box::new(sitting.standing(String::new()))));
+    let begins = layer.map_or_else(String::new, |layer| {
+        format!("plays into the layer of {}", layer.display())
+    });
+    say(Answer::Stands(Box::new(sitting.standing(begins))));
     while let Ok(command) = commands.recv() {
         let mut out = Vec::new();
         if sitting.command(&command, &mut out)? == Going::Away {
             say(Answer::Stood(String::new()));
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&out).trim_end().to_owned();
+        let failed = failed.lock().map(|mut it| std::mem::take(&mut *it));
+        let failed = failed.unwrap_or_default();
+        let said = format!("{failed}{}", String::from_utf8_lossy(&out));
+        let said = said.trim_end().to_owned();
         say(Answer::Stands(Box::new(sitting.standing(said))));
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(dead_code)]
+#[path = "../../tests/support/plugins.rs"]
+mod plugins;
 
 #[cfg(test)]
 mod tests {
@@ -183,15 +216,25 @@ mod tests {
             let to = folder.join(file.file_name());
             std::fs::copy(file.path(), to).expect("a copy");
         }
+        taken(folder, (node.to_owned(), None), changes).expect("a seat")
+    }
+
+    fn taken(path: PathBuf, at: (String, Option<PathBuf>), changes: &str) -> Result<Seat, String> {
         let source = Source {
-            paths: vec![folder],
+            paths: vec![path],
             keys: None,
             wire: None,
             bounds: None,
             no_index: true,
         };
-        let wake = Arc::default();
-        Seat::take((&source, None), node.to_owned(), changes, wake).expect("a seat")
+        Seat::take((&source, None), at, changes, Arc::default())
+    }
+
+    /// A seat at the node of a recording of the example in C, in a layer that is built with `flags`.
+    fn in_c(folder: &Path, flags: &[&str]) -> Seat {
+        let reel = plugins::record(folder, 1, 0);
+        let layer = plugins::udp_layer(folder, flags);
+        taken(reel, ("walker".to_owned(), Some(layer)), "").expect("a seat")
     }
 
     #[track_caller]
@@ -242,6 +285,91 @@ mod tests {
         assert!(parting.field.is_some(), "{}", parting.said);
         let likely = "likely because changed setting mode = owner (recorded: host)";
         assert_eq!(parting.likely.first().map(String::as_str), Some(likely));
+    }
+
+    #[test]
+    fn a_seat_in_the_layer_of_a_shared_library_goes_forward_and_back() {
+        let folder = plugins::folder();
+        let seat = in_c(folder.path(), &["-DSTATES"]);
+        let first = next(&seat);
+        assert!(first.said.starts_with("plays into the layer of /"));
+        assert!(first.said.ends_with("layer.so"), "{}", first.said);
+        seat.say("goto 120".to_owned());
+        assert_eq!(next(&seat).position, 120);
+        seat.say("back tick".to_owned());
+        assert!(next(&seat).position < 120);
+        seat.say("continue".to_owned());
+        let end = next(&seat);
+        assert!(end.said.contains("was the last; exact"), "{}", end.said);
+        assert_eq!(end.parting, None);
+    }
+
+    #[test]
+    fn a_changed_shared_library_parts_from_the_recording() {
+        let folder = plugins::folder();
+        let seat = in_c(folder.path(), &["-DSTEP=7"]);
+        next(&seat);
+        seat.say("continue".to_owned());
+        let parting = next(&seat).parting.expect("a divergence");
+        assert_ne!(parting.expected_bytes, parting.came_bytes);
+    }
+
+    #[test]
+    fn a_tick_of_a_shared_library_that_fails_says_why() {
+        let folder = plugins::folder();
+        let reel = plugins::record(folder.path(), 1, 0);
+        let fails = "static int32_t fails(void *l, const netreel_world *w, uint64_t n, uint64_t t) \
+                     { return -3; }";
+        let text = plugins::table(fails, "create", "fails");
+        let layer = plugins::of_text(folder.path(), &text);
+        let seat = taken(reel, ("walker".to_owned(), Some(layer)), "").expect("a seat");
+        next(&seat);
+        seat.say("continue".to_owned());
+        let said = next(&seat).said;
+        let why = "at walker, in the tick of event 2: code -3";
+        assert!(
+            said.lines().next().is_some_and(|it| it.ends_with(why)),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn another_engines_recording_is_refused_with_the_way_to_sit_in_it() {
+        let folder = plugins::folder();
+        let reel = plugins::record(folder.path(), 1, 0);
+        let seat = taken(reel, ("walker".to_owned(), None), "").expect("a seat");
+        let Ok(Answer::Stood(why)) = seat.from.recv_timeout(Duration::from_secs(120)) else {
+            panic!("it sits");
+        };
+        assert!(why.contains("`udp example`"), "{why}");
+        assert!(why.contains("--layer"), "{why}");
+    }
+
+    #[test]
+    fn a_recorded_program_is_refused_with_the_command_that_starts_it_again() {
+        let folder = plugins::folder();
+        let header = netreel_reel::Header {
+            node: "server".to_owned(),
+            engine: netreel_reel::Header::UNMODIFIED.to_owned(),
+            args: vec!["./server".to_owned()],
+            ..netreel_reel::Header::default()
+        };
+        let reel = netreel_reel::ReelWriter::create(Vec::new(), &header).expect("memory");
+        let path = folder.path().join("server.reel");
+        std::fs::write(&path, reel.finish().expect("memory")).expect("a file");
+        let seat = taken(path.clone(), ("server".to_owned(), None), "").expect("a seat");
+        let Ok(Answer::Stood(why)) = seat.from.recv_timeout(Duration::from_secs(120)) else {
+            panic!("it sits");
+        };
+        let again = format!("netreel replay {} --node server --", path.display());
+        assert!(why.contains(&again), "{why}");
+    }
+
+    #[test]
+    fn a_shared_library_takes_no_changes() {
+        let at = ("A".to_owned(), Some(PathBuf::from("layer.so")));
+        let seat = taken(PathBuf::from("nowhere"), at, "--set mode=owner");
+        assert!(seat.is_err_and(|why| why.contains("leave them out")));
     }
 
     #[test]

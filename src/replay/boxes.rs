@@ -149,6 +149,10 @@ impl Layer for Alone {
         self.0.tick(io);
     }
 
+    fn time_outs(&mut self, on: bool) -> bool {
+        self.0.time_outs(on)
+    }
+
     fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> {
         while self.0.poll_event().is_some() {}
         self.0.input(call, io)?;

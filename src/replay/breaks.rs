@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use netreel_protocol::session::{PacketId, SessionReel};
 use netreel_reel::{EventNumber, Record};
 
+use super::believed::{Believed, Truths};
 use crate::open::{self, Story};
 use crate::whole;
 
@@ -20,17 +21,22 @@ enum Met {
     Event(EventNumber),
     Events(BTreeSet<EventNumber>),
     Packets(BTreeSet<PacketId>),
+    /// Packets while the node believes something.
+    PacketsWhile(BTreeSet<PacketId>, Truths),
 }
 
 impl Condition {
-    /// Reads `event 218`, `time 1.2s`, `finding`, `finding RULE`, or a filter. The sentence says
-    /// what is wrong.
+    /// Reads `event 218`, `time 1.2s`, `finding`, `finding RULE`, a filter, or what the node is to
+    /// believe of an object (`objects[42].owner == X`). The sentence says what is wrong.
     pub fn parse(text: &str, story: &Story, reel: &SessionReel<'_>) -> Result<Condition, String> {
         let text = text.trim();
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let rest = rest.trim();
         let met = match word {
-            "" => return Err("say where: a filter, `event N`, `time T` or `finding`".to_owned()),
+            "" => {
+                let ways = "a filter, `event N`, `time T`, `finding`, `objects[N].owner == NODE`";
+                return Err(format!("say where: {ways}"));
+            }
             "event" if !rest.is_empty() && !rest.starts_with(['=', '!', '<', '>']) => {
                 Met::Event(number(rest)?)
             }
@@ -42,16 +48,16 @@ impl Condition {
             "finding" if rest.is_empty() || !rest.contains(['&', '|', ')']) => {
                 Met::Events(findings(rest, story, reel)?)
             }
-            _ => {
-                let session = &story.session;
-                let query = open::query(Some(text), session).map_err(|failure| {
-                    let sentence = failure.to_string();
-                    sentence.trim_start_matches("--filter: ").to_owned()
-                })?;
-                let all = (0, session.packet_count());
-                let packets = query.packets(session, &|| story.history(), all);
-                Met::Packets(packets.into_iter().collect())
-            }
+            _ => match Believed::parse(text)? {
+                None => Met::Packets(packets(text, story)?),
+                Some(believed) => {
+                    let (truths, begins) = believed.of(story, reel)?;
+                    match &believed.filter {
+                        None => Met::Events(begins),
+                        Some(filter) => Met::PacketsWhile(packets(filter, story)?, truths),
+                    }
+                }
+            },
         };
         let text = text.to_owned();
         Ok(Condition { text, met })
@@ -62,14 +68,31 @@ impl Condition {
         match &self.met {
             Met::Event(number) => record.number == *number,
             Met::Events(numbers) => numbers.contains(&record.number),
-            Met::Packets(packets) => {
-                record.event.is_packet()
-                    && reel
-                        .packet_of(record)
-                        .is_some_and(|packet| packets.contains(&packet))
+            Met::Packets(packets) => is_of(packets, reel, record),
+            Met::PacketsWhile(packets, truths) => {
+                truths.at(reel.time(record)) && is_of(packets, reel, record)
             }
         }
     }
+}
+
+fn is_of(packets: &BTreeSet<PacketId>, reel: &SessionReel<'_>, record: &Record<'_>) -> bool {
+    let packet = record.event.is_packet().then(|| reel.packet_of(record));
+    packet
+        .flatten()
+        .is_some_and(|packet| packets.contains(&packet))
+}
+
+/// The packets that a filter takes.
+fn packets(filter: &str, story: &Story) -> Result<BTreeSet<PacketId>, String> {
+    let session = &story.session;
+    let query = open::query(Some(filter), session).map_err(|failure| {
+        let sentence = failure.to_string();
+        sentence.trim_start_matches("--filter: ").to_owned()
+    })?;
+    let all = (0, session.packet_count());
+    let packets = query.packets(session, &|| story.history(), all);
+    Ok(packets.into_iter().collect())
 }
 
 /// An event's number.

@@ -38,9 +38,12 @@ pub struct Loaded<'a> {
 struct Watched {
     node: String,
     layer: PluginLayer,
-    /// The plugin's path, for who steps: a failure is told when it comes.
-    tells: Option<String>,
+    /// For who steps: a failure is told when it comes.
+    tells: Option<Tell>,
 }
+
+/// Hears a sentence about a plugin's layer that failed, at once and not more than once.
+pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
 
 impl<'a> Engine<'a> {
     /// The engine that was asked for.
@@ -109,9 +112,14 @@ impl<'a> Engine<'a> {
 
     /// What it plays a reel with.
     pub fn plays(&self, reel: &Reel) -> Plays {
+        let recorded_file = reel.header().build.starts_with("file ");
         let build = match self {
             Engine::Boxes(_) => Some(crate::boxes::build()),
-            Engine::Plugin(loaded) => loaded.plugin.build().map(str::to_owned),
+            // A name after the file is comparable with another such name alone.
+            Engine::Plugin(loaded) => {
+                let of_file = loaded.plugin.file_build().filter(|_| recorded_file);
+                loaded.plugin.build().or(of_file).map(str::to_owned)
+            }
         };
         let changed = self.changed(reel);
         Plays { changed, build }
@@ -153,11 +161,29 @@ impl<'a> Engine<'a> {
 
     /// Plays a reel into a fresh layer.
     pub fn replay(&self, reel: &Arc<Reel>) -> Result<Report, Failure> {
+        self.played(reel, |driver, layer| driver.run(layer))
+    }
+
+    /// The same with the layer's time-outs off; whether it has a switch for them.
+    pub fn replay_without_time_outs(&self, reel: &Arc<Reel>) -> Result<(Report, bool), Failure> {
+        self.played(reel, |driver, layer| driver.run_without_time_outs(layer))
+    }
+
+    fn played<T>(
+        &self,
+        reel: &Arc<Reel>,
+        run: impl FnOnce(Driver, &mut dyn Layer) -> T,
+    ) -> Result<T, Failure> {
         if let Some(why) = self.cannot_play(reel) {
             return Err(Failure::new(why));
         }
         match self {
-            Engine::Boxes(changes) => super::replay(reel, *changes),
+            Engine::Boxes(changes) => {
+                let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
+                let start = boxes::start(reel, *changes)?;
+                let mut layer = boxes::layer(reel, start, *changes)?;
+                Ok(run(driver, &mut layer))
+            }
             Engine::Plugin(loaded) => {
                 let driver = match loaded.plugin.offers_states() {
                     true => Driver::with_sockets_and_states(Arc::clone(reel)),
@@ -165,21 +191,22 @@ impl<'a> Engine<'a> {
                 };
                 let driver = driver.map_err(Failure::new)?;
                 let mut layer = loaded.layer(reel, Box::new(driver.transport()))?;
-                let report = driver.run(&mut layer);
+                let played = run(driver, &mut layer);
                 drop(layer);
                 self.check_alive()?;
-                Ok(report)
+                Ok(played)
             }
         }
     }
 
-    /// Plays a reel into a plugin's layer, turn by turn. What fails there is said as it happens.
-    pub fn stepper(self, reel: &Arc<Reel>) -> Result<Stepper, Failure> {
+    /// Plays a reel into a layer, turn by turn. `tell` hears what fails in a plugin, as it happens.
+    pub fn stepper(self, reel: &Arc<Reel>, tell: Tell) -> Result<Stepper, Failure> {
         if let Some(why) = self.cannot_play(reel) {
             return Err(Failure::new(why));
         }
-        let Engine::Plugin(Loaded { path, plugin, .. }) = self else {
-            return Err(Failure::new("no plugin was given"));
+        let Loaded { path, plugin, .. } = match self {
+            Engine::Boxes(changes) => return super::sit::stepper(reel, changes),
+            Engine::Plugin(loaded) => loaded,
         };
         let (of, path) = (Arc::clone(reel), path.display().to_string());
         let has_states = plugin.offers_states();
@@ -188,7 +215,9 @@ impl<'a> Engine<'a> {
             watched::say(&format!("at {node}, while its layer was made"));
             let layer = plugin.layer(&of, Box::new(current.clone()));
             let layer = layer.map_err(|why| why.to_string())?;
-            let tells = Some(path.clone());
+            let (path, tell) = (path.clone(), Arc::clone(&tell));
+            let tells: Tell = Arc::new(move |why| tell(format!("--layer {path}: {why}")));
+            let tells = Some(tells);
             Ok(Box::new(Watched { node, layer, tells }))
         });
         let stepper = match has_states {
@@ -233,14 +262,12 @@ impl Layer for Watched {
         let event = self.layer.turn();
         watched::say(&format!("at {}, in the tick of event {event}", self.node));
         self.layer.tick(io);
-        let Some(path) = &self.tells else { return };
+        let Some(tell) = &self.tells else { return };
         let failed = self.layer.failed();
         let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = failed.as_ref() {
             let node = &self.node;
-            anstream::eprintln!(
-                "netreel: --layer {path}: at {node}, in the tick of event {event}: {why}"
-            );
+            tell(format!("at {node}, in the tick of event {event}: {why}"));
             self.tells = None;
         }
     }
@@ -259,6 +286,12 @@ impl Layer for Watched {
     fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
         watched::say(&format!("at {}, while a state was restored", self.node));
         self.layer.restore(state)
+    }
+
+    fn time_outs(&mut self, on: bool) -> bool {
+        let node = &self.node;
+        watched::say(&format!("at {node}, while its time-outs were thrown"));
+        self.layer.time_outs(on)
     }
 }
 

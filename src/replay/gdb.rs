@@ -1,6 +1,8 @@
 //! `netreel replay --gdb EXPR`: the replay of a node under a debugger, stopped before an event. The
-//! replay's clock is the recorded one: nothing times out, however long somebody looks.
+//! replay's clock is the recorded one, and the layer's time-outs are off where it has a switch for
+//! them: nothing times out, however long somebody looks.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::CommandExt;
@@ -12,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::breaks::Condition;
 use super::program;
-use crate::arguments::Replay;
+use crate::arguments::{Replay, Switch};
 use crate::events::chosen;
 use crate::open;
 use crate::outcome::{Answer, Failure};
@@ -70,6 +72,9 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
             None => without.push(format!("nothing in the reel of {} fits", reel.name)),
         }
     }
+    // What is wrong with the words is wrong at every node.
+    let mut told = BTreeSet::new();
+    without.retain(|why: &String| told.insert(why.clone()));
     if stops.is_empty() {
         return Err(Failure::new(format!(
             "--gdb {expression}: {}",
@@ -106,6 +111,10 @@ fn again(arguments: &Replay, node: &str) -> Vec<String> {
     let source = &arguments.read.source;
     let mut words = vec!["replay".to_owned()];
     words.extend(source.paths.iter().map(|path| text(path)));
+    // Whatever clock the engine reads besides, nothing is to time out while somebody looks.
+    if arguments.sit.time_outs != Some(Switch::On) {
+        words.extend(["--time-outs".to_owned(), "off".to_owned()]);
+    }
     words.extend(["--node".to_owned(), node.to_owned()]);
     let options = [
         ("--layer", &arguments.together.layer),
@@ -169,7 +178,33 @@ impl Stop {
     }
 }
 
+/// Whether a launch file is one that was written here, so that nothing is lost with it.
+fn is_own(text: &str, program: &str) -> bool {
+    let launch = serde_json::from_str::<Json>(text).ok();
+    let configurations = launch
+        .as_ref()
+        .and_then(|it| it["configurations"].as_array());
+    let is_replay = |it: &Json| {
+        let name = |path: &Json| Path::new(path.as_str()?).file_name().map(ToOwned::to_owned);
+        name(&it["program"]) == Path::new(program).file_name().map(ToOwned::to_owned)
+            && it["args"][0] == "replay"
+    };
+    configurations.is_some_and(|all| all.iter().all(is_replay))
+}
+
 fn write_launch(file: &Path, program: &str, stops: &[Stop]) -> Result<(), Failure> {
+    let there = std::fs::read_to_string(file);
+    let is_lost = match &there {
+        Ok(text) => !is_own(text, program),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    };
+    if is_lost {
+        return Err(Failure::new(format!(
+            "--vscode {}: there is such a file, with more than replays in it; name another one, and \
+             take its configurations over",
+            file.display()
+        )));
+    }
     let configurations: Vec<Json> = stops.iter().map(|stop| stop.of_vscode(program)).collect();
     let names: Vec<String> = stops.iter().map(Stop::title).collect();
     let launch = json!({

@@ -117,7 +117,7 @@ impl Likely {
         let unsaid = self.unsaid_build.as_ref().map(|recorded| {
             format!(
                 "maybe because it was recorded with another build: {recorded}, and the plugin does \
-                 not say its own (`build` in netreel_layer.h)"
+                 not say its own (`build` in netreel_layer.h, the third word of `layer!`)"
             )
         });
         let all = [on_purpose, cause, other, unsaid];

@@ -2,6 +2,8 @@
 
 mod asked;
 mod files;
+mod held;
+mod sums;
 mod told;
 
 use std::io::Write;
@@ -11,8 +13,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use netreel_capture::preload::{self, RerunEnd};
-use netreel_reel::{EventNumber, Header, Reel};
-use netreel_replay::program::{Began, Ended, Happened, Judged, PrintedNow, Which, judge, record};
+use netreel_reel::{EventNumber, Header, ProcessEnd, Reel};
+use netreel_replay::program::{
+    Began, Ended, Happened, Judged, PrintedNow, Which, judge, others_of_the_kernel, record,
+};
 
 use super::breaks::Condition;
 use crate::arguments::Replay;
@@ -122,6 +126,10 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         None => super::embedded_wire(reel.reel)?,
     };
     let recorded: Vec<_> = reels.iter().map(|reel| reel.reel.clone()).collect();
+    let of_the_kernel = others_of_the_kernel(reel.reel, &end.opened).into_iter();
+    let of_the_kernel = of_the_kernel.map(|path| {
+        format!("the file {path} said something else than when it was recorded: it is the kernel's")
+    });
     let happened = happened(end);
     let judged = judge(
         &tape,
@@ -130,6 +138,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         &super::names(&recorded),
         || {
             doubts.extend(files.changed());
+            doubts.extend(of_the_kernel);
             doubts.extend(more.into_iter().flatten());
             doubts
         },
@@ -144,7 +153,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 fn answer(judged: &Judged) -> Answer {
     match judged.ended {
         Ended::Exact => Answer::Clean,
-        Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) => Answer::Wrong,
+        Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) | Ended::Otherwise { .. } => {
+            Answer::Wrong
+        }
         Ended::Stuck(_) => Answer::Unknown,
     }
 }
@@ -186,7 +197,15 @@ fn happened(end: RerunEnd) -> Happened {
             differs: printed.differs,
         }),
         ended: ended(end.status),
+        end: process_end(end.status),
+        over: end.over,
     }
+}
+
+fn process_end(status: ExitStatus) -> Option<ProcessEnd> {
+    let byte = |number: i32| u8::try_from(number).ok();
+    let code = status.code().and_then(byte).map(ProcessEnd::Code);
+    code.or_else(|| status.signal().and_then(byte).map(ProcessEnd::Signal))
 }
 
 fn ended(status: ExitStatus) -> String {

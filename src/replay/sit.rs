@@ -12,6 +12,7 @@ use super::breaks::Condition;
 use super::engine::Engine;
 use super::program;
 use super::sitting::{Going, Sitting};
+use super::time_outs::NO_SWITCH;
 use crate::arguments::Replay;
 use crate::events::chosen;
 use crate::open;
@@ -39,13 +40,17 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     };
     let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
     let plays = engine.plays(reel.reel);
-    let stepper = match engine {
-        Engine::Boxes(_) => stepper(reel.reel, &arguments.tune, &arguments.set)?,
-        Engine::Plugin(_) => engine.stepper(reel.reel)?,
-    };
+    let tell = Arc::new(|why: String| anstream::eprintln!("netreel: {why}"));
+    let stepper = engine.stepper(reel.reel, tell)?;
     let path = source.paths.first().cloned().unwrap_or_default();
     let mut sitting = Sitting::new(&story, reel, (stepper, plays), &path, arguments.read.json);
     let asked = &arguments.sit;
+    if asked.without_time_outs() {
+        sitting.throw_time_outs(false)?;
+        if sitting.time_outs_word().is_none() {
+            anstream::eprintln!("netreel: {NO_SWITCH}");
+        }
+    }
     if let Some(from) = &asked.from {
         sitting.start_at(open::time(from)?, out)?;
         if sitting.is_parted() && !asked.step {
@@ -85,9 +90,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 
 /// Plays a reel into the sample engine's layer, with what is to be another than recorded. Says what is
 /// wrong with the reel or with the changes before anything else.
-pub fn stepper(reel: &Arc<Reel>, tune: &[String], set: &[String]) -> Result<Stepper, Failure> {
+pub fn stepper(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Stepper, Failure> {
     let of = Arc::clone(reel);
-    let (tune, set) = (tune.to_vec(), set.to_vec());
+    let (tune, set) = (changes.tune.to_vec(), changes.set.to_vec());
     netreel_replay::check_replayable(&of).map_err(Failure::new)?;
     let layer = move || {
         let (tune, set) = (tune.as_slice(), set.as_slice());

@@ -4,34 +4,20 @@ use std::io::Write;
 use std::path::Path;
 
 use netreel_protocol::export::{self, event_words};
-use netreel_protocol::session::{MessageId, SessionReel, SessionTime};
-use netreel_reel::{Event, OwnedRecord, Record};
+use netreel_protocol::session::{MessageId, SessionReel};
+use netreel_reel::{Event, EventNumber, OwnedRecord, Record};
 use netreel_replay::{Moved, StepError, Stepper, Stop};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
 use super::breaks::{Breaks, Condition, number};
+use super::commands::{HELP, takes_nothing};
 use super::likely::Plays;
 use crate::events::calls::Calls;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::packets::{json as print_json, kinds_of, messages};
 use crate::text;
-
-const HELP: &str = "\
-event, packet, message, tick, call [N]  on to the next one, or N of them; short: e, p, m, t
-back event, back packet, ... [N]        the same backwards; short: b e, b p
-continue, back continue                 to the next breakpoint, or the end; short: c, b c
-until WHERE, back until WHERE           to what fits; short: u
-    WHERE is a filter of packets (kind == migrate && object == 42), `event 218`, `time 1.2s`,
-    `finding` or `finding RULE`
-goto EVENT, goto 1.2s                   there, forward or back
-break WHERE, breaks, delete N           breakpoints; they are kept beside the session
-show                                    what is here, to the last bit
-object N, objects                       what the node believed here; the layer's own word of it
-state [NAME]                            the layer's state, or what of it begins with NAME
-where, help, quit
-";
 
 /// One is there already.
 const HERE: Moved = Moved {
@@ -54,9 +40,13 @@ pub struct Sitting<'a> {
     pub(super) plays: Plays,
     calls: Calls,
     /// Which message of the packet that is here, where messages are stepped.
-    message: Option<usize>,
+    pub(super) message: Option<usize>,
     pub(super) breaks: Breaks,
     pub json: bool,
+    /// The event at the time that one began at.
+    pub(super) began_at: Option<EventNumber>,
+    /// The event that was to be gone to, where the reel ends before it.
+    beyond: Option<EventNumber>,
     /// A command was not understood or not possible.
     failed: bool,
     /// The layer parted from the recording somewhere.
@@ -96,7 +86,7 @@ impl Unit {
 }
 
 /// Why a command did nothing, or the output could not be written.
-pub(super) enum Trouble {
+pub enum Trouble {
     Said(String),
     Output(Failure),
 }
@@ -138,6 +128,8 @@ impl<'a> Sitting<'a> {
             message: None,
             breaks,
             json,
+            began_at: None,
+            beyond: None,
             failed: false,
             parted: false,
         }
@@ -157,27 +149,10 @@ impl<'a> Sitting<'a> {
         }
     }
 
-    /// Starts at a time, by way of the snapshot before it.
-    pub fn start_at(&mut self, time: SessionTime, out: &mut dyn Write) -> Result<(), Failure> {
-        let Some(event) = self.reel.event_at(time) else {
-            let time = text::time(time);
-            return Err(Failure::new(format!(
-                "--from {time} s: the reel of {} ends before it",
-                self.reel.name
-            )));
-        };
-        let moved = self.stepper.seek(event).map_err(Failure::new)?;
-        if moved.stop == Stop::Parted {
-            return self.moved(moved, out);
-        }
-        Ok(())
-    }
-
     /// Goes on to where a condition is met; where one is does not count.
     pub fn until(&mut self, condition: &Condition, out: &mut dyn Write) -> Result<Stop, Failure> {
         let reel = self.reel;
-        let moved = self.stepper.forward(|it| condition.is_met(reel, it));
-        let moved = moved.map_err(Failure::new)?;
+        let moved = self.go_forward(|it| condition.is_met(reel, it), out)?;
         self.message = None;
         self.moved(moved, out)?;
         Ok(moved.stop)
@@ -186,19 +161,6 @@ impl<'a> Sitting<'a> {
     /// Whether the layer parted from the recording on the way.
     pub fn is_parted(&self) -> bool {
         self.parted
-    }
-
-    /// Plays to the end, whatever the breakpoints.
-    pub fn play_out(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        let from = self.stepper.position();
-        let moved = self.stepper.forward(|_| false).map_err(Failure::new)?;
-        if moved.stop == Stop::End && !self.json {
-            let last = self.stepper.stretch().until.0.saturating_sub(1);
-            let node = &self.reel.name;
-            writeln!(out, "{node}: exact from event {from} to event {last}")?;
-            return Ok(());
-        }
-        self.moved(moved, out)
     }
 
     /// Does what a command says.
@@ -220,6 +182,7 @@ impl<'a> Sitting<'a> {
     fn obey(&mut self, line: &str, out: &mut dyn Write) -> Result<Going, Trouble> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let rest = rest.trim();
+        takes_nothing(word, rest)?;
         match word {
             "" => {}
             "quit" | "q" | "exit" => return Ok(Going::Away),
@@ -241,6 +204,7 @@ impl<'a> Sitting<'a> {
             "break" => self.add_break(rest, out)?,
             "breaks" => self.list_breaks(out)?,
             "delete" => self.delete_break(rest, out)?,
+            "time-outs" => self.switch_time_outs(rest, out)?,
             _ => self.go(line, false, out)?,
         }
         Ok(Going::On)
@@ -249,6 +213,7 @@ impl<'a> Sitting<'a> {
     fn go(&mut self, line: &str, back: bool, out: &mut dyn Write) -> Result<(), Trouble> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let rest = rest.trim();
+        takes_nothing(word, rest)?;
         let reel = self.reel;
         let moved = match word {
             "continue" | "c" => {
@@ -377,52 +342,25 @@ impl<'a> Sitting<'a> {
         };
         let moved = self.stepper.go_to(event)?;
         self.message = None;
+        let end = self.stepper.stretch().until;
+        if moved.stop == Stop::End && event >= end {
+            self.beyond = Some(event);
+        }
         Ok(self.moved(moved, out)?)
     }
 
-    fn add_break(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let condition = Condition::parse(text, self.story, self.reel).map_err(Trouble::Said)?;
-        self.breaks.list.push(condition);
-        self.breaks.keep().map_err(Trouble::Said)?;
-        self.list_breaks(out)
-    }
-
-    fn delete_break(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        if text.is_empty() {
-            let why = "say which: `delete 1`; `breaks` lists them";
-            return Err(Trouble::Said(why.to_owned()));
-        }
-        let count = self.breaks.list.len();
-        let place = text.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
-        let Some(place) = place.filter(|&place| place < count) else {
-            let there = text::count(count as u64, "breakpoint");
-            return Err(Trouble::Said(format!(
-                "`{text}` is not one of the {there}; `breaks` lists them"
-            )));
-        };
-        self.breaks.list.remove(place);
-        self.breaks.keep().map_err(Trouble::Said)?;
-        self.list_breaks(out)
-    }
-
-    fn list_breaks(&self, out: &mut dyn Write) -> Result<(), Trouble> {
-        let texts = self.breaks.list.iter().map(|it| it.text.as_str());
-        if self.json {
-            let texts: Vec<&str> = texts.collect();
-            return Ok(print_json(&json!({ "breakpoints": texts }), out)?);
-        }
-        for (place, text) in texts.enumerate() {
-            writeln!(out, "breakpoint {}  {text}", place + 1)?;
-        }
-        if self.breaks.list.is_empty() {
-            writeln!(out, "no breakpoints")?;
-        }
-        Ok(())
-    }
-
     /// Says where a move led.
-    fn moved(&mut self, moved: Moved, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn moved(&mut self, moved: Moved, out: &mut dyn Write) -> Result<(), Failure> {
+        let (moved, again) = self.with_time_outs_again(moved)?;
+        if let Some(why) = again.as_ref().filter(|_| !self.json) {
+            writeln!(out, "{why}")?;
+        }
         self.parted |= moved.stop == Stop::Parted;
+        let last = self.stepper.stretch().until.0.saturating_sub(1);
+        let beyond = self
+            .beyond
+            .take()
+            .map(|event| format!("there is no event {event}: the last one is {last}"));
         if self.json {
             let mut object = self.here_json();
             object["stop"] = match moved.stop {
@@ -434,10 +372,19 @@ impl<'a> Sitting<'a> {
             .into();
             object["restarted"] = moved.restarted.into();
             object["crossed"] = moved.crossed.into();
+            if let Some(why) = again {
+                object["time_outs_again"] = why.into();
+            }
+            if let Some(why) = beyond {
+                object["beyond"] = why.into();
+            }
             if moved.stop == Stop::Parted {
                 object["replay"] = self.parted_json();
             }
             return print_json(&object, out);
+        }
+        if let Some(why) = beyond {
+            writeln!(out, "{why}")?;
         }
         if moved.restarted {
             writeln!(
@@ -473,9 +420,10 @@ impl<'a> Sitting<'a> {
                     true => ", behind which something is missing in the reel",
                     false => "",
                 };
+                let without = self.without_time_outs();
                 return Ok(writeln!(
                     out,
-                    "the end: event {last} was the last{why}; exact"
+                    "the end: event {last} was the last{why}; exact{without}"
                 )?);
             }
             Stop::Parted => self.print_parted(out)?,
@@ -511,7 +459,9 @@ impl<'a> Sitting<'a> {
         if record.event.is_packet()
             && let Some(packet) = self.reel.packet_of(&record)
         {
-            line += &format!("  packet {}: {}", packet.0, messages(session, packet));
+            let carries = messages(session, packet);
+            let colon = if carries.is_empty() { "" } else { ": " };
+            line += &format!("  packet {}{colon}{carries}", packet.0);
         }
         writeln!(out, "{}", line.trim_end())?;
         if let Some(place) = self.message
@@ -544,7 +494,15 @@ impl<'a> Sitting<'a> {
             "turn": self.stepper.turn().0,
             "at": at,
             "message": message,
+            "time_outs": self.time_outs_word(),
         })
+    }
+
+    pub(super) fn without_time_outs(&self) -> &'static str {
+        match self.time_outs_word() {
+            Some("off") => ", with the layer's time-outs off",
+            _ => "",
+        }
     }
 
     pub(super) fn call(&self, event: &Event<'_>) -> Option<String> {

@@ -52,8 +52,9 @@ fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer, Failur
         };
         Err(Failure::new(format!(
             "--layer {}: {how} {at}; a debugger stops there: gdb -ex 'set follow-fork-mode child' \
-             -ex run --args netreel replay ...",
-            plugin.display()
+             -ex run --args netreel {} ...",
+            plugin.display(),
+            std::env::args().nth(1).unwrap_or_default()
         )))
     };
     match (ended.signal(), ended.code()) {
@@ -83,9 +84,13 @@ pub fn say(place: &str) {
     }
 }
 
-/// Says that the plugin is not there yet, or is needed no more.
+/// Says that the plugin is not there yet, or is needed no more. Behind that nothing is said: a thread
+/// that still plays is about to end with the process.
 pub fn say_safe(is_done: bool) {
     say(if is_done { DONE } else { NO_PLUGIN });
+    if is_done {
+        *OWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 fn name(signal: i32) -> &'static str {

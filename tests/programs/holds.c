@@ -2,7 +2,8 @@
    works: computes for 0.4 s of its processor, which eight processes share with it;
    spins: looks at memory until the second has set a word;
    waits: until the second sends it a signal;
-   forks: ten children, one after the other, while the second computes.
+   forks: ten children, one after the other, while the second computes;
+   child: the same as works, in a child whose parent had a second thread before.
    The second says so in a packet to itself, and ends what the first does. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -73,6 +74,17 @@ int main(int argc, char **argv) {
   out = to_itself(), first = pthread_self();
   if (out < 0) return 1;
   signal(SIGURG, wakes);
+  if (!strcmp(how, "child")) {
+    pthread_create(&thread, 0, second, "parent");
+    pthread_join(thread, 0);
+    pid_t made = fork();
+    if (made) {
+      waitpid(made, 0, 0);
+      return 0;
+    }
+    atomic_store(&word, 0);
+    how = "works";
+  }
   if (!strcmp(how, "works")) share(busy);
   pthread_create(&thread, 0, second, how);
   if (!strcmp(how, "works")) {

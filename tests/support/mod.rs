@@ -5,6 +5,8 @@ pub mod answers;
 #[allow(dead_code)]
 pub mod net;
 #[allow(dead_code)]
+pub mod plugins;
+#[allow(dead_code)]
 pub mod programs;
 
 use std::path::Path;

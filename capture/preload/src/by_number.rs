@@ -6,8 +6,8 @@ use crate::call::CallId;
 use crate::hook::hook;
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
 use crate::{
-    clocks, descriptors, names, others, processes, randomness, receive, replay, sandbox, send,
-    sockets, uring, waits,
+    clocks, counters, descriptors, names, others, processes, randomness, receive, replay, sandbox,
+    send, sockets, uring, waits,
 };
 
 hook! {
@@ -86,14 +86,21 @@ hook! {
                 }
                 nr::NANOSLEEP => waits::nanosleep(a as *const TimeSpec, b as *mut TimeSpec) as isize,
                 nr::CLOCK_NANOSLEEP => {
-                    if replay::on() && let Some(result) = replay::slept() {
+                    let left = waits::left_of(b as i32, d as *mut TimeSpec);
+                    if replay::on() && let Some(result) = replay::slept(left) {
                         return waits::with_errno(result) as isize;
                     }
                     let asked = waits::nanos(c as *const TimeSpec);
                     let result = real(number, a, b, c, d, e, f);
-                    waits::slept(asked, if result < 0 { -errno() } else { 0 });
+                    waits::slept(asked, if result < 0 { -errno() } else { 0 }, left);
                     result
                 }
+                #[cfg(target_arch = "x86_64")]
+                nr::EVENTFD => counters::eventfd(a as u32, 0) as isize,
+                nr::EVENTFD2 => counters::eventfd(a as u32, b as i32) as isize,
+                nr::TIMERFD_CREATE => counters::timerfd_create(fd, b as i32) as isize,
+                nr::TIMERFD_SETTIME => counters::timerfd_settime(fd, b as i32, c as *const _, d as *mut _) as isize,
+                nr::TIMERFD_GETTIME => counters::timerfd_gettime(fd, b as *mut _) as isize,
                 nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
                 nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
                 nr::SECCOMP => sandbox::seccomp(a, c, || real(number, a, b, c, d, e, f)),

@@ -57,7 +57,7 @@ const S_IFREG: u32 = 0o100_000;
 /// Files of the kernel's own, whose bytes are made when they are read: to read some of them takes
 /// the bytes from the program, or waits. `statfs` says of which kind a file system is.
 const OF_THE_KERNEL: [u32; 10] = [
-    0x0000_9fa0, // proc
+    PROC,
     0x6265_6572, // sysfs
     0x7472_6163, // tracefs
     0x6462_6720, // debugfs
@@ -68,6 +68,8 @@ const OF_THE_KERNEL: [u32; 10] = [
     0xcafe_4a11, // bpf
     0x6165_676c, // pstore
 ];
+
+const PROC: u32 = 0x0000_9fa0;
 
 /// The program's working directory, as the calls name it that open a file below a directory.
 pub const AT_FDCWD: i32 = -100;
@@ -95,7 +97,7 @@ pub unsafe fn mode_writes(mode: *const c_char) -> bool {
 /// # Safety
 /// `path` is null or a zero-ended string.
 pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, writes: bool) {
-    if replay::on() || attach::generation().is_none() {
+    if replay::is_muted() || attach::generation().is_none() {
         return;
     }
     let code = errno();
@@ -110,6 +112,13 @@ pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, writes: bool) {
 
 #[cold]
 fn missing(folder: i32, path: &[u8]) {
+    if replay::on() {
+        let mut place = [0u8; 1024];
+        if let Some(path) = of_this_process(path, &mut place) {
+            replay::opened(sum(path), 0);
+        }
+        return;
+    }
     let mut place = [0u8; 1024];
     let relative = path.first() != Some(&b'/');
     let folder = match (relative, folder) {
@@ -139,6 +148,12 @@ fn there(fd: i32, writes: bool) {
         return;
     }
     let size = stat.size as u64;
+    if !writes && size == 0 && is_of(fd, &[PROC]) {
+        of_the_kernel(fd);
+    }
+    if replay::on() {
+        return;
+    }
     // What says that it is empty may well have bytes: what is made when it is read.
     if !writes && size == 0 || was_told(&stat) || is_of_the_kernel(fd) {
         return;
@@ -172,14 +187,102 @@ fn was_told(stat: &Stat) -> bool {
     place.swap(mixed, Ordering::Relaxed) == mixed
 }
 
+/// The files below `/proc` whose bytes say something of the machine; and below the folder of a process
+/// all but those that are its memory, or that are only written to.
+const READABLE: [&[u8]; 18] = [
+    b"buddyinfo",
+    b"cmdline",
+    b"cpuinfo",
+    b"diskstats",
+    b"filesystems",
+    b"interrupts",
+    b"loadavg",
+    b"meminfo",
+    b"modules",
+    b"mounts",
+    b"partitions",
+    b"softirqs",
+    b"stat",
+    b"swaps",
+    b"uptime",
+    b"version",
+    b"vmstat",
+    b"zoneinfo",
+];
+const UNREADABLE: [&[u8]; 3] = [b"mem", b"pagemap", b"clear_refs"];
+/// So many of them are told, each with the sum of its first bytes.
+const OF_PROC_MAX: u64 = 64;
+const OF_PROC_BYTES: u64 = 4 << 10;
+static OF_PROC: AtomicU64 = AtomicU64::new(0);
+
+/// A file of the kernel's own was opened: pushes what it says, or puts it beside the tape of a replay.
+#[cold]
+fn of_the_kernel(fd: i32) {
+    let mut paths = [[0u8; 1024]; 2];
+    let [first, second] = &mut paths;
+    let path = path_of(fd, first).and_then(|path| of_this_process(path, second));
+    let Some(path) = path.filter(|path| is_readable(path)) else {
+        return;
+    };
+    if OF_PROC.fetch_add(1, Ordering::Relaxed) >= OF_PROC_MAX {
+        return;
+    }
+    let (sum, _) = sum_up_to(fd, OF_PROC_BYTES);
+    if replay::on() {
+        return replay::opened(self::sum(path), sum);
+    }
+    let mut head = [0u8; 25];
+    head[16..24].copy_from_slice(&sum.to_le_bytes());
+    head[24] = IN_PROC;
+    push(fd, &head, &[path, &[], &[]]);
+}
+
+/// [`CallId::FILE`]: a file of the kernel's own.
+const IN_PROC: u8 = 4;
+
+fn is_readable(path: &[u8]) -> bool {
+    let Some(path) = path.strip_prefix(b"/proc/") else {
+        return false;
+    };
+    let of_process = path.first().is_some_and(u8::is_ascii_digit) || path.starts_with(b"self/");
+    let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(&[]);
+    READABLE.contains(&path) || of_process && !UNREADABLE.contains(&last)
+}
+
+/// A path below `/proc` in which this process, or in a replay the recorded one, is called `self`.
+fn of_this_process<'a>(path: &'a [u8], place: &'a mut [u8; 1024]) -> Option<&'a [u8]> {
+    let rest = path.strip_prefix(b"/proc/")?;
+    let slash = rest.iter().position(|byte| *byte == b'/');
+    let (name, behind) = rest.split_at(slash.unwrap_or(rest.len()));
+    let number = name.iter().try_fold(0u32, |number, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_add(u32::from(digit))
+    });
+    let recorded = replay::processes().map(|(own, _)| own);
+    let is_own = number == Some(sys::process()) || number.is_some() && number == recorded;
+    if name.is_empty() || !is_own {
+        return Some(path);
+    }
+    let length = b"/proc/self".len();
+    place[..length].copy_from_slice(b"/proc/self");
+    let place = place.get_mut(..length + behind.len())?;
+    place[length..].copy_from_slice(behind);
+    Some(place)
+}
+
 /// Whether it is one of [`OF_THE_KERNEL`], or nobody says.
 fn is_of_the_kernel(fd: i32) -> bool {
+    is_of(fd, &OF_THE_KERNEL)
+}
+
+/// Whether it lies in one of these file systems, or nobody says.
+fn is_of(fd: i32, kinds: &[u32]) -> bool {
     // As the kernel's structure, which begins with the kind and is shorter.
     let mut found = [0u64; 32];
     let arguments = [fd as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0];
     // SAFETY: a place with room for what the kernel writes.
     let result = unsafe { sys::syscall(nr::FSTATFS, arguments) };
-    result != 0 || OF_THE_KERNEL.contains(&(found[0] as u32))
+    result != 0 || kinds.contains(&(found[0] as u32))
 }
 
 /// Where an open file lies.
@@ -214,6 +317,21 @@ fn sum_of(fd: i32, size: u64) -> Option<u64> {
     if size > SUMMED_MAX || SUMMED.fetch_add(size, order) > SUMMED_IN_ALL {
         return None;
     }
+    let (sum, length) = sum_up_to(fd, size);
+    (length == size).then_some(sum)
+}
+
+fn sum(bytes: &[u8]) -> u64 {
+    go_on(FNV_START, bytes)
+}
+
+fn go_on(sum: u64, bytes: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(FNV_TIMES);
+    bytes.iter().fold(sum, step)
+}
+
+/// The sum of a file's first bytes, at most `size`, and how many that were.
+fn sum_up_to(fd: i32, size: u64) -> (u64, u64) {
     // Little of the stack: a handler of a signal may open a file.
     let (mut sum, mut at, mut chunk) = (FNV_START, 0u64, [0u8; 512]);
     while at < size {
@@ -222,14 +340,12 @@ fn sum_of(fd: i32, size: u64) -> Option<u64> {
         let arguments = [fd as usize, place, room, at as usize, 0, 0];
         // SAFETY: a place of that length.
         let got = unsafe { sys::syscall(nr::PREAD, arguments) };
-        let got = chunk.get(..usize::try_from(got).ok()?)?;
-        if got.is_empty() {
-            return None;
-        }
-        for byte in got {
-            sum = (sum ^ u64::from(*byte)).wrapping_mul(FNV_TIMES);
-        }
+        let got = usize::try_from(got).ok().and_then(|got| chunk.get(..got));
+        let Some(got) = got.filter(|got| !got.is_empty()) else {
+            break;
+        };
+        sum = go_on(sum, got);
         at += got.len() as u64;
     }
-    Some(sum)
+    (sum, at)
 }

@@ -133,11 +133,11 @@ fn take(this: Holder) {
         if known == 0 {
             break;
         }
-        futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         if !is_on() || attach::is_borrowed() {
-            // A child runs in its parent's memory.
+            // A child runs in its parent's memory, or has just been forked and has no other threads.
             return;
         }
+        futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         let grant = GRANTS.load(Ordering::Acquire);
         let holder = Holder(HOLDER.load(Ordering::Relaxed));
         if !replay::on() && watch.finds_it_stuck(holder, grant) {

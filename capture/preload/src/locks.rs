@@ -50,7 +50,7 @@ pub fn find_unwinder() {
 
 /// Whether the order of this lock does not matter.
 #[inline]
-fn is_free(lock: *const c_void) -> bool {
+pub fn is_free(lock: *const c_void) -> bool {
     let start = UNWINDER.0.load(Ordering::Relaxed);
     (lock as usize).wrapping_sub(start) < UNWINDER.1.load(Ordering::Relaxed)
 }
@@ -85,7 +85,7 @@ pub fn is_got(result: i32) -> bool {
 }
 
 #[cold]
-fn push(call: CallId, result: i32, step: u64, before: u64) {
+pub fn push(call: CallId, result: i32, step: u64, before: u64) {
     let code = errno();
     if let Some(mut pushing) = pushing() {
         let (step, before) = (step.to_le_bytes(), before.to_le_bytes());
@@ -132,7 +132,7 @@ fn asked(lock: *const c_void, result: i32) {
 }
 
 /// The same where several threads may have it at once, or nobody has it.
-fn shared(call: CallId, result: i32) {
+pub fn shared(call: CallId, result: i32) {
     if let Some(step) = threads::next_step() {
         push(call, result, step.count, 0);
     }
@@ -141,7 +141,7 @@ fn shared(call: CallId, result: i32) {
 /// Does what the program asks for: in a replay what `replayed` does, otherwise `real`, whose result
 /// is told.
 #[inline]
-fn does(
+pub fn does(
     real: impl FnOnce() -> i32,
     replayed: impl FnOnce() -> Option<i32>,
     tell: impl FnOnce(i32),

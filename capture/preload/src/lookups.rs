@@ -12,8 +12,9 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, cancels, clocks, descriptors, exec_list, locks, names, others, printed, processes,
-    randomness, receive, sandbox, send, signals, streams, threads, twins, uring, waits,
+    by_number, cancels, clocks, counters, descriptors, exec_list, locks, meets, names, others,
+    printed, processes, randomness, receive, sandbox, send, signals, streams, threads, twins,
+    uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
@@ -32,6 +33,7 @@ static HOOKED: &[Hooked] = &[
         randomness::_ZNSt13random_device9_M_getvalEv as *const (),
     ),
     Hooked::new(c"arc4random_buf", randomness::arc4random_buf as *const ()),
+    Hooked::new(c"call_once", meets::call_once as *const ()),
 ];
 
 /// The hook before the function of this name.
@@ -56,6 +58,8 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         streams::HOOKED,
         threads::HOOKED,
         locks::HOOKED,
+        meets::HOOKED,
+        counters::HOOKED,
         HOOKED,
     ];
     let mut all = lists.into_iter().flatten();

@@ -21,6 +21,11 @@ mod machine {
     pub const POLL: usize = 7;
     pub const EPOLL_WAIT: usize = 232;
     pub const EPOLL_CTL: usize = 233;
+    pub const EVENTFD: usize = 284;
+    pub const EVENTFD2: usize = 290;
+    pub const TIMERFD_CREATE: usize = 283;
+    pub const TIMERFD_SETTIME: usize = 286;
+    pub const TIMERFD_GETTIME: usize = 287;
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
     pub const NANOSLEEP: usize = 35;
@@ -93,6 +98,10 @@ mod machine {
     pub const FCNTL: usize = 25;
     pub const CLOSE_RANGE: usize = 436;
     pub const EPOLL_CTL: usize = 21;
+    pub const EVENTFD2: usize = 19;
+    pub const TIMERFD_CREATE: usize = 85;
+    pub const TIMERFD_SETTIME: usize = 86;
+    pub const TIMERFD_GETTIME: usize = 87;
     pub const MMAP: usize = 222;
     pub const MPROTECT: usize = 226;
     pub const NANOSLEEP: usize = 101;

@@ -33,16 +33,6 @@ hook! {
         made(unsafe { real(fd, address, length, flags) })
     }
 
-    fn eventfd[real](value: u32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        made(unsafe { real(value, flags) })
-    }
-
-    fn timerfd_create[real](clock: i32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        made(unsafe { real(clock, flags) })
-    }
-
     fn pipe[real](pair: *mut [i32; 2]) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe { made_two(real(pair), pair) }

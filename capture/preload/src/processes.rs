@@ -6,6 +6,7 @@ use crate::attach;
 use crate::call::CallId;
 use crate::floor;
 use crate::hook::hook;
+use crate::meets;
 use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
@@ -156,6 +157,7 @@ hook! {
         if child == 0 {
             replay::forked();
             floor::forks();
+            meets::forks();
         }
         if child > 0 {
             let code = errno();

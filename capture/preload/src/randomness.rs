@@ -10,7 +10,7 @@ use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::sys::{self, IoVec, errno, nr, set_errno};
 use crate::vectors::Vectors;
-use crate::{files, sockets, threads};
+use crate::{counters, files, sockets, threads};
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;
@@ -96,15 +96,16 @@ pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize
     Some(result)
 }
 
-/// After a read of any descriptor: pushes the bytes if they are random. Returns `result`.
+/// After a read of any descriptor: pushes the bytes if they are random, or of a counter. Returns `result`.
 ///
 /// # Safety
 /// `buffer` leads to `result` bytes where that is positive.
 #[inline]
 pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
-    if sockets::is_random_source(fd) {
+    if sockets::is_told(fd) {
+        let part = IoVec::new(buffer, usize::try_from(result).unwrap_or(0));
         // SAFETY: the caller vouches for it.
-        return unsafe { given(DEVICE, buffer, result) };
+        return unsafe { told(fd, &raw const part, 1, result) };
     }
     result
 }
@@ -115,11 +116,27 @@ pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
 /// As [`given_parts`].
 #[inline]
 pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: isize) -> isize {
-    if sockets::is_random_source(fd) {
+    if sockets::is_told(fd) {
         // SAFETY: the caller vouches for it.
-        return unsafe { given_parts(DEVICE, iov, usize::try_from(count).unwrap_or(0), result) };
+        return unsafe { told(fd, iov, usize::try_from(count).unwrap_or(0), result) };
     }
     result
+}
+
+/// After a read of a descriptor whose bytes are told.
+///
+/// # Safety
+/// As [`given_parts`].
+#[cold]
+unsafe fn told(fd: i32, iov: *const IoVec, count: usize, result: isize) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        match sockets::counter(fd) {
+            Some(call) => counters::was_read(call, fd, iov, count, result),
+            None if sockets::is_random_source(fd) => given_parts(DEVICE, iov, count, result),
+            None => result,
+        }
+    }
 }
 
 /// # Safety

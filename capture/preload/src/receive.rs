@@ -3,6 +3,7 @@
 use core::ffi::c_void;
 
 use crate::call::CallId;
+use crate::counters;
 use crate::hook::{self, Real, hook};
 use crate::joined::{self, NOWHERE};
 use crate::points;
@@ -272,6 +273,12 @@ unsafe fn read_parts(
     flags: i32,
     plain: impl FnOnce() -> isize,
 ) -> isize {
+    if replay::on() {
+        // SAFETY: the caller vouches for it.
+        if let Some(result) = unsafe { counters::replayed_parts(fd, iov, count) } {
+            return result;
+        }
+    }
     let nobody = Source::unknown(fd);
     if replay::on()
         && let Some(socket) = nobody.socket
@@ -450,6 +457,9 @@ hook! {
             if fd == 0 && let Some(result) = randomness::input(buffer, length, || real(fd, buffer, length)) {
                 return result;
             }
+            if replay::on() && let Some(result) = counters::replayed(fd, buffer, length) {
+                return result;
+            }
             let result = receive_bytes(fd, place, 0, || real(fd, buffer, length));
             randomness::after_read(fd, buffer, result)
         }
@@ -460,6 +470,9 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             if fd == 0 && length <= room && let Some(result) = randomness::input(buffer, length, || real(fd, buffer, length, room)) {
+                return result;
+            }
+            if replay::on() && length <= room && let Some(result) = counters::replayed(fd, buffer, length) {
                 return result;
             }
             let result = receive_bytes(fd, place, 0, || real(fd, buffer, length, room));

@@ -8,6 +8,7 @@
 mod floor;
 mod locks;
 mod network;
+mod nudges;
 mod places;
 mod printed;
 mod queue;
@@ -18,22 +19,24 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::attach;
 use crate::body::EventKind;
 use crate::call::{CallId, ClockId};
-use crate::sys::{self, IoVec, nr, pause};
+use crate::sys::{self, IoVec, nr};
 use crate::tape::{
-    CAME_AT, CAME_MAX, Came, Entry, ONE_AT_A_TIME, THREADS_AT, THREADS_MAX, TapeControl, state, why,
+    CAME_AT, CAME_MAX, Came, Entry, ONE_AT_A_TIME, OPENED_AT, OPENED_MAX, Opened, THREADS_AT,
+    THREADS_MAX, TapeControl, state, why,
 };
 use crate::vectors::Vectors;
 use crate::{cancels, signals, threads};
 
 pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};
-pub use locks::{posts, semaphore, takes, waits};
+pub use locks::{joins, level, meets, once, posts, semaphore, takes, waits};
 pub use network::{
     Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
     receives_many, refuses, sends, sends_cut, sends_many, sends_part,
 };
+pub use nudges::is_nudge;
 pub use places::{ends_in, is_cancelled, will_be_cancelled};
 pub use printed::{is_terminal, says};
-pub use waits::{epoll, polls, selects};
+pub use waits::{epoll, polls, selects, slept};
 
 use queue::QUEUES;
 
@@ -95,9 +98,34 @@ fn tape() -> Option<&'static TapeControl> {
     unsafe { TAPE.load(Ordering::Acquire).as_ref() }.filter(|_| on)
 }
 
+/// Whether the recording tells of barriers, of what runs once, of eventfds and timerfds.
+#[inline]
+pub fn tells_of_meetings() -> bool {
+    tape().is_some_and(|tape| tape.meets != 0)
+}
+
+/// Whether threads run beside the replayed ones that are not answered.
+pub fn lets_others_run() -> bool {
+    tape().is_some_and(|tape| tape.ordered == 0)
+}
+
 /// The process ids that the program is told: its own, and its parent's.
 pub fn processes() -> Option<(u32, u32)> {
     tape().map(|tape| (tape.process, tape.parent))
+}
+
+/// A file of the kernel's own was opened, by the sum of its path: beside the tape stands what it said.
+pub fn opened(path: u64, sum: u64) {
+    let Some(tape) = tape() else { return };
+    let index = tape.opened.fetch_add(1, Ordering::Relaxed) as usize;
+    if index < OPENED_MAX {
+        let place = (&raw const *tape).cast_mut().cast::<u8>();
+        // SAFETY: so many have room there in every tape, and this one is this call's alone.
+        unsafe {
+            let all = place.add(OPENED_AT).cast::<Opened>();
+            all.add(index).write(Opened { path, sum });
+        }
+    }
 }
 
 /// What a thread's turn is answered with.
@@ -233,7 +261,11 @@ fn own_turn(tape: &'static TapeControl, own: u16) -> Option<TapeTurn> {
         }
         let turn = TapeTurn::of(tape, entry);
         match entry.called() {
-            Some(CallId::SIGNAL) => signals::comes(turn.done()),
+            Some(CallId::SIGNAL) => {
+                if turn.claims() {
+                    signals::comes(entry.result);
+                }
+            }
             Some(CallId::CANCELLED) => {
                 turn.done();
                 cancels::again();
@@ -241,41 +273,6 @@ fn own_turn(tape: &'static TapeControl, own: u16) -> Option<TapeTurn> {
             _ => return Some(turn),
         }
     }
-}
-
-/// So long a thread that sleeps waits for its turn while no other thread comes further.
-const NAP_NS: i64 = 10_000_000;
-
-/// A thread sleeps: what that returned. How often one of several sleeps does not matter: threads
-/// that look again and again whether another one has come somewhere do so as often as they have to.
-/// It is counted.
-pub fn slept() -> Option<i32> {
-    let tape = tape()?;
-    let own = own_number(tape)?;
-    if !tape.sleeps_as_often_as_it_has_to() {
-        return call(Did::called(CallId::SLEEP, -1));
-    }
-    if places::is_free(tape, own) {
-        return None;
-    }
-    let queue = QUEUES.get(usize::from(own))?;
-    loop {
-        let turns = queue.turns.load(Ordering::SeqCst);
-        if let Some(turn) = own_turn(tape, own) {
-            if turn.entry.called() == Some(CallId::SLEEP) {
-                return Some(turn.done());
-            }
-            pause();
-            break;
-        }
-        let before = tape.next.load(Ordering::SeqCst);
-        queue.wait(turns, Some(NAP_NS));
-        if tape.next.load(Ordering::SeqCst) == before {
-            break;
-        }
-    }
-    tape.sleeps_more.fetch_add(1, Ordering::Relaxed);
-    Some(0)
 }
 
 /// The entry that comes next; `None` behind the last one.
@@ -465,6 +462,24 @@ impl TapeTurn {
         entry.result
     }
 
+    /// Takes it, unless the handler of a signal that came to this thread in between has done so.
+    fn claims(self) -> bool {
+        let at = (&raw const *self.entry).addr() - (&raw const *self.tape).addr();
+        let (at, next) = (at as u64, at as u64 + self.entry.size());
+        let order = (Ordering::SeqCst, Ordering::SeqCst);
+        let claimed = self.tape.next.compare_exchange(at, next, order.0, order.1);
+        if claimed.is_err() {
+            return false;
+        }
+        if self.tape.ordered != 0 {
+            places::done(self.entry.thread);
+        }
+        if self.tape.threads > 1 {
+            self.pass_on();
+        }
+        true
+    }
+
     fn pass_on(&self) {
         places::pass_over(self.tape);
         if next_entry(self.tape).is_none_or(|entry| entry.thread != self.entry.thread) {
@@ -487,6 +502,17 @@ pub fn call(did: Did<'_>) -> Option<i32> {
     let turn = turn()?;
     turn.expect(did);
     Some(turn.done())
+}
+
+/// The same of a call that is told before it is made: others may have had the floor during it.
+pub fn raises(did: Did<'_>) -> Option<i32> {
+    let result = call(did)?;
+    crate::floor::passes();
+    if result < 0 {
+        // That it failed was told behind it.
+        crate::floor::pushes();
+    }
+    Some(result)
 }
 
 /// The same as the C library gives it.

@@ -3,6 +3,7 @@
 use crate::body::{self, EventKind, SendOutcome};
 use crate::call::{CallId, PastId};
 use crate::corks::{self, First, To, Whole};
+use crate::counters;
 use crate::descriptors;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
@@ -428,8 +429,12 @@ hook! {
         let iov = IoVec::new(buffer, length);
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
-                return real(fd, buffer, length);
+            if sockets::udp(fd).is_some() {
+                if !sockets::is_still_udp(fd) {
+                    return real(fd, buffer, length);
+                }
+            } else if let Some(call) = sockets::counter(fd) {
+                return counters::raises(call, fd, buffer, length, || real(fd, buffer, length));
             }
             let result = send_by(fd, &Outgoing::bytes(&iov), 0, || real(fd, buffer, length));
             if printed::is_printed(fd) && sockets::udp(fd).is_none() {

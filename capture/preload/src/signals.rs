@@ -55,7 +55,10 @@ fn ours() -> *mut c_void {
 unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_void) {
     if replay::on() && !replay::is_muted() {
         // The recording's signals come from the tape.
-        if ENDING.contains(&signal) {
+        let code = errno();
+        let is_nudge = replay::is_nudge(signal);
+        set_errno(code);
+        if !is_nudge && ENDING.contains(&signal) {
             replay::leave();
         }
         return;

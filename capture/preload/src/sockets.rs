@@ -18,8 +18,11 @@ const FDS: usize = 1 << 16;
 const UNKNOWN: u32 = 0;
 const OTHER: u32 = 1;
 const RANDOM_SOURCE: u32 = 2;
+/// Made by the program: an eventfd, a timerfd.
+const EVENTFD: u32 = 3;
+const TIMERFD: u32 = 4;
 /// Being closed: what another thread asks of it now says nothing of what comes next.
-const CLOSING: u32 = 3;
+const CLOSING: u32 = 5;
 /// A UDP socket: its number plus this.
 const UDP: u32 = 16;
 
@@ -86,8 +89,37 @@ fn is_at(fd: i32, socket: u16) -> bool {
     class(fd) == Some(UDP + u32::from(socket))
 }
 
-/// Whether random bytes are read from the descriptor.
+/// Whether what is read from the descriptor is told: random bytes, an eventfd, a timerfd.
 #[inline]
+pub fn is_told(fd: i32) -> bool {
+    if class(fd) == Some(UNKNOWN) {
+        classify(fd);
+    }
+    class(fd).is_some_and(|class| (RANDOM_SOURCE..=TIMERFD).contains(&class))
+}
+
+/// The calls on this descriptor, where it is an eventfd or a timerfd that the program made.
+#[inline]
+pub fn counter(fd: i32) -> Option<CallId> {
+    match class(fd)? {
+        EVENTFD => Some(CallId::EVENTFD),
+        TIMERFD => Some(CallId::TIMERFD),
+        _ => None,
+    }
+}
+
+/// The program made an eventfd or a timerfd, on which these are the calls.
+pub fn made_counter(fd: i32, call: CallId) {
+    let class = match call {
+        CallId::EVENTFD => EVENTFD,
+        _ => TIMERFD,
+    };
+    if fd >= 0 && !attach::is_borrowed() {
+        set(fd, class);
+    }
+}
+
+/// Whether random bytes are read from the descriptor.
 pub fn is_random_source(fd: i32) -> bool {
     if class(fd) == Some(UNKNOWN) {
         classify(fd);
@@ -477,7 +509,10 @@ pub fn duplicated(from: i32, to: i32) {
     }
     printed::is_made(to);
     let Some(socket) = udp(from) else {
-        set(to, UNKNOWN);
+        match counter(from) {
+            Some(call) => made_counter(to, call),
+            None => set(to, UNKNOWN),
+        }
         return;
     };
     if from == to {

@@ -111,6 +111,14 @@ impl TimeSpec {
             .wrapping_mul(1_000_000_000)
             .wrapping_add(self.nanos as u64)
     }
+
+    /// The time of so many nanoseconds.
+    pub fn of_nanos(nanos: u64) -> TimeSpec {
+        TimeSpec {
+            seconds: (nanos / 1_000_000_000) as i64,
+            nanos: (nanos % 1_000_000_000) as i64,
+        }
+    }
 }
 
 #[repr(C)]

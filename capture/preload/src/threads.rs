@@ -10,6 +10,7 @@ use crate::cancels;
 use crate::floor::{self, Own};
 use crate::hook::{self, hook};
 use crate::locks;
+use crate::meets;
 use crate::push::pushing_unless_busy;
 use crate::sys::{self, nr};
 use crate::tape::{MAIN_THREAD, THREADS_MAX, thread_identity};
@@ -37,6 +38,7 @@ struct Slot {
     cancelled: cancels::Own,
     /// 1 while it draws a random number by several calls, which are told as one.
     draws: AtomicU32,
+    once: meets::Own,
 }
 
 impl Slot {
@@ -54,6 +56,7 @@ impl Slot {
             handle: AtomicUsize::new(0),
             cancelled: cancels::Own::new(),
             draws: AtomicU32::new(0),
+            once: meets::Own::new(),
         }
     }
 }
@@ -178,6 +181,12 @@ pub fn of_handle(handle: usize) -> u64 {
 #[inline]
 pub fn draws() -> Option<&'static AtomicU32> {
     own().map(|slot| &slot.draws)
+}
+
+/// What this thread is about to run once.
+#[inline]
+pub fn once() -> Option<&'static meets::Own> {
+    own().map(|slot| &slot.once)
 }
 
 /// What is remembered of this thread in case that it is cancelled.

@@ -115,13 +115,30 @@ pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) ->
     })
 }
 
-/// Pushes that the program slept, or tried to. Leaves `errno` as it is.
-pub fn slept(nanos: u64, result: i32) {
+/// Pushes that the program slept, or tried to; where a signal woke it, with what is left in the place
+/// that it gave for that. Leaves `errno` as it is.
+///
+/// # Safety
+/// `left` is null or leads to a time.
+pub unsafe fn slept(nanos: u64, result: i32, left: *const TimeSpec) {
     let code = errno();
     if let Some(mut pushing) = pushing() {
-        pushing.called(CallId::SLEEP, result, &[&nanos.to_le_bytes()]);
+        // SAFETY: the caller vouches for it.
+        let left = unsafe { left.as_ref() }.filter(|_| result == -sys::EINTR);
+        let left = left.map(|left| left.in_nanos().to_le_bytes());
+        let left = left.as_ref().map_or(&[][..], |left| left);
+        pushing.called(CallId::SLEEP, result, &[&nanos.to_le_bytes(), left]);
     }
     set_errno(code);
+}
+
+/// Where the kernel puts what is left of a sleep: nowhere where it is one up to a time of the clock.
+pub fn left_of(flags: i32, left: *mut TimeSpec) -> *mut TimeSpec {
+    const TIMER_ABSTIME: i32 = 1;
+    match flags & TIMER_ABSTIME {
+        0 => left,
+        _ => core::ptr::null_mut(),
+    }
 }
 
 /// A recorded result, as the C library gives it.
@@ -269,12 +286,12 @@ hook! {
     fn nanosleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if replay::on() && let Some(result) = replay::slept() {
+            if replay::on() && let Some(result) = replay::slept(left) {
                 return with_errno(result);
             }
             let asked = nanos(time);
             let result = real(time, left);
-            slept(asked, if result < 0 { -errno() } else { 0 });
+            slept(asked, if result < 0 { -errno() } else { 0 }, left);
             result
         }
     }
@@ -282,12 +299,13 @@ hook! {
     fn clock_nanosleep[real](clock: i32, flags: i32, time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if replay::on() && let Some(result) = replay::slept() {
+            let place = left_of(flags, left);
+            if replay::on() && let Some(result) = replay::slept(place) {
                 return -result;
             }
             let asked = nanos(time);
             let result = real(clock, flags, time, left);
-            slept(asked, -result);
+            slept(asked, -result, place);
             result
         }
     }
@@ -295,34 +313,40 @@ hook! {
     fn thrd_sleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if replay::on() && let Some(result) = replay::slept() {
+            if replay::on() && let Some(result) = replay::slept(left) {
                 return if result == -sys::EINTR { -1 } else { result };
             }
             let asked = nanos(time);
             let result = real(time, left);
             // As C has it, -1 means that a signal came.
-            slept(asked, if result == -1 { -sys::EINTR } else { result });
+            slept(asked, if result == -1 { -sys::EINTR } else { result }, left);
             result
         }
     }
 
     fn usleep[real](micros: u32) -> i32 {
-        if replay::on() && let Some(result) = replay::slept() {
-            return with_errno(result);
-        }
         // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(micros) };
-        slept(u64::from(micros) * 1_000, if result < 0 { -errno() } else { 0 });
-        result
+        unsafe {
+            let nowhere = core::ptr::null_mut();
+            if replay::on() && let Some(result) = replay::slept(nowhere) {
+                return with_errno(result);
+            }
+            let result = real(micros);
+            slept(u64::from(micros) * 1_000, if result < 0 { -errno() } else { 0 }, nowhere);
+            result
+        }
     }
 
     fn sleep[real](seconds: u32) -> u32 {
-        if replay::on() && let Some(result) = replay::slept() {
-            return result as u32;
-        }
         // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(seconds) };
-        slept(u64::from(seconds) * 1_000_000_000, result as i32);
-        result
+        unsafe {
+            let nowhere = core::ptr::null_mut();
+            if replay::on() && let Some(result) = replay::slept(nowhere) {
+                return result as u32;
+            }
+            let result = real(seconds);
+            slept(u64::from(seconds) * 1_000_000_000, result as i32, nowhere);
+            result
+        }
     }
 }

@@ -97,6 +97,13 @@ calls! {
     45 PART "part" "Handed over a part of a packet that leaves with another one.";
     46 CANCEL "cancel" "Cancelled a thread.";
     47 CANCELLED "cancelled" "Was cancelled, inside a call that it waited in.";
+    48 BARRIER "barrier" "Waited at a barrier.";
+    49 ONCE "once" "Begins what is to run once (`pthread_once`).";
+    50 JOIN "join" "Asked whether a thread has ended, or waited for that up to a time.";
+    51 LEVEL "level" "Asked how high a semaphore stands.";
+    52 EVENTFD "eventfd" "Read an eventfd, or raises it.";
+    53 TIMERFD "timerfd" "Read a timerfd, set it, or asked for it.";
+    54 STATUS "status" "The process has ended, and how.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.
@@ -125,6 +132,10 @@ impl StartId {
     /// What the recorder was asked to start, where that is another program or has other arguments:
     /// u32 CRC-32 of its file, its name and each argument with a zero byte behind it.
     pub const LAUNCHED: StartId = StartId(9);
+    /// More of an open descriptor that leads to a file: i32 its number, u32 the flags it was opened
+    /// with, u64 how far it has been read, u64 the file's length, i64 when it was last changed, in
+    /// nanoseconds since 1970.
+    pub const HELD: StartId = StartId(10);
 }
 
 /// What a program does that no hook sees.

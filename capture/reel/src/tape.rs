@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first bytes of a tape. Changes with its layout.
-pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape5");
+pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape7");
 /// Where the threads' identities lie: [`THREADS_MAX`] numbers of 64 bits.
 pub const THREADS_AT: usize = 4096;
 /// So many threads of a program can be replayed.
@@ -29,8 +29,12 @@ pub const CAME_MAX: usize = 64 << 10;
 pub const PRINTED_AT: usize = CAME_AT + CAME_MAX;
 /// See [`PRINTED_AT`].
 pub const PRINTED_MAX: usize = 1 << 10;
+/// Where the library puts which of the kernel's own files it opened: [`OPENED_MAX`] of [`Opened`].
+pub const OPENED_AT: usize = PRINTED_AT + 2 * PRINTED_MAX;
+/// See [`OPENED_AT`].
+pub const OPENED_MAX: usize = 64;
 /// Where the first entry lies.
-pub const ENTRIES_AT: usize = PRINTED_AT + 2 * PRINTED_MAX;
+pub const ENTRIES_AT: usize = OPENED_AT + OPENED_MAX * size_of::<Opened>();
 /// The identity of the program's first thread.
 pub const MAIN_THREAD: u64 = 1;
 
@@ -117,11 +121,17 @@ pub struct TapeControl {
     pub sleeps_less: AtomicU32,
     /// Ways out that the program was refused: TCP connections.
     pub refused: AtomicU32,
+    /// How many of the kernel's own files were opened; of more than [`OPENED_MAX`] the first are told.
+    pub opened: AtomicU32,
+    /// 1 where barriers, what runs once, eventfds and the like are in the recording.
+    pub meets: u32,
     /// 1 where what the program prints is compared.
     pub prints: u32,
     /// Which of the first three descriptors was a terminal: bit n of descriptor n;
     /// [`TERMINALS_KNOWN`] besides.
     pub terminals: u32,
+    /// How many signals the command has sent to the program that have not come yet.
+    pub nudges: AtomicU32,
     /// What it printed: on its standard output, and on its standard error.
     pub printed: [Printed; 2],
     /// What came instead; whole once `state` is [`state::PARTED`].
@@ -147,6 +157,16 @@ pub struct Printed {
     pub came: AtomicU32,
     /// 1 when the line is whole.
     pub whole: AtomicU32,
+}
+
+/// A file of the kernel's own that the program opened (`/proc`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// The FNV-1a sum of its path, in which the process is called `self`.
+    pub path: u64,
+    /// The same of its first bytes; 0 where there is none.
+    pub sum: u64,
 }
 
 /// What the program did instead of the recorded thing.

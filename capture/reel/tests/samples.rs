@@ -1,8 +1,74 @@
-//! The recorded sessions of the repository stay readable, with their index.
+//! The recorded sessions of the repository stay readable, with their index, and have the wire that lies
+//! beside them.
+//!
+//! Where that wire changes and the packets stay what they are,
+//! `NETREEL_SAMPLES=write cargo test -p netreel-reel --test samples` puts it into them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use netreel_reel::{Ending, OwnedRecord, Reel, ReelWriter};
+use netreel_reel::{Ending, Header, OwnedRecord, Reel, ReelWriter};
+
+fn samples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/sessions");
+    let mut paths = Vec::new();
+    for mode in ["host", "owner"] {
+        for entry in std::fs::read_dir(folder.join(mode)).unwrap() {
+            let path = entry.unwrap().path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "reel")
+            {
+                paths.push(path);
+            }
+        }
+    }
+    paths
+}
+
+/// The same events in the same blocks behind another header.
+fn with_header(reel: &Reel, header: &Header) -> Vec<u8> {
+    let mut writer = ReelWriter::create_with_identity(Vec::new(), header, reel.identity()).unwrap();
+    for block in 0..reel.blocks() {
+        for record in reel.block(block).unwrap().records() {
+            writer.push(&record).unwrap();
+        }
+        writer.seal().unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// The bytes of all blocks.
+fn blocks<'a>(reel: &Reel, bytes: &'a [u8]) -> &'a [u8] {
+    let [first, .., last] = reel.block_infos() else {
+        panic!("a sample has several blocks");
+    };
+    &bytes[first.offset as usize..(last.offset + last.length) as usize]
+}
+
+#[test]
+fn every_recorded_sample_has_the_wire_that_lies_here() {
+    let wire = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/wires/boxes.wire");
+    let wire = std::fs::read_to_string(wire).unwrap();
+    for path in samples() {
+        let bytes = std::fs::read(&path).unwrap();
+        let reel = Reel::from_bytes(bytes.clone()).unwrap();
+        let mut header = reel.header().clone();
+        let is_it = header.wires.len() == 1 && header.wires[0].text == wire;
+        if !is_it && std::env::var_os("NETREEL_SAMPLES").is_some_and(|it| it == "write") {
+            header.wires[0].text.clone_from(&wire);
+            let written = with_header(&reel, &header);
+            let again = Reel::from_bytes(written.clone()).unwrap();
+            assert!(blocks(&reel, &bytes) == blocks(&again, &written));
+            std::fs::write(&path, written).unwrap();
+            continue;
+        }
+        assert!(
+            is_it,
+            "{} has another wire: see the top of this file",
+            path.display()
+        );
+    }
+}
 
 /// What this version makes of the same events; the same events must come out.
 fn write_again(reel: &Reel) -> Reel {
@@ -51,27 +117,18 @@ fn every_recorded_sample_gets_shorter_by_compression() {
 
 #[test]
 fn every_recorded_sample_opens_clean_and_whole() {
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/sessions");
-    let mut opened = 0;
-    for folder in ["host", "owner"] {
-        for entry in std::fs::read_dir(samples.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_none_or(|extension| extension != "reel") {
-                continue;
-            }
-            let reel = Reel::from_bytes(std::fs::read(&path).unwrap()).unwrap();
-            assert_eq!(reel.ending(), &Ending::Clean, "{}", path.display());
-            let walk = reel.for_each(|_| {});
-            assert_eq!((walk.events, &walk.damaged[..]), (reel.len(), &[][..]));
-            let packets = reel.totals().packets();
-            assert!(packets > 0, "{}", path.display());
-            let (low, high) = reel.span().unwrap();
-            let rate = packets as f64 / high.since(low).as_secs_f64();
-            let over = reel.overhead_per_packet().unwrap();
-            let again = write_again(&reel).overhead_per_packet().unwrap();
-            println!("{rate:.0} packets/s: {over:.2} bytes a packet; written now {again:.2}");
-            opened += 1;
-        }
+    for path in samples() {
+        let reel = Reel::from_bytes(std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(reel.ending(), &Ending::Clean, "{}", path.display());
+        let walk = reel.for_each(|_| {});
+        assert_eq!((walk.events, &walk.damaged[..]), (reel.len(), &[][..]));
+        let packets = reel.totals().packets();
+        assert!(packets > 0, "{}", path.display());
+        let (low, high) = reel.span().unwrap();
+        let rate = packets as f64 / high.since(low).as_secs_f64();
+        let over = reel.overhead_per_packet().unwrap();
+        let again = write_again(&reel).overhead_per_packet().unwrap();
+        println!("{rate:.0} packets/s: {over:.2} bytes a packet; written now {again:.2}");
     }
-    assert_eq!(opened, 8);
+    assert_eq!(samples().len(), 8);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use netreel_reel::StartId;
@@ -75,7 +75,9 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
         | u8::from(numbers.one_thread) << 3
         | u8::from(numbers.log) << 4
         // Rings lie out of the way.
-        | 32;
+        | 32
+        // Barriers, eventfds and the like are recorded.
+        | 64;
     told(
         StartId::NUMBERS,
         &[
@@ -128,6 +130,9 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
     }
     for (fd, target) in descriptors(pid) {
         told(StartId::DESCRIPTOR, &[&fd.to_le_bytes(), target.as_bytes()]);
+        if let Some(held) = held(pid, fd) {
+            told(StartId::HELD, &[&fd.to_le_bytes(), &held]);
+        }
     }
 }
 
@@ -187,8 +192,35 @@ fn files(pid: u32) -> Vec<(u64, String)> {
     lines.collect()
 }
 
-/// The descriptors that it has from whoever started it: what each leads to. Sockets that are no
-/// UDP sockets are left out; one of them is the way to the recorder.
+/// A line of what the kernel says of a descriptor.
+fn line(pid: u32, fd: i32, name: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
+    let mut lines = text.lines();
+    let found = lines.find_map(|line| line.strip_prefix(name))?;
+    Some(found.trim().to_owned())
+}
+
+fn flags(pid: u32, fd: i32) -> u32 {
+    let flags = line(pid, fd, "flags:");
+    flags.map_or(0, |it| u32::from_str_radix(&it, 8).unwrap_or(0))
+}
+
+/// More of a descriptor that leads to a file, as [`StartId::HELD`] has it behind the number.
+fn held(pid: u32, fd: i32) -> Option<Vec<u8>> {
+    let file = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    let position: u64 = line(pid, fd, "pos:")?.parse().ok()?;
+    file.is_file().then(|| {
+        let changed = file.mtime().wrapping_mul(1_000_000_000);
+        let mut held = flags(pid, fd).to_le_bytes().to_vec();
+        held.extend_from_slice(&position.to_le_bytes());
+        held.extend_from_slice(&file.len().to_le_bytes());
+        held.extend_from_slice(&changed.wrapping_add(file.mtime_nsec()).to_le_bytes());
+        held
+    })
+}
+
+/// The descriptors that it has from whoever started it: what each leads to. Sockets that it has made
+/// itself are left out, which end with the program; one of them is the way to the recorder.
 fn descriptors(pid: u32) -> Vec<(i32, String)> {
     let udp: BTreeSet<u64> = look::udp_sockets(pid).into_iter().map(|it| it.0).collect();
     let entries = fs::read_dir(format!("/proc/{pid}/fd"))
@@ -205,7 +237,7 @@ fn descriptors(pid: u32) -> Vec<(i32, String)> {
             let socket = look::socket(pid, fd);
             match socket {
                 Some(inode) if udp.contains(&inode) => Some((fd, "udp socket".to_owned())),
-                Some(_) if fd > 2 => None,
+                Some(_) if flags(pid, fd) & libc::O_CLOEXEC as u32 != 0 => None,
                 _ => Some((fd, target)),
             }
         })

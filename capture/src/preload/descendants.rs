@@ -117,7 +117,8 @@ impl Descendants {
         let this = std::process::id();
         for (pid, status) in &statuses {
             let ours = status.parent == this && *pid != main && !self.others.contains(pid);
-            if ours && status.ended {
+            // How a recorded one ended is looked up first.
+            if ours && status.ended && !recorded(*pid) {
                 let pid = Pid::from_raw(*pid as i32);
                 let _ = waitpid(pid, WaitOptions::NOHANG);
             }

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 pub use escape::{Escape, check_program, find_program};
-pub use rerun::{Came, Input, Printed, Rerun, RerunEnd, rerun};
+pub use rerun::{Came, Descriptor, Input, Printed, Rerun, RerunEnd, rerun};
 
 use crate::options::{Options, Reached};
 use crate::progress::Progress;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-use netreel_reel::{CallId, Event, Header, PastId, Record, ThreadId};
+use netreel_reel::{CallId, Event, Header, PastId, ProcessEnd, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
@@ -27,10 +27,10 @@ use crate::writer::Writer;
 /// What every reel of an unmodified program says of itself.
 const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \
 Not covered, so that a replay may part where they steer the network loop: \
-locks that are not the C library's (futex), barriers, \
+locks that are not the C library's (futex), \
 processor instructions for time and randomness (RDTSC, RDRAND), \
 reads of files, pipes and TCP sockets, the standard input through stdio, the time left over that select writes back, \
-what stands beside a packet (control data), timerfd, eventfd and signalfd, \
+what stands beside a packet (control data), signalfd, \
 the 65th and later descriptors that one wait finds ready, \
 functions of the C library that are found in the loader's tables without dlsym, \
 system calls that other libraries than the C library make themselves, that are made by int 0x80, \
@@ -274,9 +274,10 @@ impl Process {
         Counts::of(&self.tally)
     }
 
-    /// Has the reel end soon, with what was seen past the hooks as its last word. The kernel
-    /// dropped `drops` packets of its sockets that no other reel tells of.
-    pub(super) fn say_last(&mut self, drops: u64) {
+    /// Has the reel end soon, with what was seen past the hooks and how the process ended, where that
+    /// is known, as its last words. The kernel dropped `drops` packets of its sockets that no other
+    /// reel tells of.
+    pub(super) fn say_last(&mut self, drops: u64, end: Option<ProcessEnd>) {
         if let Some(past) = self.past_the_hooks() {
             self.note(&format!("system calls past the recorder: {past}"));
         }
@@ -289,6 +290,15 @@ impl Process {
             self.note(&format!(
                 "the kernel dropped {drops} {packets} because a receive buffer was full"
             ));
+        }
+        if let Some(end) = end {
+            let (call, result, details) = (CallId::STATUS, end.result(), &[][..]);
+            let event = Event::Called {
+                call,
+                result,
+                details,
+            };
+            self.notes.push(monotonic_now(), event);
         }
         self.recorder.begin_to_end();
         self.ending = true;

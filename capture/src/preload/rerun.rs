@@ -1,5 +1,6 @@
 //! Starting an unmodified program again with the library in it, answered from a tape.
 
+mod nudge;
 mod start;
 mod stuck;
 
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use memmap2::MmapMut;
 use netreel_reel::tape::{
-    CAME_AT, CAME_MAX, ENTRIES_AT, PRINTED_AT, PRINTED_MAX, TapeControl, state,
+    CAME_AT, CAME_MAX, ENTRIES_AT, OPENED_AT, Opened, PRINTED_AT, PRINTED_MAX, TapeControl, state,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
@@ -24,6 +25,7 @@ use super::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
 use super::library::Unpacked;
 use super::messages::{read_hello, write_welcome};
 use super::serve::listen;
+use nudge::Nudges;
 use stuck::Watchdog;
 
 /// What the program reads as its standard input.
@@ -35,6 +37,16 @@ pub enum Input {
     File(PathBuf),
     /// What this process has.
     Own,
+}
+
+/// A descriptor that the program is started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Its number.
+    pub fd: i32,
+    /// The file that is read there, and how many of its bytes were read before; `None`: it leads to
+    /// nothing.
+    pub file: Option<(PathBuf, u64)>,
 }
 
 /// A program that is to be started again, as it was started when it was recorded.
@@ -51,7 +63,7 @@ pub struct Rerun {
     /// Its standard input.
     pub input: Input,
     /// Further descriptors that were open.
-    pub descriptors: Vec<i32>,
+    pub descriptors: Vec<Descriptor>,
     /// Whether addresses were random.
     pub random_addresses: bool,
     /// Whether one of its threads ran at a time.
@@ -100,12 +112,17 @@ pub struct RerunEnd {
     pub stuck: Option<String>,
     /// How the program ended.
     pub status: ExitStatus,
+    /// Whether the recording is over: it asked for what comes behind its last event, or that event
+    /// was its own end.
+    pub over: bool,
     /// Events that were passed over, of threads that ended earlier than they did.
     pub passed: u32,
     /// How often its threads slept more, and how often less than they did.
     pub sleeps: (u32, u32),
     /// TCP connections that it was refused.
     pub refused: u32,
+    /// The kernel's own files that it opened, in that order; of many the first 64.
+    pub opened: Vec<Opened>,
     /// Libraries that lay elsewhere than recorded are found by comparing these with the recording.
     pub maps: String,
 }
@@ -151,12 +168,14 @@ pub fn rerun(wanted: &Rerun, stopped: &mut dyn FnMut(u32)) -> Result<RerunEnd, P
         printed: [tape.printed(0), tape.printed(1)],
         stuck: watched.stuck,
         status,
+        over: control.state.load(Ordering::Acquire) == state::OVER,
         passed: control.passed.load(Ordering::Relaxed),
         sleeps: (
             control.sleeps_more.load(Ordering::Relaxed),
             control.sleeps_less.load(Ordering::Relaxed),
         ),
         refused: control.refused.load(Ordering::Relaxed),
+        opened: tape.opened(),
         maps: watched.maps,
     })
 }
@@ -198,6 +217,22 @@ impl Tape {
         Some(Came { what, bytes })
     }
 
+    fn opened(&self) -> Vec<Opened> {
+        let count = self.control().opened.load(Ordering::Acquire) as usize;
+        let all = self.memory.get(OPENED_AT..ENTRIES_AT).unwrap_or(&[]);
+        let (all, _) = all.as_chunks::<{ size_of::<Opened>() }>();
+        let word = |bytes: &[u8], at: usize| {
+            let eight = bytes.get(at..).and_then(|rest| rest.first_chunk());
+            eight.map_or(0, |it| u64::from_ne_bytes(*it))
+        };
+        let each = all.iter().take(count);
+        each.map(|it| Opened {
+            path: word(it, 0),
+            sum: word(it, 8),
+        })
+        .collect()
+    }
+
     fn printed(&self, index: usize) -> Printed {
         let Some(printed) = self.control().printed.get(index) else {
             return Printed::default();
@@ -229,6 +264,7 @@ fn watch(
 ) -> io::Result<Watched> {
     let mut watched = Watched::default();
     let mut dog = Watchdog::new(child.id(), wanted.patience);
+    let mut nudges = Nudges::default();
     let begun = Instant::now();
     let mut told = false;
     loop {
@@ -269,6 +305,7 @@ fn watch(
             child.kill()?;
             return Ok(watched);
         }
+        nudges.look(tape, child.id(), (next, dog.stands()));
     }
 }
 

@@ -101,6 +101,20 @@ pub trait Layer {
         let _ = state;
         Err(RestoreError::NotOffered)
     }
+
+    /// The one switch of all time-outs, for whoever stops the layer in a debugger. Off, the layer
+    /// gives up nothing and nobody for having taken too long, whatever any clock says. On, it does
+    /// as its start conditions and the calls of the game say; so it is when it is made.
+    ///
+    /// How the switch stands is no part of the [state](Layer::save): a replay that throws it still
+    /// compares the states. A game that turns time-outs off while it runs says so in a call
+    /// ([`input`](Layer::input)) instead, which is recorded.
+    ///
+    /// Whether the layer has such a switch.
+    fn time_outs(&mut self, on: bool) -> bool {
+        let _ = on;
+        false
+    }
 }
 
 /// A packet that was received: its bytes are at the start of the caller's buffer.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use crate::coming::Wake;
 
@@ -57,6 +58,15 @@ impl Wanted {
     /// Whether to go on.
     pub fn goes_on(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Does nothing for so long, or until nobody wants it any more.
+    pub fn rest(&self, mut pause: Duration) {
+        while !pause.is_zero() && self.goes_on() {
+            let step = pause.min(Duration::from_millis(20));
+            thread::sleep(step);
+            pause -= step;
+        }
     }
 }
 
@@ -125,6 +135,18 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
             }));
         }
         old
+    }
+
+    /// What was worked out last.
+    pub fn latest(&self) -> Option<K> {
+        self.lock().latest.as_ref().map(|(of, _)| of.clone())
+    }
+
+    /// What is being worked on.
+    pub fn coming(&self) -> Option<K> {
+        let mut state = self.lock();
+        state.take_in(false);
+        state.coming.as_ref().map(|it| it.of.clone())
     }
 
     /// Whether what is known, on its way, or given up, is of this key.

@@ -10,6 +10,8 @@ use crate::course::Track;
 use crate::flow::LinkFlow;
 use crate::links::LinkEnds;
 use crate::log_lines::LogLines;
+use crate::measured::{self, Measured};
+use crate::{plotted, sorting};
 
 /// Of which session, and of what in it.
 type Of<T> = (u32, T);
@@ -24,6 +26,10 @@ pub(crate) struct Beside {
     pub flow: Aside<Of<LinkEnds>, LinkFlow>,
     pub believed: Aside<u32, Believed>,
     pub track: Aside<Of<ValueRow>, Track>,
+    /// Of the packet table.
+    pub order: Aside<Of<sorting::Of>, sorting::Order>,
+    pub measured: Aside<Of<measured::Of>, Measured>,
+    pub plotted: Aside<Of<plotted::Of>, plotted::Track>,
     /// What nodes wrote.
     pub lines: Aside<u32, LogLines>,
     /// Of the other session, by where it lies in memory.
@@ -32,13 +38,16 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// All of it, with what people call it.
-    fn all(&self) -> [(&'static str, &dyn Work); 7] {
+    fn all(&self) -> [(&'static str, &dyn Work); 10] {
         [
             ("what the bytes were", &self.stats),
             ("what fields take", &self.by_field),
             ("the link over time", &self.flow),
             ("what nodes believed", &self.believed),
             ("the value over time", &self.track),
+            ("the order of the table", &self.order),
+            ("what was sent in the measured time", &self.measured),
+            ("the field over time", &self.plotted),
             ("what nodes wrote", &self.lines),
             ("the comparison", &self.compared),
         ]

@@ -146,6 +146,7 @@ impl Model {
             self.open_story();
         }
         self.finish_beside();
+        self.look_order();
     }
 
     /// Works on what was given up.

@@ -8,9 +8,12 @@ use netreel_wire::{StreamId, TreeId};
 use crate::Model;
 use crate::believed::ValueRow;
 use crate::bookmarks::Spot;
+use crate::lanes::LaneMove;
 use crate::links::LinkEnds;
 use crate::own_columns::OwnColumns;
+use crate::plotted::Plotted;
 use crate::scale::RANGE_NS_MIN;
+use crate::sorting::Sorting;
 
 /// What views ask for; applied at the end of a frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +37,8 @@ pub enum Command {
     SelectLink(Option<LinkEnds>),
     /// Select a property of an object.
     SelectValue(ValueRow),
+    /// Draw a field over time, or the value in focus again.
+    Plot(Option<Plotted>),
     /// Hold what is shown against this moment, or no longer.
     Pin(Option<SessionTime>),
     /// Hold what two nodes believed against each other, or show all nodes again. A node alone waits
@@ -45,6 +50,8 @@ pub enum Command {
     SetCursor(Option<SessionTime>),
     /// Put the time cursor somewhere and bring it into view.
     GoToTime(SessionTime),
+    /// Pan so that a moment can be seen; what can be seen already does not move.
+    Reveal(SessionTime),
     /// Move the visible time by so many ns of the axis.
     Pan(i64),
     /// Divide the visible time by `factor`; what is at `at` stays where it is.
@@ -56,6 +63,8 @@ pub enum Command {
     },
     /// Show this stretch of time.
     Show(Range<SessionTime>),
+    /// Measure a stretch of time, or take what was measured away.
+    Measure(Option<Range<SessionTime>>),
     /// Show the whole session.
     ShowAll,
     /// Bring the selection into view with some time around it.
@@ -66,6 +75,10 @@ pub enum Command {
     SetFilter(String),
     /// Add these columns to the packet table, and no others.
     SetColumns(OwnColumns),
+    /// Sort the packet table, or show it in the order of time.
+    Sort(Option<Sorting>),
+    /// Lay the lanes of the timeline otherwise.
+    Lanes(LaneMove),
     /// Have the findings of a rule leave the list and the marks, or bring them back. The verdict stays.
     Mute(String, bool),
     /// Open or close a field that has fields below it.
@@ -76,7 +89,8 @@ pub enum Command {
     RemoveBookmark(usize),
     /// Bring a bookmark into view: its place in [`Model::bookmarks`].
     GoToBookmark(usize),
-    /// Let go of one thing: the time cursor, else what is in focus, else the story.
+    /// Let go of one thing: the time cursor, else the measured time, else what is in focus, else the
+    /// story.
     LetGo,
     /// Let go of the pinned finding alone.
     EndStory,
@@ -136,6 +150,8 @@ impl Model {
             Command::Hover(_)
                 | Command::SetFilter(_)
                 | Command::SetColumns(_)
+                | Command::Sort(_)
+                | Command::Lanes(_)
                 | Command::GiveUp
                 | Command::GoOn
         );
@@ -167,7 +183,9 @@ impl Model {
                     self.select_object(Some(object));
                 }
                 self.selection.property = Some(property);
+                self.plotted = None;
             }
+            Command::Plot(plotted) => self.plotted = plotted,
             Command::Pin(time) => self.pinned = time,
             Command::Against(nodes) => self.against = nodes,
             Command::Hover(hover) => self.hover = hover,
@@ -178,14 +196,18 @@ impl Model {
                 self.perform(Command::SetCursor(Some(time)));
                 self.reveal(time);
             }
+            Command::Reveal(time) => self.reveal(time),
             Command::Pan(ns) => self.pan(ns),
             Command::Zoom { at, factor } => self.zoom(at, factor),
             Command::Show(range) => self.show(range),
+            Command::Measure(time) => self.measure(time),
             Command::ShowAll => self.visible = self.whole(),
             Command::FrameSelection => self.frame_selection(),
             Command::Step(step) => self.step(step),
             Command::SetFilter(text) => self.set_filter(text),
             Command::SetColumns(columns) => self.set_own_columns(columns),
+            Command::Sort(sorting) => self.sort(sorting),
+            Command::Lanes(change) => self.move_lanes(&change),
             Command::Mute(rule, is_muted) => self.mute(&rule, is_muted),
             Command::ToggleField(field) => self.detail.toggle(field),
             Command::Bookmark(at, note) => self.bookmark(at, note),
@@ -340,10 +362,11 @@ impl Model {
 
     /// A packet's row, or the row where it would stand.
     fn nearest_row(&self, packet: PacketId) -> Option<(usize, bool)> {
-        match self.filter.taken() {
-            Some(taken) => Some((taken.row(packet), taken.has(packet))),
-            None => Some((packet.0 as usize, true)),
-        }
+        let (row, is_taken) = match self.filter.taken() {
+            Some(taken) => (taken.row(packet), taken.has(packet)),
+            None => (packet.0 as usize, true),
+        };
+        Some((self.row_in_order(row), is_taken))
     }
 
     fn on_link(&self, is_next: bool) -> Option<PacketId> {

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use netreel_wire::{Decoded, StreamId, TreeId, Value};
 
+use crate::changes::Changes;
 use crate::text;
 use crate::variety::ByteColumn;
 
@@ -28,6 +30,8 @@ pub struct Detail {
     pub(crate) note: Option<String>,
     pub(crate) waits: bool,
     pub(crate) columns: Vec<ByteColumn>,
+    /// See [`Model::changes`](crate::Model::changes): worked out when somebody looks.
+    pub(crate) changes: OnceLock<Option<Changes>>,
 }
 
 /// One line of the field tree.
@@ -66,6 +70,7 @@ impl Detail {
             note: None,
             waits: false,
             columns: Vec::new(),
+            changes: OnceLock::new(),
         }
     }
 

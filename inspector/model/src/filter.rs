@@ -251,6 +251,7 @@ impl Model {
         self.filter.set(text, &self.session, history, links);
         self.arrange_taken();
         self.arrange_objects();
+        self.look_order();
     }
 
     /// Takes in what the filter has found since the last frame. Returns whether it is still looking.
@@ -276,6 +277,7 @@ impl Model {
         self.filter.finish(&self.session);
         self.arrange_taken();
         self.arrange_objects();
+        self.look_order();
     }
 }
 

@@ -145,8 +145,8 @@ impl Model {
         }
     }
 
-    /// Lets go of one thing: the time cursor, else what is held against it, else what is in focus, else
-    /// the story.
+    /// Lets go of one thing: the time cursor, else the measured time, else what is held against the
+    /// cursor, else what is in focus, else the story.
     pub(crate) fn let_go(&mut self) {
         let focus = Selection {
             finding: None,
@@ -154,6 +154,8 @@ impl Model {
         };
         if self.cursor.is_some() {
             self.cursor = None;
+        } else if self.measured.is_some() {
+            self.measured = None;
         } else if self.pinned.is_some() {
             self.pinned = None;
         } else if self.against.is_some() {

@@ -2,7 +2,7 @@
 
 use netreel_protocol::session::{PacketId, Session, SessionTime};
 
-use crate::{Model, Selection};
+use crate::{Model, OwnColumns, Selection};
 
 /// What a finding is known by when it has another place.
 pub(crate) type Known = (&'static str, u16, Option<u64>, SessionTime);
@@ -33,7 +33,6 @@ impl Model {
             judged,
             behind,
             names,
-            trigger_lanes,
             unread,
             bookmarks,
             ..
@@ -42,7 +41,8 @@ impl Model {
         self.grown += 1;
         self.index = index;
         self.names = names;
-        self.trigger_lanes = trigger_lanes;
+        self.arrange_lanes();
+        self.trigger_lanes = self.trigger_lanes();
         self.unread = unread;
         self.trail.clear();
         if self.bookmarks.all.is_empty() {
@@ -88,6 +88,7 @@ impl Model {
             self.show(visible);
         }
         self.arrange_objects();
+        self.look_order();
     }
 
     /// Goes on from the beginning of the same session, which was shown until this was read: its filter,
@@ -97,6 +98,8 @@ impl Model {
         if self.filter.text != beginning.filter.text {
             self.set_filter(beginning.filter.text.clone());
         }
+        self.set_own_columns(OwnColumns::clone(beginning.own_columns()));
+        self.sort(beginning.sorting);
         if !beginning.is_looked_at {
             return;
         }
@@ -108,6 +111,8 @@ impl Model {
             self.select_packet(packet);
         }
         (self.cursor, self.pinned) = (beginning.cursor, beginning.pinned);
+        self.measured = beginning.measured.clone();
+        self.plotted = beginning.plotted.clone();
         self.visible = match beginning.visible == beginning.whole() {
             true => self.whole(),
             false => beginning.visible.clone(),

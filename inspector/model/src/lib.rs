@@ -12,6 +12,7 @@ mod beside;
 mod bookmarks;
 mod by_bytes;
 mod by_field;
+mod changes;
 mod coming;
 mod command;
 mod comparison;
@@ -29,20 +30,24 @@ mod grow;
 mod hulls;
 mod index;
 mod judged;
+mod lanes;
 mod lead;
 mod links;
 mod log_lines;
 mod map;
+mod measured;
 mod muted;
 mod names;
 mod nodes;
 mod outcome;
 mod own_columns;
 mod ownership;
+mod plotted;
 mod pyramid;
 mod scale;
 mod seen;
 mod share;
+mod sorting;
 mod streams;
 mod table;
 mod taken;
@@ -59,9 +64,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use netreel_protocol::history::{Evidence, History, Level};
-use netreel_protocol::session::{
-    Fate, Look, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
-};
+use netreel_protocol::session::{Look, MessageId, NodeId, Packet, PacketId, Session, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_wire::{Kind, KindId, MessageFacts, PropertyId, StreamId, TreeId};
 
@@ -70,6 +73,7 @@ pub use believed::{Believed, RowsOf, ValueCell, ValueRow, ValueRows};
 pub use bookmarks::{Bookmark, BookmarkRow, Spot};
 pub use by_bytes::{ByBytes, LinkBytes};
 pub use by_field::ByField;
+pub use changes::{Change, Changes};
 pub use command::{Command, Hover, Step};
 pub use comparison::{Comparison, Difference};
 pub use course::{Course, Courses};
@@ -79,16 +83,23 @@ pub use findings::{EvidenceRow, FindingRow};
 pub use flow::{Flow, Flows, Rate};
 pub use folds::Folds;
 pub use followed::{Followed, Growth};
+pub use lanes::{LaneMove, LanePlan, LaneRow};
 pub use links::LinkEnds;
 pub use log_lines::{LINES_MAX, LogLine, LogLines};
 pub use map::{MARKS_MAX, Mark};
+pub use measured::Measured;
 pub use muted::{MutedRow, Rules};
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
 pub use own_columns::{FIELDS_MAX, OwnColumns};
 pub use ownership::{Row, Shown, Stretch};
+pub use plotted::{
+    LineOf, PLOTTED_LINES_MAX, PLOTTED_PACKETS_MAX, PLOTTED_VALUES_MAX, Plot, PlotBy, PlotLine,
+    Plotted,
+};
 pub use pyramid::Span;
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
+pub use sorting::{SORTED_BY_FIELD_MAX, Sorting};
 pub use streams::{HEX_COLUMNS, HexRow, StreamRow, mask};
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
@@ -142,6 +153,10 @@ pub struct Model {
     leads: lead::Leads,
     /// The columns that somebody has added to the packet table.
     own: own_columns::Own,
+    /// By what the packet table is sorted.
+    sorting: Option<Sorting>,
+    /// Its order, as far as it is known.
+    order: Option<Arc<sorting::Order>>,
     has_sequences: OnceLock<bool>,
     minimap: timeline::Minimap,
     densities: density::Densities,
@@ -155,9 +170,14 @@ pub struct Model {
     /// The nodes that are held against each other: one, until there is another.
     against: Option<(NodeId, Option<NodeId>)>,
     visible: Range<SessionTime>,
+    /// The field that is drawn over time.
+    plotted: Option<Plotted>,
+    /// What somebody has measured.
+    measured: Option<Range<SessionTime>>,
     filter: Filter,
     detail: Detail,
     names: names::Names,
+    lanes: lanes::Lanes,
     trigger_lanes: BTreeMap<u64, NodeId>,
     trail: trail::Trail,
     bookmarks: bookmarks::Bookmarks,
@@ -203,6 +223,8 @@ impl Model {
             type_names: type_names::TypeNames::default(),
             leads: lead::Leads::default(),
             own: own_columns::Own::default(),
+            sorting: None,
+            order: None,
             has_sequences: OnceLock::new(),
             minimap: Default::default(),
             densities: Default::default(),
@@ -214,9 +236,12 @@ impl Model {
             pinned: None,
             against: None,
             visible: session.span.clone(),
+            plotted: None,
+            measured: None,
             filter: Filter::default(),
             detail: Detail::default(),
             names: names::Names::new(&session),
+            lanes: lanes::Lanes::default(),
             trigger_lanes: BTreeMap::new(),
             trail: trail::Trail::default(),
             bookmarks: bookmarks::Bookmarks::default(),
@@ -225,6 +250,7 @@ impl Model {
             is_beginning: false,
             session,
         };
+        model.arrange_lanes();
         model.trigger_lanes = model.trigger_lanes();
         model.visible = model.whole();
         model
@@ -458,47 +484,6 @@ impl Model {
         }
     }
 
-    /// A packet in a few lines: what the pointer shows over its arrow.
-    pub fn packet_text(&self, id: PacketId) -> String {
-        let Some(packet) = self.packet(id) else {
-            return String::new();
-        };
-        let mut lines = vec![format!("packet {}  {}", id.0, self.link_name(&packet))];
-        let look = self.look(id);
-        lines.push(match &look {
-            None => format!("messages: {NOT_YET}"),
-            Some(look) if look.messages.is_empty() => "no messages".to_owned(),
-            Some(look) => self.kinds_of(id, &look.messages),
-        });
-        let sequence = look.and_then(|look| look.sequence);
-        let sequence = sequence.map_or_else(String::new, |s| format!("sequence {}, ", s.value));
-        lines.push(format!(
-            "{sequence}{} bytes",
-            text::count(packet.length.into())
-        ));
-        match packet.fate {
-            Fate::Received => lines.push(format!(
-                "{} {}{}",
-                table::late(&packet),
-                self.measured(&packet).unwrap_or("under way"),
-                match packet.duplicates.len() {
-                    0 => String::new(),
-                    more => format!(", received {} times", more + 1),
-                }
-            )),
-            _ => lines.push(self.fate_text(id, &packet)),
-        }
-        lines.extend(
-            packet
-                .faults
-                .iter()
-                .map(|fault| self.session.verdict(*fault, text::duration)),
-        );
-        let outcomes = self.outcomes(id, 3);
-        lines.extend(outcomes.iter().map(outcome::Outcome::sentence));
-        lines.join("\n")
-    }
-
     /// A packet from close up, as far as it can be told by now.
     fn detail_of(&self, id: PacketId) -> Detail {
         let session = &self.session;
@@ -528,10 +513,13 @@ impl Model {
     pub fn advance(&mut self) -> bool {
         self.take_history();
         self.look_again();
-        self.advance_filter()
+        let more = self.advance_filter();
+        self.look_order();
+        more
     }
 
-    /// Waits for what panes have begun to work out.
+    /// Waits for what panes have begun to work out; the next [`advance`](Model::advance) has the order of
+    /// the packet table.
     pub fn finish_beside(&self) {
         self.beside.finish();
     }
@@ -568,6 +556,8 @@ impl Model {
         let mut memory = self.index.memory();
         memory.push(("findings", self.judged.memory() + self.muted_memory()));
         memory.push(("filter", self.filter.memory()));
+        let order = self.order.as_ref();
+        memory.push(("order", order.map_or(0, |order| order.memory())));
         memory
     }
 }

@@ -78,7 +78,8 @@ impl Model {
     pub(crate) fn trigger_lanes(&self) -> BTreeMap<u64, NodeId> {
         let mut asked = BTreeMap::new();
         let mut pulled = BTreeMap::new();
-        for &node in self.lanes() {
+        let rows = self.lane_rows().iter();
+        for &node in rows.flat_map(|row| &row.nodes) {
             for Triggered { trigger, .. } in self.triggers(node) {
                 let told = if trigger.from_peer {
                     &mut asked

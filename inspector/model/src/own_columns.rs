@@ -1,19 +1,19 @@
 //! Columns of the packet table that somebody has added: fields of the wire, and the time since the row
 //! before. Only the packets on the screen are decoded for them.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netreel_protocol::session::{PacketId, Session};
 use netreel_wire::{Name, Tree, TreeId, TreeNode, Value};
 
 use crate::table::Column;
-use crate::{Command, Model, text};
+use crate::{Command, Model, Sorting, text};
 
 /// So many fields can be columns.
 pub const FIELDS_MAX: usize = 6;
 
-/// Of so many packets it is remembered what stands in them.
+/// Of so many packets, those that were decoded last, it is remembered what stands in them.
 const KNOWN_MAX: usize = 1 << 12;
 
 /// So many values of a packet stand in a cell, the others are counted.
@@ -32,6 +32,8 @@ pub(crate) type Cells = Arc<[String]>;
 pub struct OwnColumns {
     /// The time since the row before.
     pub since: bool,
+    /// The time since the packet before of the same link.
+    pub on_link: bool,
     /// Fields by their paths, without the places in repeats: `messages.create.object`. At most
     /// [`FIELDS_MAX`].
     pub fields: Vec<String>,
@@ -68,11 +70,33 @@ pub(crate) struct Own {
     known: Mutex<Known>,
 }
 
+/// What stands in packets, of those that were decoded last.
 #[derive(Debug, Default)]
 struct Known {
     cells: HashMap<PacketId, Cells>,
+    /// Those packets, in the order in which they were decoded.
+    order: VecDeque<PacketId>,
     /// How many packets were decoded for it.
     decoded: u64,
+}
+
+impl Known {
+    /// Keeps what stands in a packet; what was kept longest makes room for it. Whoever was quicker
+    /// found the same.
+    fn keep(&mut self, id: PacketId, cells: Cells) -> Cells {
+        self.decoded += 1;
+        if let Some(known) = self.cells.get(&id) {
+            return Arc::clone(known);
+        }
+        if self.order.len() >= KNOWN_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.cells.remove(&oldest);
+        }
+        self.order.push_back(id);
+        self.cells.insert(id, Arc::clone(&cells));
+        cells
+    }
 }
 
 impl Own {
@@ -81,26 +105,39 @@ impl Own {
         let known = self.known.get_mut();
         let known = known.unwrap_or_else(PoisonError::into_inner);
         known.cells.clear();
+        known.order.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn cells(&self, session: &Session, id: PacketId) -> Cells {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cells) = known.cells.get(&id) {
-            return Arc::clone(cells);
-        }
-        let decoded = session.decode(id);
-        let tree = decoded.as_ref().map(|decoded| &decoded.tree);
-        let fields = self.columns.fields.iter();
-        let cells: Cells = fields
-            .map(|path| tree.map_or_else(String::new, |tree| cell(tree, path)))
-            .collect();
-        if known.cells.len() >= KNOWN_MAX {
-            known.cells.clear();
-        }
-        known.cells.insert(id, Arc::clone(&cells));
-        known.decoded += 1;
-        cells
+        self.found(id, || {
+            let decoded = session.decode(id);
+            let tree = decoded.as_ref().map(|decoded| &decoded.tree);
+            let fields = self.columns.fields.iter();
+            let cell = |path: &String| tree.map_or_else(String::new, |tree| cell(tree, path));
+            fields.map(cell).collect()
+        })
     }
+
+    /// What is known of a packet, else what `decode` finds. Nobody waits for that who asks about
+    /// another packet.
+    fn found(&self, id: PacketId, decode: impl FnOnce() -> Cells) -> Cells {
+        let known = self.lock().cells.get(&id).map(Arc::clone);
+        known.unwrap_or_else(|| {
+            let cells = decode();
+            self.lock().keep(id, cells)
+        })
+    }
+}
+
+/// Whether the wire of a session has a field of that name.
+pub(crate) fn has_path(session: &Session, path: &str) -> bool {
+    let last = path.rsplit('.').next();
+    let wire = session.wire.as_ref();
+    wire.is_some_and(|wire| wire.has_field(last, None))
 }
 
 impl Model {
@@ -111,26 +148,35 @@ impl Model {
 
     /// Adds these columns and no others, without a way back: those that were kept.
     pub fn set_own_columns(&mut self, columns: OwnColumns) {
-        if *self.own.columns != columns {
-            self.own.columns = Arc::new(columns);
-            self.own.forget();
+        if *self.own.columns == columns {
+            return;
         }
+        // Whatever the table is sorted by keeps its name, and may have another place.
+        let path = self.sorting.map(|it| self.column_path(it.by).to_owned());
+        self.own.columns = Arc::new(columns);
+        self.own.forget();
+        let place = |path: String| self.own.columns.fields.iter().position(|it| *it == path);
+        let sorting = self.sorting.and_then(|it| match it.by {
+            Column::Field(_) => {
+                let place = u8::try_from(place(path?)?).ok()?;
+                let by = Column::Field(place);
+                Some(Sorting { by, ..it })
+            }
+            _ => Some(it),
+        });
+        self.sort(sorting);
     }
 
     /// How many packets were decoded so far for the columns of fields: what they cost a frame.
     pub fn decoded_for_columns(&self) -> u64 {
-        let known = self.own.known.lock();
-        known.unwrap_or_else(PoisonError::into_inner).decoded
+        self.own.lock().decoded
     }
 
     /// The columns of fields that the wire has.
     pub(crate) fn field_columns(&self) -> impl Iterator<Item = Column> + '_ {
-        let wire = self.session().wire.as_ref();
+        let session = self.session();
         let fields = self.own.columns.fields.iter().enumerate();
-        let known = fields.filter(move |(_, path)| {
-            let last = path.rsplit('.').next();
-            wire.is_some_and(|wire| wire.has_field(last, None))
-        });
+        let known = fields.filter(move |(_, path)| has_path(session, path));
         known.filter_map(|(place, _)| u8::try_from(place).ok().map(Column::Field))
     }
 
@@ -155,14 +201,30 @@ impl Model {
         }
     }
 
-    /// The time from the row before to a row of the filtered table: `1.2 ms`. Empty in the first row;
-    /// `?` where one of the two times is not known.
+    /// The time to a row of the filtered table from the row that is before it in the order of time,
+    /// however the table is sorted: `1.2 ms`. Empty for the first one; `?` where one of the two times
+    /// is not known.
     pub fn since(&self, row: usize) -> String {
-        let Some(before) = row.checked_sub(1) else {
-            return String::new();
-        };
-        let time = |row: usize| Some(self.packet(self.packet_at(row)?)?.first()?.time.0);
-        match (time(before), time(row)) {
+        let row = self.row_by_time(row);
+        match row.checked_sub(1) {
+            Some(before) => self.between(self.packet_by_time(before), self.packet_by_time(row)),
+            None => String::new(),
+        }
+    }
+
+    /// The time to a packet from the one before it on its link, whatever the filter takes. Empty for
+    /// the link's first one; `?` where one of the two times is not known.
+    pub fn since_on_link(&self, id: PacketId) -> String {
+        let before = self.index.links.neighbour(self.session(), id, false);
+        match before {
+            Some(_) => self.between(before, Some(id)),
+            None => String::new(),
+        }
+    }
+
+    fn between(&self, before: Option<PacketId>, now: Option<PacketId>) -> String {
+        let time = |id: Option<PacketId>| Some(self.packet(id?)?.first()?.time.0);
+        match (time(before), time(now)) {
             (Some(before), Some(now)) => text::duration(now.saturating_sub(before)),
             _ => "?".to_owned(),
         }
@@ -191,13 +253,51 @@ impl Model {
             format!("{word} column: time since the row before"),
             since,
         ));
+        let word = if own.on_link { "remove" } else { "add" };
+        let on_link = OwnColumns {
+            on_link: !own.on_link,
+            ..OwnColumns::clone(own)
+        };
+        offers.push(offer(
+            format!("{word} column: time since the packet before of the link"),
+            on_link,
+        ));
         for path in &own.fields {
             offers.push(offer(format!("remove column: {path}"), own.without(path)));
         }
         if own.fields.len() >= FIELDS_MAX {
             return offers;
         }
-        let mut paths = BTreeSet::new();
+        for (_, path) in self.paths_offered() {
+            if !own.has(&path) {
+                offers.push(offer(format!("add column: {path}"), own.with(&path)));
+            }
+        }
+        offers
+    }
+
+    /// What can be drawn over time, each with its name: the fields of the selected packet.
+    pub fn plot_offers(&self) -> Vec<(String, Command)> {
+        let paths = self.paths_offered().into_iter();
+        let offers = paths.filter_map(|(field, path)| {
+            let plotted = self.plot_of(field)?;
+            let is_it = self.plotted() == Some(&plotted);
+            (!is_it).then(|| (format!("over time: {path}"), Command::Plot(Some(plotted))))
+        });
+        let mut offers: Vec<(String, Command)> = offers.collect();
+        if self.plotted().is_some() {
+            offers.push((
+                "over time: the value in focus".to_owned(),
+                Command::Plot(None),
+            ));
+        }
+        offers
+    }
+
+    /// Fields of the selected packet, each path once.
+    fn paths_offered(&self) -> Vec<(TreeId, String)> {
+        let mut known = BTreeSet::new();
+        let mut paths = Vec::new();
         let tree = self.detail().decoded.as_ref().map(|it| &it.tree);
         let nodes = tree
             .iter()
@@ -206,15 +306,14 @@ impl Model {
             let Some(path) = path_of(tree, node) else {
                 continue;
             };
-            if own.has(&path) || !paths.insert(path.clone()) {
-                continue;
+            if known.insert(path.clone()) {
+                paths.push((node.id(), path));
             }
-            offers.push(offer(format!("add column: {path}"), own.with(&path)));
             if paths.len() >= OFFERS_MAX {
                 break;
             }
         }
-        offers
+        paths
     }
 }
 
@@ -246,13 +345,25 @@ fn path_of(tree: &Tree, node: TreeNode<'_>) -> Option<String> {
     (!names.is_empty()).then(|| names.join("."))
 }
 
+/// The first value of a packet's fields of this path; `None` where it has none.
+pub(crate) fn first_value(session: &Session, id: PacketId, path: &str) -> Option<Value> {
+    let tree = session.decode(id)?.tree;
+    let mut nodes = tree.iter();
+    let first = nodes.find(|node| is_at(&tree, *node, path))?;
+    Some(first.value())
+}
+
+/// Whether a field has this path, and a value of its own.
+pub(crate) fn is_at(tree: &Tree, node: TreeNode<'_>, path: &str) -> bool {
+    names(tree, node).eq(path.rsplit('.')) && says(&node)
+}
+
 /// The values of a packet's fields of this path, in wire order: `42 43 44 45 +2`.
 fn cell(tree: &Tree, path: &str) -> String {
     let mut out = String::new();
     let mut found = 0;
     for node in tree.iter() {
-        let is_it = names(tree, node).eq(path.rsplit('.')) && says(&node);
-        if !is_it {
+        if !is_at(tree, node, path) {
             continue;
         }
         found += 1;
@@ -271,4 +382,53 @@ fn cell(tree: &Tree, path: &str) -> String {
         out.push_str(&format!(" +{}", found - VALUES_MAX));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(number: u32) -> Cells {
+        [number.to_string()].into()
+    }
+
+    #[test]
+    fn what_was_decoded_longest_ago_makes_room() {
+        let own = Own::default();
+        let ask = |number: u32| own.found(PacketId(number), || cells(number));
+        let last = KNOWN_MAX as u32 + 9;
+        (0..=last).for_each(|number| drop(ask(number)));
+        let decoded = own.lock().decoded;
+        // All but the first ten are known.
+        for number in 10..=last {
+            assert_eq!(ask(number)[..], [number.to_string()]);
+        }
+        assert_eq!(own.lock().decoded, decoded);
+        ask(9);
+        assert_eq!(own.lock().decoded, decoded + 1);
+        assert_eq!(own.lock().cells.len(), KNOWN_MAX);
+    }
+
+    #[test]
+    fn while_a_packet_is_decoded_others_can_be_asked_about() {
+        let own = Own::default();
+        let outer = own.found(PacketId(1), || {
+            let known = own.known.try_lock().is_ok();
+            assert!(known, "it is locked while somebody decodes");
+            own.found(PacketId(2), || cells(2));
+            cells(1)
+        });
+        assert_eq!(outer[..], ["1".to_owned()]);
+        assert_eq!(own.lock().order, [PacketId(2), PacketId(1)]);
+    }
+
+    #[test]
+    fn who_was_quicker_found_the_same() {
+        let own = Own::default();
+        own.found(PacketId(1), || {
+            own.found(PacketId(1), || cells(1));
+            cells(1)
+        });
+        assert_eq!(own.lock().order.len(), 1);
+    }
 }

@@ -8,7 +8,7 @@ use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime};
 use netreel_wire::{KindId, MessageFacts, Wire};
 
-use crate::{Model, NOT_YET, text};
+use crate::{Model, NOT_YET, Outcome, text};
 
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +69,8 @@ pub enum Column {
     Fate,
     /// The time since the row before: [`Model::since`].
     Since,
+    /// The time since the packet before of the same link: [`Model::since_on_link`].
+    OnLink,
     /// A field of the wire, by its place in [`OwnColumns::fields`](crate::OwnColumns).
     Field(u8),
 }
@@ -78,6 +80,7 @@ impl Model {
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = vec![Column::Number, Column::Time];
         columns.extend(self.own_columns().since.then_some(Column::Since));
+        columns.extend(self.own_columns().on_link.then_some(Column::OnLink));
         columns.push(Column::Link);
         let mut add = |column, is: bool| columns.extend(is.then_some(column));
         add(Column::Messages, self.session().wire.is_some());
@@ -142,16 +145,33 @@ impl Model {
             .collect()
     }
 
-    /// The packet of a row of the filtered table.
+    /// The packet of a row of the filtered table, as it is sorted.
     pub fn packet_at(&self, row: usize) -> Option<PacketId> {
+        self.packet_by_time(self.row_by_time(row))
+    }
+
+    /// The packets that the filter takes, in the order of time.
+    pub fn packets_by_time(&self) -> impl Iterator<Item = PacketId> + '_ {
+        (0..self.row_count()).filter_map(|row| self.packet_by_time(row))
+    }
+
+    /// The packet of a row in the order of time.
+    pub(crate) fn packet_by_time(&self, row: usize) -> Option<PacketId> {
         match self.filter.taken() {
             Some(taken) => taken.get(row),
             None => (row < self.session().packet_count()).then_some(PacketId(row as u32)),
         }
     }
 
-    /// Where a packet stands in the filtered table.
+    /// Where a packet stands in the filtered table, as it is sorted. Of a sorted table with very many
+    /// rows that is not for every frame: unless it is near the one that was asked for last, they are
+    /// gone through.
     pub fn row_of(&self, packet: PacketId) -> Option<usize> {
+        Some(self.row_in_order(self.row_of_time(packet)?))
+    }
+
+    /// Where a packet stands among those that the filter takes, in the order of time.
+    pub(crate) fn row_of_time(&self, packet: PacketId) -> Option<usize> {
         let row = packet.0 as usize;
         match self.filter.taken() {
             Some(taken) => taken.has(packet).then(|| taken.row(packet)),
@@ -159,10 +179,15 @@ impl Model {
         }
     }
 
-    /// The rows of the packets that begin in the visible time.
+    /// The rows of the packets that begin in the visible time, in the order of time: in a table that is
+    /// sorted they lie scattered.
     pub fn rows_in_view(&self) -> Range<usize> {
-        let visible = self.visible();
-        self.row_from(visible.start)..self.row_from(visible.end)
+        self.rows_within(&self.visible)
+    }
+
+    /// The same of any time.
+    pub(crate) fn rows_within(&self, time: &Range<SessionTime>) -> Range<usize> {
+        self.row_from(time.start)..self.row_from(time.end)
     }
 
     /// The first row of a packet that does not begin before a time.
@@ -170,7 +195,7 @@ impl Model {
         let (mut low, mut high) = (0, self.row_count());
         while low < high {
             let middle = low + (high - low) / 2;
-            let packet = self.packet_at(middle).and_then(|id| self.packet(id));
+            let packet = self.packet_by_time(middle).and_then(|id| self.packet(id));
             let begins = packet.and_then(|packet| packet.first());
             match begins.is_none_or(|stamp| stamp.time < time) {
                 true => low = middle + 1,
@@ -180,9 +205,9 @@ impl Model {
         low
     }
 
-    /// Whether the visible time has a part of a row's packet.
-    pub fn is_in_view(&self, row: usize) -> bool {
-        let packet = self.packet_at(row).and_then(|id| self.packet(id));
+    /// Whether the visible time has a part of a packet.
+    pub fn is_in_view(&self, packet: PacketId) -> bool {
+        let packet = self.packet(packet);
         packet.is_some_and(|packet| self.touches_view(&packet))
     }
 
@@ -254,6 +279,47 @@ impl Model {
             own: self.cells(id),
             in_view: self.touches_view(&packet),
         })
+    }
+
+    /// A packet in a few lines: what the pointer shows over its arrow.
+    pub fn packet_text(&self, id: PacketId) -> String {
+        let Some(packet) = self.packet(id) else {
+            return String::new();
+        };
+        let mut lines = vec![format!("packet {}  {}", id.0, self.link_name(&packet))];
+        let look = self.look(id);
+        lines.push(match &look {
+            None => format!("messages: {NOT_YET}"),
+            Some(look) if look.messages.is_empty() => "no messages".to_owned(),
+            Some(look) => self.kinds_of(id, &look.messages),
+        });
+        let sequence = look.and_then(|look| look.sequence);
+        let sequence = sequence.map_or_else(String::new, |s| format!("sequence {}, ", s.value));
+        lines.push(format!(
+            "{sequence}{} bytes",
+            text::count(packet.length.into())
+        ));
+        match packet.fate {
+            Fate::Received => lines.push(format!(
+                "{} {}{}",
+                late(&packet),
+                self.measured(&packet).unwrap_or("under way"),
+                match packet.duplicates.len() {
+                    0 => String::new(),
+                    more => format!(", received {} times", more + 1),
+                }
+            )),
+            _ => lines.push(self.fate_text(id, &packet)),
+        }
+        lines.extend(
+            packet
+                .faults
+                .iter()
+                .map(|fault| self.session.verdict(*fault, text::duration)),
+        );
+        let outcomes = self.outcomes(id, 3);
+        lines.extend(outcomes.iter().map(Outcome::sentence));
+        lines.join("\n")
     }
 
     /// `A → X`

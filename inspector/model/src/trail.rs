@@ -6,8 +6,11 @@ use std::sync::Arc;
 use netreel_protocol::session::{NodeId, SessionTime};
 
 use crate::bookmarks::Bookmark;
+use crate::lanes::LanePlan;
 use crate::muted::Rules;
 use crate::own_columns::OwnColumns;
+use crate::plotted::Plotted;
+use crate::sorting::Sorting;
 use crate::{Command, Model, Selection};
 
 /// So many steps back are kept.
@@ -21,10 +24,14 @@ struct Place {
     pinned: Option<SessionTime>,
     against: Option<(NodeId, Option<NodeId>)>,
     visible: Range<SessionTime>,
+    plotted: Option<Plotted>,
+    measured: Option<Range<SessionTime>>,
     filter: String,
     bookmarks: Arc<[Bookmark]>,
     columns: Arc<OwnColumns>,
+    sorting: Option<Sorting>,
     muted: Rules,
+    lanes: Arc<LanePlan>,
 }
 
 /// Commands of a kind that follow each other are one step back.
@@ -110,10 +117,14 @@ impl Model {
             pinned: self.pinned,
             against: self.against,
             visible: self.visible.clone(),
+            plotted: self.plotted.clone(),
+            measured: self.measured.clone(),
             filter: self.filter.text.clone(),
             bookmarks: Arc::clone(self.bookmarks()),
             columns: Arc::clone(self.own_columns()),
+            sorting: self.sorting,
             muted: Arc::clone(self.muted()),
+            lanes: Arc::clone(self.lane_plan()),
         }
     }
 
@@ -126,7 +137,9 @@ impl Model {
             self.set_bookmarks(place.bookmarks);
         }
         self.set_own_columns(OwnColumns::clone(&place.columns));
+        self.sort(place.sorting);
         self.set_muted(place.muted);
+        self.set_lanes(place.lanes);
         self.select_nothing();
         if let Some(packet) = place.selection.packet {
             self.select_packet(packet);
@@ -137,6 +150,8 @@ impl Model {
         self.pinned = place.pinned;
         self.against = place.against;
         self.visible = place.visible;
+        self.plotted = place.plotted;
+        self.measured = place.measured;
         self.arrange_objects();
     }
 }

@@ -9,11 +9,11 @@ use super::{Before, Inspector};
 use crate::ask::{Cut, Request, Shown};
 use crate::keys::{self, Ask};
 use crate::layout::Workspace;
-use crate::panes::Arrangement;
+use crate::panes::{Arrangement, Lie};
 use crate::views::candidates::{self, Candidates};
 use crate::views::dialogs::{self, NoteBox, PathBox, Said, Wanted};
 use crate::views::finder::{self, Do, Finder};
-use crate::views::{head, top};
+use crate::views::{head, lane_hands, top};
 
 impl Inspector {
     pub(super) fn keys(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
@@ -68,6 +68,13 @@ impl Inspector {
             Ask::Workspace(workspace) => self.go_to(workspace),
             Ask::Alone => self.toggle_alone(ui.ctx()),
             Ask::Copy => self.asked(ui, top::Asked::Copy),
+            Ask::Lane(key) => match lane_hands::at_hand(ui.ctx(), &self.model) {
+                Some(node) => self.model.apply(Command::Lanes(key.of(node))),
+                None => {
+                    let said = "No lane is at hand: point at its name, or go to it with Tab.";
+                    self.bar.done = Some(said.to_owned());
+                }
+            },
             Ask::Undo => self.step_panes(true),
             Ask::Redo => self.step_panes(false),
         }
@@ -162,12 +169,16 @@ impl Inspector {
         self.candidates = None;
     }
 
-    /// Takes a move of panes back, or does it again.
+    /// Takes a move of panes or lanes back, or does it again.
     fn step_panes(&mut self, is_back: bool) {
-        if let Some(trees) = self.moves.step(is_back) {
+        let Some(Lie { trees, lanes }) = self.moves.step(is_back) else {
+            return;
+        };
+        if self.arrangement.trees != trees {
             self.arrangement.trees = trees;
             self.arrangement.alone = None;
         }
+        self.model.set_lanes(lanes);
     }
 
     /// Asks for a spot's note.
@@ -243,8 +254,8 @@ fn copied(ui: &Ui, bar: &mut top::Bar, what: &str, text: String) {
 fn cut(model: &Model, folder: PathBuf) -> Cut {
     let filter = model.filter();
     let packets = filter.is_narrow().then(|| {
-        let rows = (0..model.row_count()).filter_map(|row| model.packet_at(row));
-        rows.collect()
+        let packets = model.packets_by_time();
+        packets.collect()
     });
     Cut {
         of: Shown(model.shared_session()),

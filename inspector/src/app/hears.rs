@@ -73,6 +73,7 @@ impl Inspector {
             Answer::Stood(why) => self.seat.stood(why),
             Answer::Compared { mut model, title } => {
                 model.set_own_columns(self.settings.own_columns());
+                model.set_lanes(Arc::clone(&self.kept_lanes));
                 self.other.model = Some(model);
                 self.other.title = title;
                 self.other.is_focus = false;
@@ -95,7 +96,12 @@ impl Inspector {
         self.bar.working = None;
         self.bar.live = live;
         let is_kept = self.kept_bookmarks == *self.model.bookmarks();
+        let had_wire = self.model.session().wire.is_some();
         self.model.grow(further);
+        // Of what is about to be recorded nobody knows yet what its packets carry.
+        if !had_wire && self.order() == self.kept_order {
+            self.order_as_kept();
+        }
         if is_kept {
             self.kept_bookmarks = Arc::clone(self.model.bookmarks());
         }
@@ -115,6 +121,7 @@ impl Inspector {
         self.bar.filter = model.filter().text.clone();
         self.model = model;
         self.model.set_own_columns(self.settings.own_columns());
+        self.order_as_kept();
         self.mute();
         self.further = None;
         self.begun = None;
@@ -125,6 +132,12 @@ impl Inspector {
         self.bar.working = None;
         self.bar.live = false;
         self.settings.opened(paths);
+        if self.paths != paths {
+            self.kept_lanes = self.settings.lanes_of(paths);
+        }
+        self.model.set_lanes(Arc::clone(&self.kept_lanes));
+        self.moves.begin(&self.kept_lanes);
+        self.paths = paths.to_vec();
         self.named.clone_from(&title);
         self.title = Some(title);
     }

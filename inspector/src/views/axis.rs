@@ -64,6 +64,11 @@ impl TimeView {
 
     /// Draws the cursor, and reads what a hand does to time.
     pub fn finish(&self, ui: &Ui, model: &Model, commands: &mut Vec<Command>) {
+        // What was sent then is of all links; here stands what is of one, or of no packet.
+        if let Some(range) = model.measured_time() {
+            let words = text::duration(range.end.0.saturating_sub(range.start.0));
+            measured(&self.painter, self.time, &self.scale, (&range, words));
+        }
         cursor(&self.painter, self.time, &self.scale, model);
         navigate(ui, &self.response, self.time, &self.scale, commands);
         if self.response.clicked() {
@@ -146,6 +151,53 @@ pub fn gaps(painter: &Painter, view: Rect, time: Rect, scale: &Scale) {
     }
 }
 
+/// Draws a time that somebody has measured, with words to it.
+pub fn measured(
+    painter: &Painter,
+    time: Rect,
+    scale: &Scale,
+    (range, words): (&std::ops::Range<SessionTime>, String),
+) {
+    let Some(band) = measured_band(painter, time, scale, range) else {
+        return;
+    };
+    let galley = painter.layout_no_wrap(words, theme::mono(), theme::ink());
+    label(painter, time, band.x_range(), &galley);
+}
+
+/// The band of a measured time alone; `None` where it is not in view.
+pub fn measured_band(
+    painter: &Painter,
+    time: Rect,
+    scale: &Scale,
+    range: &std::ops::Range<SessionTime>,
+) -> Option<Rect> {
+    let x = |at| time.left() + scale.x(at);
+    let (left, right) = (x(range.start), x(range.end));
+    if right < time.left() || left > time.right() {
+        return None;
+    }
+    let within = |x: f32| x.clamp(time.left(), time.right());
+    let band = Rect::from_x_y_ranges(within(left)..=within(right), time.y_range());
+    painter.rect_filled(band, 0.0, theme::faded(theme::accent(), 0.1));
+    for x in [left, right] {
+        if time.x_range().contains(x) {
+            painter.vline(x, band.y_range(), (1.0, theme::accent()));
+        }
+    }
+    Some(band)
+}
+
+/// Words over the middle of a stretch of time, within a view of it.
+fn label(painter: &Painter, time: Rect, over: egui::Rangef, galley: &std::sync::Arc<egui::Galley>) {
+    let most = (time.right() - galley.size().x - 4.0).max(time.left());
+    let middle = (over.min + over.max - galley.size().x) / 2.0;
+    let at = pos2(middle.clamp(time.left(), most), time.top() + 6.0);
+    let place = Rect::from_min_size(at, galley.size());
+    painter.rect_filled(place.expand(3.0), 2.0, theme::background());
+    painter.galley(place.min, std::sync::Arc::clone(galley), theme::ink());
+}
+
 /// Draws the time cursor.
 pub fn cursor(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
     let Some(at) = model.cursor() else { return };
@@ -202,8 +254,9 @@ pub fn navigate(
     }
 }
 
-/// What is being dragged over while Shift or Alt is held: how long it is is written beside it, and with
-/// Alt it is shown when the button is let go of. Whether that is what is done.
+/// What is being dragged over while Shift or Alt is held: how long it is is written beside it. When the
+/// button is let go of, it is shown alone with Alt, and stays measured with Shift. Whether that is what
+/// is done.
 fn stretch(
     ui: &Ui,
     response: &Response,
@@ -229,8 +282,10 @@ fn stretch(
     let at = |x: f32| scale.time(x - time.left());
     let (start, end) = (at(left), at(right));
     if response.drag_stopped() {
-        if held.alt && end > start {
-            commands.push(Command::Show(start..end));
+        match end > start {
+            true if held.alt => commands.push(Command::Show(start..end)),
+            true => commands.push(Command::Measure(Some(start..end))),
+            false => {}
         }
         return true;
     }
@@ -243,10 +298,7 @@ fn stretch(
     }
     let said = text::duration(end.0.saturating_sub(start.0));
     let galley = painter.layout_no_wrap(said, theme::mono(), theme::ink());
-    let middle = (left + right - galley.size().x) / 2.0;
-    let place = Rect::from_min_size(pos2(middle, band.top() + 6.0), galley.size());
-    painter.rect_filled(place.expand(3.0), 2.0, theme::background());
-    painter.galley(place.min, galley, theme::ink());
+    label(&painter, time, band.x_range(), &galley);
     true
 }
 

@@ -3,9 +3,11 @@
 
 use std::borrow::Cow;
 
-use egui::{Rect, Role, Sense, Ui, WidgetInfo};
-use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, text};
+use egui::{Rect, Role, Sense, Ui, WidgetInfo, pos2};
+use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, Sorting, text};
 use netreel_wire::TreeId;
+
+use crate::{glyph, theme};
 
 /// Between two columns.
 pub const GAP: f32 = 11.0;
@@ -58,7 +60,7 @@ fn width_of(column: Column, model: &Model) -> f32 {
         Column::Sequence | Column::Bytes => 38.0,
         Column::Latency => 62.0,
         Column::Fate => characters(model.fate_length()).max(FATE_MIN),
-        Column::Since => characters("100.0 ms".len()),
+        Column::Since | Column::OnLink => characters("100.0 ms".len()),
         Column::Field(_) => {
             let head = head(column, model).chars().count();
             characters(head.clamp(FIELD_LENGTHS.0, FIELD_LENGTHS.1))
@@ -71,7 +73,9 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
     let mut columns = model.columns();
     let mut over = width(&columns, model) - room;
     let messages = columns.contains(&Column::Messages);
-    for lacks in NARROW_LACKS {
+    // What the table is sorted by stays.
+    let sorted = model.sorting().map(|it| it.by);
+    for lacks in NARROW_LACKS.into_iter().filter(|it| Some(*it) != sorted) {
         // Where no wire says what a packet carries, its length is what there is to say.
         if over > 0.0 && columns.contains(&lacks) && messages {
             columns.retain(|column| *column != lacks);
@@ -97,13 +101,17 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
         over -= *width - narrow;
         *width = narrow;
     }
-    if model.own_columns().fields.is_empty() && !model.own_columns().since {
+    let own = model.own_columns();
+    if own.fields.is_empty() && !own.since && !own.on_link {
         return (widths, Vec::new());
     }
     // Where somebody adds more than there is room for, the others go, and that is told.
     over -= width_of(Column::Messages, model) - MESSAGES_MIN;
     let mut without = Vec::new();
-    for lacks in ADDED_INSTEAD_OF {
+    for lacks in ADDED_INSTEAD_OF
+        .into_iter()
+        .filter(|it| Some(*it) != sorted)
+    {
         if over > 0.0 && widths.iter().any(|(column, _)| *column == lacks) {
             widths.retain(|(column, _)| *column != lacks);
             over -= width_of(lacks, model) + GAP;
@@ -138,6 +146,7 @@ pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
         Column::Latency => model.measured_alike().unwrap_or("latency"),
         Column::Fate => "fate",
         Column::Since => "since",
+        Column::OnLink => "on link",
         Column::Field(_) => return Cow::Owned(short(column, model)),
     };
     Cow::Borrowed(head)
@@ -158,20 +167,90 @@ fn short(column: Column, model: &Model) -> String {
 fn name(column: Column, model: &Model) -> String {
     match column {
         Column::Since => "column time since the row before".to_owned(),
+        Column::OnLink => "column time since the packet before of the link".to_owned(),
         Column::Field(_) => format!("column {}", model.column_path(column)),
         _ => format!("column {}", head(column, model)),
     }
 }
 
-/// The menu of each head, and under the pointer all of its name.
+/// Which way a column is sorted, in words: `largest first`.
+fn way(Sorting { by, down }: Sorting) -> &'static str {
+    match (by, down) {
+        (Column::Number | Column::Time, true) => "the last first",
+        (Column::Number | Column::Time, false) => "the first first",
+        (Column::Link | Column::Messages, false) => "from A to Z",
+        (Column::Link | Column::Messages, true) => "from Z to A",
+        (Column::Fate, false) => "what went wrong first",
+        (Column::Fate, true) => "what arrived first",
+        (Column::Latency | Column::Since | Column::OnLink, false) => "the shortest first",
+        (Column::Latency | Column::Since | Column::OnLink, true) => "the longest first",
+        (_, false) => "the smallest first",
+        (_, true) => "the largest first",
+    }
+}
+
+/// By what the table is sorted, or why it is not yet; empty where it is in the order of time.
+pub fn sorted(model: &Model) -> String {
+    let Some(sorting) = model.sorting() else {
+        return String::new();
+    };
+    let name = name(sorting.by, model);
+    let name = name.strip_prefix("column ").unwrap_or(&name);
+    match model.why_not_sorted() {
+        Some(why) => format!("   not sorted by {name}: {why}"),
+        None => format!("   sorted by {name}, {}", way(sorting)),
+    }
+}
+
+/// What can be done about the order of the table, each with its name: by the columns that it has.
+pub fn sort_offers(model: &Model, of: &[Column]) -> Vec<(String, Command)> {
+    let mut offers = Vec::new();
+    for &by in of {
+        let of_time = matches!(by, Column::Number | Column::Time);
+        let name = name(by, model);
+        let name = name.strip_prefix("column ").unwrap_or(&name);
+        for down in [false, true].into_iter().filter(|down| *down || !of_time) {
+            let sorting = Sorting { by, down };
+            if model.sorting() != Some(sorting) {
+                let words = format!("sort by {name}: {}", way(sorting));
+                offers.push((words, Command::Sort(Some(sorting))));
+            }
+        }
+    }
+    if model.sorting().is_some() {
+        let words = "sort by time, as it was".to_owned();
+        offers.push((words, Command::Sort(None)));
+    }
+    offers
+}
+
+/// What a click on each head does, its menu, and under the pointer all of its name.
 pub fn menus(ui: &Ui, model: &Model, heads: &[(Column, Rect)], commands: &mut Vec<Command>) {
     for &(column, rect) in heads {
         let rect = rect.intersect(ui.clip_rect());
         let name = name(column, model);
         let id = ui.scope_id().with(("head of a column", &name));
         let response = ui.interact(rect, id, Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::ColumnHeader, true, &name));
+        let sorted = model.sorting().filter(|it| it.by == column);
+        let label = match sorted {
+            Some(sorting) => format!("{name}, sorted: {}", way(sorting)),
+            None => name.clone(),
+        };
+        response.widget_info(|| WidgetInfo::labeled(Role::ColumnHeader, true, &label));
+        if let Some(Sorting { down, .. }) = sorted {
+            let at = pos2(rect.right() + GAP / 2.0, rect.center().y);
+            glyph::sorted(ui.painter(), at, down, theme::accent());
+        }
+        if response.clicked() {
+            commands.push(Command::Sort(model.sorting_after(column)));
+        }
         response.context_menu(|ui| {
+            for (name, command) in sort_offers(model, &[column]) {
+                if ui.button(name).clicked() {
+                    commands.push(command);
+                }
+            }
+            ui.separator();
             for (name, command) in model.column_offers() {
                 if ui.button(name).clicked() {
                     commands.push(command);
@@ -181,10 +260,8 @@ pub fn menus(ui: &Ui, model: &Model, heads: &[(Column, Rect)], commands: &mut Ve
                 ui.weak("The fields of the selected packet can be columns: select one.");
             }
         });
-        let own = matches!(column, Column::Since | Column::Field(_));
-        if own {
-            response.on_hover_text(name);
-        }
+        let name = name.strip_prefix("column ").unwrap_or(&name);
+        response.on_hover_text(format!("{name}\nclick: sort by it"));
     }
 }
 
@@ -216,5 +293,6 @@ pub fn right(column: Column) -> bool {
             | Column::Bytes
             | Column::Latency
             | Column::Since
+            | Column::OnLink
     )
 }

@@ -62,6 +62,7 @@ pub fn show(ui: &mut Ui, model: &Model, other: &mut Other, commands: &mut Vec<Co
             }),
             Command::SetCursor(at) => commands.push(Command::SetCursor(at.map(from_other))),
             Command::GoToTime(at) => commands.push(Command::GoToTime(from_other(at))),
+            Command::Reveal(at) => commands.push(Command::Reveal(from_other(at))),
             Command::Show(range) => {
                 let range = from_other(range.start)..from_other(range.end);
                 commands.push(Command::Show(range));

@@ -1,23 +1,28 @@
 //! A property of an object over time: a strip for each number of it, a line in the colour of each
 //! node; what is no number stands as words in a row for each node.
 
-use egui::{Align2, Painter, Rect, Stroke, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Course, Courses, Model, Scale};
-use netreel_protocol::session::{NodeId, SessionTime};
+use egui::{Align2, Color32, Painter, Rect, Stroke, Ui, pos2, vec2};
+use netreel_inspector_model::{Command, Course, Model, Scale};
+use netreel_protocol::session::SessionTime;
 
 use super::axis::TimeView;
 use super::links::node_color;
 use super::plot::{self, Head};
-use super::{findings, head};
+use super::{findings, head, plotted};
 use crate::theme;
 
+/// In a lower strip the numbers at its ends would lie on each other: they stand beside its name.
+const ENDS_MIN: f32 = 36.0;
 /// A lower strip shows nothing.
-const STRIP_MIN: f32 = 34.0;
+const STRIP_MIN: f32 = 18.0;
 /// The numbers of a value that has several.
 const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// Draws the value in focus.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    if let Some(plotted) = model.plotted() {
+        return plotted::show(ui, model, plotted, commands);
+    }
     let Some(believed) = model.believed() else {
         let why = model.why_no_values();
         let more = why.is_none().then(|| model.why_waits());
@@ -44,11 +49,16 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     } = &shown;
     let (view, time) = (*view, *time);
     if let Some(courses) = model.courses(&believed, row, scale) {
-        let nodes: Vec<NodeId> = courses.nodes.iter().map(|(node, _)| *node).collect();
-        legend(ui, signs, model, &nodes);
+        let lines = courses.nodes.into_iter().map(|(node, pieces)| Line {
+            name: model.lane_name(node).to_owned(),
+            color: node_color(model, node),
+            pieces,
+        });
+        let lines: Vec<Line> = lines.collect();
+        legend(ui, signs, &lines);
         match courses.parts {
-            0 => ribbons(painter, view, time, model, scale, &courses),
-            _ => strips(painter, view, time, model, scale, &courses),
+            0 => ribbons(painter, view, time, scale, &lines),
+            parts => strips(painter, view, time, scale, (parts, &courses.ranges), &lines),
         }
     }
     pinned(painter, time, scale, model);
@@ -66,41 +76,58 @@ fn pinned(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
     }
 }
 
-fn legend(ui: &Ui, room: Rect, model: &Model, nodes: &[NodeId]) {
+/// What is drawn in one colour.
+pub struct Line {
+    pub name: String,
+    pub color: Color32,
+    pub pieces: Vec<Course>,
+}
+
+/// Names what is drawn, as much of it as there is room for.
+pub fn legend(ui: &Ui, room: Rect, lines: &[Line]) {
     let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
     let mut x = room.left();
-    for &node in nodes {
+    for line in lines {
         let y = room.center().y;
+        let name = line.name.clone();
+        let name = painter.layout_no_wrap(name, theme::small(), theme::weak());
+        if x + 13.0 + name.size().x > room.right() {
+            let at = pos2(x, y);
+            painter.text(at, Align2::LEFT_CENTER, "…", theme::small(), theme::weak());
+            return;
+        }
         let chip = Rect::from_center_size(pos2(x + 5.0, y), vec2(9.0, 4.0));
-        painter.rect_filled(chip, 1.0, theme::quiet(node_color(model, node), 1.0));
-        let at = pos2(x + 13.0, y);
-        let name = model.lane_name(node);
-        let end = painter.text(at, Align2::LEFT_CENTER, name, theme::small(), theme::weak());
-        x = end.right() + 14.0;
+        painter.rect_filled(chip, 1.0, theme::quiet(line.color, 1.0));
+        let at = pos2(x + 13.0, y - name.size().y / 2.0);
+        x = at.x + name.size().x + 14.0;
+        painter.galley(at, name, theme::weak());
     }
 }
 
-fn strips(
+/// A strip for each of `parts` numbers, and in it a line for each of `lines`.
+pub fn strips(
     painter: &Painter,
     view: Rect,
     time: Rect,
-    model: &Model,
     scale: &Scale,
-    courses: &Courses,
+    (parts, ranges): (usize, &[(f64, f64)]),
+    lines: &[Line],
 ) {
     let fit = (time.height() / STRIP_MIN).floor().max(1.0) as usize;
-    let count = courses.parts.min(fit);
-    let height = time.height() / count as f32;
-    for place in 0..count {
-        let top = time.top() + place as f32 * height;
+    let count = parts.min(fit);
+    let height = time.height() / count.max(1) as f32;
+    let is_low = height < ENDS_MIN;
+    let shown = most_telling((parts, ranges), count);
+    for (row, place) in shown.into_iter().enumerate() {
+        let top = time.top() + row as f32 * height;
         let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
-        let (least, most) = courses.ranges.get(place).copied().unwrap_or((0.0, 1.0));
+        let (least, most) = ranges.get(place).copied().unwrap_or((0.0, 1.0));
         // A line that never moves lies in the middle.
         let (least, most) = match most - least > 0.0 {
             true => (least, most),
             false => (least - 1.0, most + 1.0),
         };
-        let name = match courses.parts {
+        let name = match parts {
             1 => "",
             _ => PARTS.get(place).copied().unwrap_or(""),
         };
@@ -117,14 +144,15 @@ fn strips(
                 .intersect(painter.clip_rect()),
         );
         let x = |at: i64| strip.time.left() + scale.x(SessionTime(at));
-        for (order, (node, pieces)) in courses.nodes.iter().enumerate() {
-            let color = theme::quiet(node_color(model, *node), 1.0);
+        for (order, line) in lines.iter().enumerate() {
+            let color = theme::quiet(line.color, 1.0);
             // Lines that lie on each other are all seen: the first is the widest.
-            let width = 1.2 + 1.3 * (courses.nodes.len() - 1 - order) as f32;
-            let stroke = Stroke::new(width.min(6.0), color);
+            let step = 1.3_f32.min(4.0 / lines.len() as f32);
+            let width = 1.2 + step * (lines.len() - 1 - order) as f32;
+            let stroke = Stroke::new(width.min(if is_low { 3.0 } else { 6.0 }), color);
             let mut points = Vec::new();
             let mut bands = plot::Bands::default();
-            for piece in pieces {
+            for piece in &line.pieces {
                 let Some(span) = piece.parts.get(place).copied().flatten() else {
                     points.push(None);
                     continue;
@@ -144,8 +172,37 @@ fn strips(
             bands.draw(&inside);
             plot::line(&inside, points.into_iter(), stroke);
         }
-        plot::ends(painter, &strip, &head);
+        if is_low {
+            let at = pos2(time.left() - 6.0, row.center().y);
+            let said = match ranges.get(place) {
+                // It never changes.
+                Some(&(only, most)) if only == most => number(only, 0.5),
+                _ => format!("{}..{}", head.ends.1, head.ends.0),
+            };
+            painter.text(
+                at,
+                Align2::RIGHT_CENTER,
+                said,
+                theme::small(),
+                theme::weak(),
+            );
+        } else {
+            plot::ends(painter, &strip, &head);
+        }
     }
+}
+
+/// So many numbers of a value, in their order: where not all have room, those that change most.
+fn most_telling((parts, ranges): (usize, &[(f64, f64)]), count: usize) -> Vec<usize> {
+    let length = |place: &usize| {
+        let range = ranges.get(*place);
+        range.map_or(0.0, |(least, most)| most - least)
+    };
+    let mut places: Vec<usize> = (0..parts).collect();
+    places.sort_by(|one, other| length(other).total_cmp(&length(one)));
+    places.truncate(count);
+    places.sort_unstable();
+    places
 }
 
 fn number(value: f64, length: f64) -> String {
@@ -158,40 +215,30 @@ fn number(value: f64, length: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A row for each node, and in it what it believed in words.
-fn ribbons(
-    painter: &Painter,
-    view: Rect,
-    time: Rect,
-    model: &Model,
-    scale: &Scale,
-    courses: &Courses,
-) {
-    let height = (time.height() / courses.nodes.len().max(1) as f32).min(30.0);
-    for (place, (node, pieces)) in courses.nodes.iter().enumerate() {
+/// A row for each line, and in it what it says in words.
+pub fn ribbons(painter: &Painter, view: Rect, time: Rect, scale: &Scale, lines: &[Line]) {
+    let height = (time.height() / lines.len().max(1) as f32).min(30.0);
+    for (place, line) in lines.iter().enumerate() {
         let top = time.top() + place as f32 * height;
         let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
         painter.hline(row.x_range(), row.bottom() - 0.5, (1.0, theme::faint()));
-        let name = model.lane_name(*node);
         let room = time.left() - view.left() - 20.0;
-        let name = findings::elided(painter, name, theme::body(), room, theme::text());
+        // The face of plain text has no arrows.
+        let font = match line.name.contains('→') {
+            true => theme::mono(),
+            false => theme::body(),
+        };
+        let name = findings::elided(painter, &line.name, font, room, theme::text());
         let at = pos2(view.left() + 10.0, row.center().y - name.size().y / 2.0);
         painter.galley(at, name, theme::text());
         let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
-        for piece in pieces {
-            ribbon(&inside, time, row, scale, piece, node_color(model, *node));
+        for piece in &line.pieces {
+            ribbon(&inside, time, row, scale, piece, line.color);
         }
     }
 }
 
-fn ribbon(
-    painter: &Painter,
-    time: Rect,
-    row: Rect,
-    scale: &Scale,
-    piece: &Course,
-    color: egui::Color32,
-) {
+fn ribbon(painter: &Painter, time: Rect, row: Rect, scale: &Scale, piece: &Course, color: Color32) {
     let x = |at: i64| time.left() + scale.x(SessionTime(at));
     let left = x(piece.time.start).max(time.left() - 4.0);
     let right = x(piece.time.end).min(time.right() + 4.0).max(left + 1.0);

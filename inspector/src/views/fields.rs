@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, FieldRow, Hover, Model};
+use netreel_inspector_model::{Change, Command, FieldRow, Hover, Model};
 
 use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
@@ -44,6 +44,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     problems(ui, model);
     outcomes(ui, model, id);
+    changes(ui, model, commands);
     let rows = model.detail().rows();
     if model.detail().waits() {
         let sentence =
@@ -161,6 +162,43 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
     }
 }
 
+/// What changed since the packets before; a click selects the last of them.
+fn changes(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let Some((changes, sentence)) = model.changes().zip(model.changes_text()) else {
+        return;
+    };
+    let size = vec2(ui.available_width(), ROW);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let response = ui.interact(rect, ui.scope_id().with("changes"), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &sentence));
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    if response.hovered() {
+        painter.rect_filled(rect, 0.0, theme::related());
+    }
+    changed(&painter, pos2(rect.left() + 10.0, rect.center().y), true);
+    let room = rect.width() - 30.0;
+    let galley = findings::elided(&painter, &sentence, theme::small(), room, theme::weak());
+    let at = pos2(rect.left() + 20.0, rect.center().y - galley.size().y / 2.0);
+    painter.galley(at, galley, theme::weak());
+    if response.clicked()
+        && let Some(before) = changes.before.first()
+    {
+        commands.push(Command::SelectPacket(*before));
+    }
+    response.on_hover_text(format!(
+        "{sentence}\nclick: select the last of these packets"
+    ));
+    ui.add_space(-ui.spacing().item_spacing.y);
+}
+
+/// The sign of what changed, or of what has something below it that did.
+fn changed(painter: &egui::Painter, at: egui::Pos2, is_own: bool) {
+    match is_own {
+        true => painter.circle_filled(at, 2.5, theme::accent()),
+        false => painter.circle_stroke(at, 2.5, (1.0, theme::accent())),
+    };
+}
+
 fn problems(ui: &mut Ui, model: &Model) {
     let problems = model.detail().problems();
     for problem in problems.iter().take(3) {
@@ -208,6 +246,9 @@ fn offers(model: &Model, row: &FieldRow, path: String) -> Vec<(&'static str, Wha
     if let Some((name, command)) = columns::offer(model, row.id) {
         offers.push((name, What::Do(command)));
     }
+    if let Some(plotted) = model.plot_of(row.id) {
+        offers.push(("draw it over time", What::Do(Command::Plot(Some(plotted)))));
+    }
     if let Some(filter) = model.field_filter(row) {
         offers.push(("filter by this value", What::Do(Command::SetFilter(filter))));
     }
@@ -230,8 +271,13 @@ fn line(
     );
     let path = model.detail().path(row.id);
     let pinned = model.selection().field == Some(row.id);
+    let change = model.changes().and_then(|it| it.fields.get(&row.id));
+    let was = change.map_or_else(String::new, Change::words);
     let label = format!("field {path}{}", if lit { " lit" } else { "" });
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, pinned, &label));
+    response.widget_info(|| WidgetInfo {
+        current_text_value: change.map(|_| was.clone()),
+        ..WidgetInfo::selected(Role::Button, true, pinned, &label)
+    });
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     if pinned {
         painter.rect_filled(rect, 0.0, theme::selected());
@@ -243,6 +289,10 @@ fn line(
         painter.rect_filled(bar, 0.0, theme::faded(theme::accent(), 0.7));
     }
     let y = rect.center().y;
+    let is_around = |id| model.changes().is_some_and(|it| it.around.contains(&id));
+    if change.is_some() || (row.open == Some(false) && is_around(row.id)) {
+        changed(&painter, pos2(rect.left() + 10.0, y), change.is_some());
+    }
     let left = rect.left() + 20.0 + row.depth as f32 * INDENT;
     if let Some(open) = row.open {
         glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::weak());
@@ -295,8 +345,15 @@ fn line(
     };
     let room = bits_left - value_left - 8.0;
     let galley = findings::elided(&painter, &text, theme::mono(), room, color);
-    let used = value_left + galley.size().x;
+    let mut used = value_left + galley.size().x;
     painter.galley(pos2(value_left, y - galley.size().y / 2.0), galley, color);
+    if !was.is_empty() && bits_left - used > 60.0 {
+        let room = bits_left - used - 20.0;
+        let galley = findings::elided(&painter, &was, theme::small(), room, theme::accent());
+        let at = pos2(used + 12.0, y - galley.size().y / 2.0);
+        used = at.x + galley.size().x;
+        painter.galley(at, galley, theme::accent());
+    }
     if let Some(annotation) = &row.annotation
         && !row.value.is_empty()
     {

@@ -3,11 +3,11 @@
 use egui::{
     Id, Key, Modal, Modifiers, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2,
 };
-use netreel_inspector_model::{Command, Model};
+use netreel_inspector_model::{Command, LaneMove, Model};
 use netreel_protocol::session::{PacketId, SessionTime};
 
 use super::top::Asked;
-use super::{findings, replay};
+use super::{columns, findings, replay};
 use crate::keys::{self, Ask, Done};
 use crate::layout::{Edge, Pane};
 use crate::panes::Move;
@@ -33,7 +33,7 @@ pub struct Finder {
 #[derive(Clone, Debug, Default)]
 struct Names {
     /// How many of each there were.
-    of: Option<[usize; 4]>,
+    of: Option<[usize; 5]>,
     rows: Vec<Named>,
     /// Those that fit the text that was looked for last.
     fit: Option<(String, Vec<usize>)>,
@@ -194,6 +194,7 @@ impl Names {
             model.history().objects.len(),
             model.bookmark_rows().len(),
             model.history().findings.len(),
+            model.lanes().len(),
         ];
         if self.of == Some(of) {
             return;
@@ -266,6 +267,8 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
             Some(Done::Command(command)) => Do::Command(command),
             // It is open already.
             Some(Done::Ask(Ask::Find)) | None => continue,
+            // No lane is at hand where one types: each is found by its name.
+            Some(Done::Ask(Ask::Lane(_))) => continue,
             Some(Done::Ask(ask)) => Do::Ask(ask),
         };
         add(act.name.to_owned(), act.keys(), what);
@@ -274,10 +277,18 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
         ("take the cursor away", Command::SetCursor(None)),
         ("end the story", Command::EndStory),
         ("clear the filter", Command::SetFilter(String::new())),
+        (
+            "lanes by their hosts, or not",
+            Command::Lanes(LaneMove::ByHost(!model.lane_plan().by_host)),
+        ),
+        ("all lanes as at first", Command::Lanes(LaneMove::AsAtFirst)),
     ] {
         add(name.to_owned(), String::new(), Do::Command(command));
     }
-    for (name, command) in model.column_offers() {
+    let sorts = columns::sort_offers(model, &model.columns());
+    let plots = model.plot_offers();
+    let columns = model.column_offers().into_iter().chain(sorts);
+    for (name, command) in columns.chain(plots) {
         add(name, String::new(), Do::Command(command));
     }
     for (name, asked) in [
@@ -350,6 +361,21 @@ fn named(model: &Model) -> Vec<Found> {
     for row in model.bookmark_rows().iter().take(NAMES_MAX) {
         let name = format!("bookmark {}: {}", row.title, row.note);
         add(name, Command::GoToBookmark(row.place));
+    }
+    for &node in model.lanes().iter().take(NAMES_MAX) {
+        let name = model.lane_name(node);
+        for (what, change) in [
+            ("hide, or show again", LaneMove::Toggle(node)),
+            ("alone, or all again", LaneMove::Alone(node)),
+            ("up", LaneMove::Up(node)),
+            ("down", LaneMove::Down(node)),
+            (
+                "with all nodes of its host in one lane, or not",
+                LaneMove::Fold(node),
+            ),
+        ] {
+            add(format!("lane {name}: {what}"), Command::Lanes(change));
+        }
     }
     let findings = model.history().findings.iter().enumerate();
     for (place, finding) in findings.take(NAMES_MAX) {

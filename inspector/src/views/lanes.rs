@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use egui::{
     Align2, FontFamily, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2,
 };
-use netreel_inspector_model::{Arrow, Model, Scale, text};
+use netreel_inspector_model::{Arrow, LaneRow, Model, Scale, text};
 use netreel_protocol::session::{Node, NodeId, SessionTime};
 
 use super::arrows::{self, Labels, Line};
@@ -28,72 +28,177 @@ const OUTSIDE: f32 = 22.0;
 /// Most gaps that one lane shows.
 const HOLES_MAX: usize = 200;
 
+/// Lower lanes have nothing of their host beside the name.
+const ROOM_FOR_HOST: f32 = 60.0;
+
 /// Where the lanes are.
 pub struct Lanes {
     /// Where time runs from left to right.
     pub time: Rect,
     /// Of one lane.
     pub height: f32,
-    nodes: Vec<NodeId>,
+    rows: Vec<LaneRow>,
+    /// The lane of each node, by its number; for one that has none where its lane would be.
+    places: Vec<Place>,
+}
+
+/// Where a node is.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In this lane.
+    Lane(usize),
+    /// In none: before this one.
+    Before(usize),
+    /// It never had one.
+    Nowhere,
 }
 
 impl Lanes {
     /// Lanes for all nodes that have one, below each other in `time`.
     pub fn new(model: &Model, time: Rect) -> Lanes {
-        let nodes = model.lanes().to_vec();
-        let height = time.height() / nodes.len().max(1) as f32;
+        let rows = model.lane_rows().to_vec();
+        let height = time.height() / rows.len().max(1) as f32;
+        let mut places = vec![Place::Nowhere; model.session().nodes.len()];
+        let mut put = |node: NodeId, place| {
+            if let Some(it) = places.get_mut(usize::from(node.0)) {
+                *it = place;
+            }
+        };
+        let lanes = rows.iter().enumerate();
+        for (lane, row) in lanes {
+            row.nodes.iter().for_each(|&it| put(it, Place::Lane(lane)));
+        }
+        let mut before = 0;
+        let shown: Vec<NodeId> = rows.iter().flat_map(|row| row.nodes.clone()).collect();
+        let mut shown = shown.into_iter().peekable();
+        for &node in model.lane_order() {
+            if shown.next_if_eq(&node).is_some() {
+                if let Some(Place::Lane(lane)) = places.get(usize::from(node.0)) {
+                    before = lane + 1;
+                }
+            } else if let Some(it) = places.get_mut(usize::from(node.0)) {
+                *it = Place::Before(before);
+            }
+        }
         Lanes {
             time,
             height,
-            nodes,
+            rows,
+            places,
         }
+    }
+
+    /// The lanes from the top.
+    pub fn rows(&self) -> &[LaneRow] {
+        &self.rows
+    }
+
+    fn place(&self, node: NodeId) -> Place {
+        let place = self.places.get(usize::from(node.0));
+        place.copied().unwrap_or(Place::Nowhere)
     }
 
     /// Whether a node has a lane.
     pub fn has(&self, node: NodeId) -> bool {
-        self.nodes.binary_search(&node).is_ok()
+        matches!(self.place(node), Place::Lane(_))
     }
 
     /// The middle of a node's lane; out of sight for a node that has none.
     pub fn y(&self, node: NodeId) -> f32 {
-        match self.nodes.binary_search(&node) {
-            Ok(place) => (self.time.top() + (place as f32 + 0.5) * self.height).round() + 0.5,
-            Err(_) => self.time.top() - 10_000.0,
+        match self.place(node) {
+            Place::Lane(place) => self.middle(place),
+            Place::Before(_) | Place::Nowhere => self.time.top() - 10_000.0,
         }
     }
 
-    /// From lane to lane.
-    pub fn line(&self, scale: &Scale, arrow: &Arrow) -> Line {
-        let left = f64::from(self.time.left());
-        let x = |time| left + scale.exact_x(time);
-        let start = (x(arrow.start), f64::from(self.y(arrow.from)));
-        let end = (x(arrow.end), f64::from(self.y(arrow.to)));
-        arrows::line(arrow, start, end, self.time, self.height)
+    /// The middle of a lane.
+    pub fn middle(&self, place: usize) -> f32 {
+        (self.time.top() + (place as f32 + 0.5) * self.height).round() + 0.5
     }
 
-    /// The node whose name is at a place.
-    pub fn named_at(&self, at: Option<Pos2>) -> Option<NodeId> {
-        let at = at.filter(|at| at.x < self.time.left() && at.y > self.time.top())?;
-        let lane = (at.y - self.time.top()) / self.height.max(0.1);
-        self.nodes.get(lane as usize).copied()
+    /// All that a lane and its name take of a view.
+    pub fn whole(&self, view: Rect, place: usize) -> Rect {
+        let top = self.time.top() + place as f32 * self.height;
+        Rect::from_x_y_ranges(view.x_range(), top..=top + self.height)
+    }
+
+    /// From lane to lane. Of a packet from or to a node without a lane it is the half at the other
+    /// node, on the side where the lane would be; `None` where neither has one.
+    pub fn line(&self, scale: &Scale, arrow: &Arrow) -> Option<Line> {
+        let left = f64::from(self.time.left());
+        let x = |time| left + scale.exact_x(time);
+        let beside = |lane: usize, place| match place {
+            Place::Before(other) if other <= lane => Some(-1.0),
+            Place::Before(_) => Some(1.0),
+            Place::Lane(_) | Place::Nowhere => None,
+        };
+        let stub = |lane: usize, place| {
+            let half = f64::from(self.height) * 0.45;
+            Some(f64::from(self.middle(lane)) + half * beside(lane, place)?)
+        };
+        let (from, to) = match (self.place(arrow.from), self.place(arrow.to)) {
+            (Place::Lane(from), Place::Lane(to)) => {
+                (f64::from(self.middle(from)), f64::from(self.middle(to)))
+            }
+            (Place::Lane(from), place) => (f64::from(self.middle(from)), stub(from, place)?),
+            (place, Place::Lane(to)) => (stub(to, place)?, f64::from(self.middle(to))),
+            _ => return None,
+        };
+        let (start, end) = ((x(arrow.start), from), (x(arrow.end), to));
+        Some(arrows::line(arrow, start, end, self.time, self.height))
     }
 }
 
-/// Draws the lanes of all nodes, without what passed between them.
+/// Draws the lanes, without what passed between them.
 pub fn show(painter: &Painter, model: &Model, view: Rect, lanes: &Lanes, scale: &Scale) {
-    let time = lanes.time;
     let nodes = &model.session().nodes;
-    for (place, &id) in lanes.nodes.iter().enumerate() {
-        let Some(node) = nodes.get(usize::from(id.0)) else {
+    for (place, row) in lanes.rows.iter().enumerate() {
+        let whole = lanes.whole(view, place);
+        if place > 0 && lanes.height >= TEXT_MIN {
+            let top = whole.top().round() + 0.5;
+            painter.hline(view.x_range(), top, (1.0, theme::faint()));
+        }
+        let Some(&first) = row.nodes.first() else {
             continue;
         };
-        if place > 0 && lanes.height >= TEXT_MIN {
-            let top = time.top() + place as f32 * lanes.height;
-            painter.hline(view.x_range(), top.round() + 0.5, (1.0, theme::faint()));
+        name(painter, model, view, lanes, (place, first), row);
+        let y = lanes.middle(place);
+        let known = |id: &NodeId| nodes.get(usize::from(id.0)).map(|node| (*id, node));
+        for (id, node) in row.nodes.iter().filter_map(known) {
+            recorded(painter, lanes, scale, y, node);
+            holes(painter, model, lanes, scale, id);
         }
-        name(painter, model, view, lanes, (place, id), node);
-        recorded(painter, lanes, scale, lanes.y(id), node);
-        holes(painter, model, lanes, scale, id);
+    }
+    hosts(painter, view, lanes);
+}
+
+/// A bracket for the lanes of each host, at the left edge, and what the host is called.
+fn hosts(painter: &Painter, view: Rect, lanes: &Lanes) {
+    let mut place = 0;
+    while let Some(row) = lanes.rows.get(place) {
+        let of_host = |it: &&LaneRow| it.host == row.host;
+        let behind = lanes.rows.iter().skip(place);
+        let count = behind.take_while(of_host).count();
+        let (first, last) = (
+            lanes.whole(view, place),
+            lanes.whole(view, place + count - 1),
+        );
+        if let Some(host) = &row.host {
+            let room = if lanes.height >= TEXT_MIN { 3.0 } else { 0.5 };
+            let (top, bottom) = (first.top() + room, last.bottom() - room);
+            let x = view.left() + 3.5;
+            painter.vline(x, top..=bottom, (2.0, theme::dim()));
+            for y in [top, bottom] {
+                painter.hline(x..=x + 4.0, y, (1.0, theme::dim()));
+            }
+            if lanes.height >= ROOM_FOR_HOST && !row.folded {
+                let room = lanes.time.left() - view.left() - 14.0;
+                let color = theme::weak();
+                let name = elided(painter, host, theme::small(), room, color);
+                painter.galley(pos2(view.left() + 9.0, first.top() + 4.0), name, color);
+            }
+        }
+        place += count;
     }
 }
 
@@ -176,7 +281,7 @@ pub fn triggers(
 ) {
     let time = lanes.time;
     let mut said = BTreeSet::new();
-    for &id in &lanes.nodes {
+    for id in lanes.rows.iter().flat_map(|row| row.nodes.iter().copied()) {
         let y = lanes.y(id);
         for it in model.triggers(id) {
             let x = (time.left() + scale.x(it.time)).round() + 0.5;
@@ -201,9 +306,12 @@ fn name(
     view: Rect,
     lanes: &Lanes,
     (place, id): (usize, NodeId),
-    node: &Node,
+    row: &LaneRow,
 ) {
-    let y = lanes.y(id);
+    let y = lanes.middle(place);
+    let Some(node) = model.session().nodes.get(usize::from(id.0)) else {
+        return;
+    };
     if lanes.height < TEXT_MIN {
         small_name(
             painter,
@@ -217,7 +325,7 @@ fn name(
     let size = (lanes.height - 2.0).clamp(9.0, 14.0);
     let chip = (size - 6.0).max(4.0);
     let chip = Rect::from_center_size(pos2(view.left() + 15.0, y), vec2(chip, chip));
-    match node.peer {
+    match node.peer.filter(|_| !row.folded) {
         Some(peer) => painter.rect_filled(chip, 2.0, theme::owner(peer)),
         None => painter.rect_stroke(
             chip,
@@ -229,11 +337,12 @@ fn name(
     let left = view.left() + 26.0;
     let room = theme::gutter(model) - 34.0;
     let font = FontId::new(size, FontFamily::Proportional);
-    let name = elided(painter, model.lane_name(id), font, room, theme::text());
+    let title = model.lane_title(row);
+    let name = elided(painter, &title, font, room, theme::text());
     let half = name.size().y / 2.0;
     let note = model
         .lane_note(id)
-        .filter(|_| lanes.height >= ROOM_FOR_NOTE);
+        .filter(|_| !row.folded && lanes.height >= ROOM_FOR_NOTE);
     let lifted = note.is_some() && lanes.height < ROOM_FOR_NOTES;
     let y = if lifted { y - 7.0 } else { y };
     painter.galley(pos2(left, y - half), name, theme::text());
@@ -248,7 +357,7 @@ fn name(
     }
     let unsure = match node.clock_error_ns {
         0 => return,
-        _ if !node.recorded || lanes.height < ROOM_FOR_NOTES => return,
+        _ if !node.recorded || row.folded || lanes.height < ROOM_FOR_NOTES => return,
         u64::MAX => "clock unknown".to_owned(),
         error => format!("clock ± {}", text::duration(error as i64)),
     };

@@ -13,6 +13,10 @@ use crate::{glyph, theme};
 const MATRIX_MAX: usize = 16;
 /// A smaller cell has nothing in it.
 const CELL: egui::Vec2 = vec2(58.0, 24.0);
+/// A larger one has larger letters.
+const LARGE: egui::Vec2 = vec2(220.0, 84.0);
+/// What stands in a higher one would be lost in it.
+const CELL_HEIGHT_MAX: f32 = 132.0;
 const ROW: f32 = 19.0;
 
 /// Draws the links.
@@ -45,8 +49,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let room = ui.available_size();
     let names = name_width(model);
     let cell = vec2(
-        ((room.x - names - 8.0) / nodes.len() as f32).min(190.0),
-        ((room.y - ROW - 8.0) / nodes.len() as f32).min(74.0),
+        (room.x - names - 8.0) / nodes.len() as f32,
+        ((room.y - ROW - 8.0) / nodes.len() as f32).min(CELL_HEIGHT_MAX),
     );
     let fits = cell.x >= CELL.x && cell.y >= CELL.y && nodes.len() <= MATRIX_MAX;
     match fits {
@@ -198,28 +202,40 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, (ends, link): (Link
         false => theme::weak(),
         true => theme::text(),
     };
-    let time = match (link.rtt_ns, link.delay_ns) {
-        (Some(rtt), _) => format!("rtt {}", text::duration(rtt.median)),
-        (None, Some(delay)) => format!("one way {}", text::duration(delay.median)),
-        (None, None) => String::new(),
+    let one_way = |delay: i64| format!("one way {}", text::duration(delay));
+    let delay = link.delay_ns.map(|delay| one_way(delay.median));
+    let (time, other_time) = match (link.rtt_ns, delay) {
+        (Some(rtt), delay) => (format!("rtt {}", text::duration(rtt.median)), delay),
+        (None, delay) => (delay.unwrap_or_default(), None),
+    };
+    let again = match link.resent {
+        0 => String::new(),
+        count => format!("{} messages again", text::count(count)),
     };
     let all = [
         (time, theme::text()),
         (lost, color),
         (text::bytes(link.bytes as f64), color),
         (text::packets(link.packets), color),
+        (other_time.unwrap_or_default(), color),
+        (again, color),
     ];
+    let is_large = rect.width() >= LARGE.x && rect.height() >= LARGE.y;
+    let (font, line) = match is_large {
+        true => (theme::body(), 18.0),
+        false => (theme::small(), 14.0),
+    };
     let lines: Vec<_> = all
         .into_iter()
         .filter(|(text, _)| !text.is_empty())
         .collect();
-    let fit = ((rect.height() - 4.0) / 14.0).floor().max(1.0) as usize;
+    let fit = ((rect.height() - 4.0) / line).floor().max(1.0) as usize;
     let count = lines.len().min(fit);
-    let mut y = rect.center().y - count as f32 * 7.0;
+    let mut y = rect.center().y - count as f32 * line / 2.0;
     for (text, color) in lines.into_iter().take(count) {
-        let galley = findings::elided(painter, &text, theme::small(), rect.width() - 8.0, color);
+        let galley = findings::elided(painter, &text, font.clone(), rect.width() - 8.0, color);
         painter.galley(pos2(rect.left() + 6.0, y), galley, color);
-        y += 14.0;
+        y += line;
     }
 }
 

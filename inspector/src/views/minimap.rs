@@ -50,6 +50,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     axis::gaps(&painter, view, time, &whole);
     flags(&painter, view, time, &whole, model);
+    if let Some(range) = model.measured_time() {
+        let above = Rect::from_x_y_ranges(time.x_range(), view.y_range());
+        axis::measured_band(&painter, above, &whole, &range);
+    }
     window(&painter, view, time, &whole, model);
     let held = edges(ui, view, time, &whole, model, commands);
 

@@ -103,6 +103,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let below = Rect::from_min_max(pos2(time.left(), full.top() + HEAD), full.max);
     let painter = ui.painter().with_clip_rect(below.intersect(ui.clip_rect()));
     axis::gaps(&painter, below, time, &scale);
+    if let Some(range) = model.measured_time() {
+        axis::measured_band(&painter, below, &scale, &range);
+    }
     axis::cursor(&painter, below, &scale, model);
 }
 

@@ -26,7 +26,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         None => count(total),
     };
     let (columns, without) = columns::fitting(model, ui.available_width());
-    let more = more + &columns::no_room(&without, model);
+    let more = more + &columns::sorted(model) + &columns::no_room(&without, model);
     head::show(ui, "packets", &more);
     if rows == 0 {
         let sentence = match looked_at {
@@ -46,6 +46,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
     let visible = model.visible();
     let panned = scroll::changed(ui.ctx(), "packets time", (visible.start, visible.end));
+    let sorting = model.sorting();
+    let sorts = scroll::changed(ui.ctx(), "packets sorting", sorting);
     let fills = match columns.iter().any(|(it, _)| *it == Column::Messages) {
         true => Column::Messages,
         false => Column::Link,
@@ -67,11 +69,16 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             _ => Width::exact(width).clip(true),
         });
     }
-    let target = match selected.and_then(|id| model.row_of(id)) {
+    let row_of = |id| model.row_of(id).map(|row| row..row + 1);
+    let target = match selected {
+        // Whoever sorts looks for what comes first.
+        _ if sorts && sorting.is_some() => Some(0..1),
         // Only as far as needed: a row that somebody clicked stays under the pointer.
-        Some(row) if moved => Some(row..row + 1),
+        Some(id) if moved || sorts => row_of(id),
+        // What is in view lies scattered there.
+        _ if sorting.is_some() => None,
         // Where time is moved, the table goes along: to the selection where that is in view.
-        Some(row) if panned && model.is_in_view(row) => Some(row..row + 1),
+        Some(id) if panned && model.is_in_view(id) => row_of(id),
         _ if panned => Some(model.rows_in_view()),
         _ => None,
     };
@@ -100,10 +107,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 let Some(packet) = model.packet_at(at).and_then(|id| model.packet_row(id)) else {
                     return;
                 };
-                let since = match model.own_columns().since {
-                    true => model.since(at),
-                    false => String::new(),
-                };
+                let own = model.own_columns();
+                let since = own.since.then(|| model.since(at));
+                let on_link = own.on_link.then(|| model.since_on_link(packet.packet));
+                let since = [since, on_link].map(Option::unwrap_or_default);
                 line(&mut row, model, (&packet, &since), &columns, commands);
             });
         });
@@ -130,7 +137,7 @@ fn scrolled(rows: &Range<usize>, offset: f32, room: f32) -> Option<f32> {
 fn line(
     row: &mut TableRow<'_, '_>,
     model: &Model,
-    (packet, since): (&PacketRow, &str),
+    (packet, since): (&PacketRow, &[String; 2]),
     columns: &[(Column, f32)],
     commands: &mut Vec<Command>,
 ) {
@@ -164,7 +171,8 @@ fn line(
                 cell(ui, &packet.late, color, true);
             }
             Column::Fate => fate(ui, packet),
-            Column::Since => cell(ui, since, theme::weak(), true),
+            Column::Since => cell(ui, &since[0], theme::weak(), true),
+            Column::OnLink => cell(ui, &since[1], theme::weak(), true),
             Column::Field(place) => match packet.own.get(usize::from(place)) {
                 Some(said) => cell(ui, said, text, false),
                 None => cell(ui, "not known yet", theme::dim(), false),
@@ -187,7 +195,7 @@ fn line(
 }
 
 /// What can be done with a packet.
-fn offers(model: &Model, packet: &PacketRow, since: &str) -> Vec<(&'static str, What)> {
+fn offers(model: &Model, packet: &PacketRow, since: &[String; 2]) -> Vec<(&'static str, What)> {
     let mut row = vec![
         packet.packet.0.to_string(),
         packet.time.clone(),
@@ -199,7 +207,9 @@ fn offers(model: &Model, packet: &PacketRow, since: &str) -> Vec<(&'static str, 
         packet.late.clone(),
         packet.fate.clone(),
     ];
-    row.extend(model.own_columns().since.then(|| since.to_owned()));
+    let own = model.own_columns();
+    row.extend(own.since.then(|| since[0].clone()));
+    row.extend(own.on_link.then(|| since[1].clone()));
     row.extend(packet.own.iter().cloned());
     let mut offers = vec![
         ("copy the row", What::Copy(row.join("\t"))),

@@ -41,9 +41,18 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                 commands.push(Command::EndStory);
             }
         }
+        let said = model.measured_text();
+        let said = said.map(|said| format!("measured {said}"));
+        let measured = said.as_ref().map_or(0.0, |said| {
+            let galley = ui
+                .painter()
+                .layout_no_wrap(said.clone(), theme::mono(), theme::accent());
+            galley.size().x + 48.0
+        });
         let right = [
             (40.0, true),
             (210.0, model.cursor().is_some()),
+            (measured, measured > 0.0),
             (230.0, axis::pointer_time(ui).is_some()),
             (210.0, !model.warnings().is_empty()),
         ];
@@ -80,6 +89,21 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                     commands.push(Command::SetCursor(None));
                 }
                 ui.label(weak(format!("cursor {} s", text::seconds(at))));
+            }
+            if let Some((time, said)) = model.measured_time().zip(said) {
+                let what = "take the measured time away (Escape)";
+                if small(ui, "×", "take the measured time away")
+                    .on_hover_text(what)
+                    .clicked()
+                {
+                    commands.push(Command::Measure(None));
+                }
+                let label = Label::new(weak(said.clone()).color(theme::accent()));
+                let response = ui.add(label.sense(Sense::click()).truncate());
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
+                if response.on_hover_text("click: show it").clicked() {
+                    commands.push(Command::Show(time));
+                }
             }
             if let Some(at) = axis::pointer_time(ui) {
                 let apart = model.cursor().map(|cursor| at.0.saturating_sub(cursor.0));

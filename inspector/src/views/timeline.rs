@@ -1,12 +1,15 @@
 //! A lane a node, time to the right, an arrow from each send to its receive.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use egui::{
     Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
-use netreel_inspector_model::{Arrow, Command, Flag, Hover, Model, Scale, Traffic};
+use netreel_inspector_model::{
+    Arrow, Bucket, Command, Flag, Hover, LaneRow, Model, Scale, Traffic,
+};
 use netreel_protocol::session::{NodeId, PacketId};
 use netreel_wire::KindId;
 
@@ -14,7 +17,7 @@ use super::arrows::{self, Labels, Line};
 use super::axis::TimeView;
 use super::lanes::{self, Lanes};
 use super::story::Story;
-use super::{axis, findings, head, legend, signs};
+use super::{axis, edges, findings, head, lane_hands, legend, signs};
 use crate::{glyph, theme};
 
 /// How near the pointer must be to an arrow, in points.
@@ -66,6 +69,7 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
     for flag in &flags {
         labels.block(flag_rect(&lanes, scale, flag));
     }
+    edges::block(model, &lanes, scale, &mut labels);
     let points: Vec<Pos2> = model
         .story()
         .iter()
@@ -78,18 +82,23 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
     story.draw(&inside);
     let places = (*ruler, time);
     signs::bookmarks(ui, painter, model, places, scale, &mut labels, commands);
+    if let Some((range, words)) = model.measured_time().zip(model.measured_text()) {
+        axis::measured(&inside, time, scale, (&range, words));
+    }
     axis::cursor(&inside, time, scale, model);
     let on_flag = flags_view(ui, &inside, model, &lanes, scale, &flags, commands);
+    let on_sign = edges::show(ui, &inside, model, (&lanes, scale), commands);
+    lane_hands::show(ui, painter, model, (view, *ruler), &lanes, commands);
     input(
         ui,
         model,
         response,
         &lanes,
         scale,
-        if on_flag { None } else { near },
+        if on_flag || on_sign { None } else { near },
         commands,
     );
-    if let Some(written) = written.filter(|_| near.is_none() && !on_flag) {
+    if let Some(written) = written.filter(|_| near.is_none() && !on_flag && !on_sign) {
         let text = egui::RichText::new(written).font(theme::mono());
         response.clone().on_hover_text_at_pointer(text);
     }
@@ -107,6 +116,7 @@ fn traffic(
     let mut traffic = model.traffic(scale);
     density(painter, lanes, &traffic);
     let mut shown = std::mem::take(&mut traffic.arrows);
+    shown.retain(|arrow| lanes.has(arrow.from) || lanes.has(arrow.to));
     let quiet = model.selection().finding.is_some();
     let pointer = response.hover_pos().filter(|at| lanes.time.contains(*at));
     shown.sort_by_cached_key(|arrow| arrows::prominence(model, arrow));
@@ -117,7 +127,9 @@ fn traffic(
     let behind = painter.add(Shape::Noop);
     let mut together = Mesh::default();
     for arrow in &shown {
-        let line = lanes.line(scale, arrow);
+        let Some(line) = lanes.line(scale, arrow) else {
+            continue;
+        };
         let strength = (quiet, crowd);
         arrows::draw(painter, model, arrow, line, strength, &mut together);
         if let Some(at) = pointer.filter(|_| arrow.matches) {
@@ -141,7 +153,7 @@ fn traffic(
     };
     let hovered = nearest
         .map(|(_, _, line)| line)
-        .or_else(|| outside.map(|arrow| lanes.line(scale, &arrow)));
+        .or_else(|| lanes.line(scale, &outside?));
     if let Some(line) = hovered {
         let glow = Stroke::new(5.0, theme::faded(theme::ink(), 0.25));
         painter.line_segment([line.start, line.end], glow);
@@ -172,7 +184,9 @@ fn names(
     let mut told_at: BTreeSet<(String, u16, i64)> = BTreeSet::new();
     let mut named = 0;
     for (Reverse(prominence), arrow) in wanted {
-        let line = lanes.line(scale, arrow);
+        let Some(line) = lanes.line(scale, arrow) else {
+            continue;
+        };
         if !lanes.time.x_range().contains(line.start.x) {
             continue;
         }
@@ -206,21 +220,19 @@ fn names(
 /// Traffic that is too dense for arrows; `rest` is what the filter leaves out.
 fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic) {
     let strength = if traffic.density_is_rest { 0.35 } else { 1.0 };
-    let buckets = &traffic.density;
-    let events = buckets.iter().flatten().map(|b| b.events);
+    let buckets = folded(lanes, &traffic.density);
+    let events = buckets
+        .iter()
+        .flat_map(|(_, lane)| lane.iter().map(|b| b.events));
     let most = events.max().unwrap_or(1).max(1);
     let room = (lanes.height * 0.36).max(3.0);
     let left = lanes.time.left() + traffic.density_left;
     let lost = theme::faded(theme::warning(), strength);
     // One shape for all: thousands of lines would each be smoothed.
     let mut mesh = Mesh::default();
-    for (place, lane) in buckets.iter().enumerate() {
-        let node = NodeId(place as u16);
-        if !lanes.has(node) {
-            continue;
-        }
-        let y = lanes.y(node);
-        for bucket in lane {
+    for (place, lane) in &buckets {
+        let y = lanes.middle(*place);
+        for bucket in lane.iter() {
             let x = (left + bucket.column as f32).round();
             let part = (bucket.events as f32 / most as f32).sqrt();
             let half = (part * room).max(1.0);
@@ -232,6 +244,32 @@ fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic) {
         }
     }
     painter.add(mesh);
+}
+
+/// The busy columns of each lane: of a host's those of all its nodes together.
+fn folded<'a>(lanes: &Lanes, of_nodes: &'a [Vec<Bucket>]) -> Vec<(usize, Cow<'a, [Bucket]>)> {
+    let of = |node: &NodeId| {
+        of_nodes
+            .get(usize::from(node.0))
+            .map_or(&[][..], Vec::as_slice)
+    };
+    let row = |(place, row): (usize, &LaneRow)| {
+        if let [node] = row.nodes.as_slice() {
+            return (place, Cow::Borrowed(of(node)));
+        }
+        let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
+        for bucket in row.nodes.iter().flat_map(of) {
+            let column = columns.entry(bucket.column).or_insert(Bucket {
+                events: 0,
+                lost: 0,
+                ..*bucket
+            });
+            column.events = column.events.saturating_add(bucket.events);
+            column.lost = column.lost.saturating_add(bucket.lost);
+        }
+        (place, Cow::Owned(columns.into_values().collect()))
+    };
+    lanes.rows().iter().enumerate().map(row).collect()
 }
 
 /// A column of pixels.
@@ -307,10 +345,6 @@ fn input(
 ) {
     let time = lanes.time;
     axis::navigate(ui, response, time, scale, commands);
-    if let Some(node) = lanes.named_at(response.hover_pos()) {
-        let text = egui::RichText::new(model.node_text(node)).font(theme::mono());
-        response.clone().on_hover_text_at_pointer(text);
-    }
     if let Some(packet) = near.filter(|_| !response.dragged()) {
         commands.push(Command::Hover(Some(Hover::Packet(packet))));
         let text = egui::RichText::new(model.packet_text(packet)).font(theme::mono());

@@ -1,6 +1,6 @@
 //! `events`: one object an event of a reel, and the same in words.
 
-use netreel_reel::{CallId, ClockId, Event, Record, SendOutcome};
+use netreel_reel::{CallId, ClockId, Event, ProcessEnd, Record, SendOutcome};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -172,6 +172,17 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
             details: [descriptor, line @ ..],
             ..
         } => format!("prints on descriptor {descriptor}: {}", printed(line)),
+        Event::Called {
+            call: CallId::STATUS,
+            result,
+            ..
+        } if ProcessEnd::from_result(result).is_some() => {
+            let end = ProcessEnd::from_result(result);
+            format!(
+                "the process ended: {}",
+                end.map(|it| it.to_string()).unwrap_or_default()
+            )
+        }
         Event::Called {
             call,
             result,

@@ -58,6 +58,11 @@ impl Growing {
         growing
     }
 
+    /// From here on works on so many processors at most; `None`: on all that there are.
+    pub fn work_on(&mut self, workers: Option<usize>) {
+        self.workers = workers.unwrap_or_else(parallel::processors);
+    }
+
     /// From here on rules decide by these numbers.
     pub fn judge_by(&mut self, bounds: Bounds) {
         self.bounds = bounds;

@@ -9,6 +9,7 @@ pub const VERSION: u32 = 1;
 pub const OK: i32 = 0;
 pub const E_ARGUMENT: i32 = -1;
 pub const E_HANDLE: i32 = -2;
+pub const E_UNSUPPORTED: i32 = -12;
 pub const E_INTERNAL: i32 = -17;
 
 pub const RECEIVED: u32 = 0;
@@ -73,6 +74,7 @@ pub type Input = unsafe extern "C" fn(*mut c_void, *const CWorld, *const c_void,
 pub type Destroy = unsafe extern "C" fn(*mut c_void);
 pub type Error = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 pub type Save = unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut u64) -> i32;
+pub type TimeOuts = unsafe extern "C" fn(*mut c_void, i32) -> i32;
 pub type Restore = unsafe extern "C" fn(*mut c_void, *const CWorld, *const c_void, u64) -> i32;
 
 #[repr(C)]
@@ -89,6 +91,7 @@ pub struct CLayer {
     pub save: Option<Save>,
     pub restore: Option<Restore>,
     pub build: *const c_char,
+    pub time_outs: Option<TimeOuts>,
 }
 
 // SAFETY: it holds functions and the addresses of texts that never change.

@@ -11,7 +11,8 @@ use netreel_reel::{Endpoint, SocketId, Time};
 use netreel_transport::{Datagram, Layer, ReceiveError, SendError, Shared, Transport};
 
 use crate::abi::{
-    CEndpoint, CPacket, CStart, CWorld, E_ARGUMENT, E_INTERNAL, EMPTY, FAILED, OK, RECEIVED, bytes,
+    CEndpoint, CPacket, CStart, CWorld, E_ARGUMENT, E_INTERNAL, E_UNSUPPORTED, EMPTY, FAILED, OK,
+    RECEIVED, bytes,
 };
 
 /// What a layer starts from.
@@ -376,6 +377,24 @@ pub unsafe extern "C" fn restore(
 ///
 /// # Safety
 ///
+/// `made` is what `create` made.
+pub unsafe extern "C" fn time_outs(made: *mut c_void, on: i32) -> i32 {
+    let mut is_there = true;
+    let throw = |layer: &mut dyn Layer, _: &mut Shared<World>| {
+        is_there = layer.time_outs(on != 0);
+        Ok(())
+    };
+    // SAFETY: the caller says so.
+    match unsafe { call(made, throw) } {
+        OK if !is_there => E_UNSUPPORTED,
+        code => code,
+    }
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
 /// `made` is null or what `create` made, and is used no more.
 pub unsafe extern "C" fn destroy(made: *mut c_void) {
     if !made.is_null() {
@@ -419,7 +438,9 @@ pub unsafe extern "C" fn error(made: *mut c_void) -> *const c_char {
 /// ```
 ///
 /// A third word is what this build calls itself, as `Header::build` of the reels has it; where a
-/// replay diverges, it is compared: `layer!(c"my engine", create, c"1.4-3f2a9c1")`.
+/// replay diverges, it is compared: `layer!(c"my engine", create, c"1.4-3f2a9c1")`. Without one it is
+/// called after the plugin's file; a game that loads the same file records
+/// [`own_build`](crate::own_build).
 #[macro_export]
 macro_rules! layer {
     ($name:expr, $create:path) => {
@@ -461,6 +482,7 @@ macro_rules! layer {
                     const __NETREEL_BUILD: &::std::ffi::CStr = $build;
                     __NETREEL_BUILD.as_ptr()
                 },
+                time_outs: Some($crate::guest::time_outs),
             };
 
             #[unsafe(no_mangle)]

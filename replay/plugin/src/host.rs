@@ -10,8 +10,9 @@ use netreel_transport::{InputError, Layer, RestoreError, Transport};
 
 use crate::abi::{
     CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, OK, Restore, Save, Tick,
-    VERSION,
+    TimeOuts, VERSION,
 };
+use crate::build::file_build;
 use crate::host_world::{self, Sockets};
 
 /// A plugin that is loaded. It stays in memory: what a library leaves behind may outlive it.
@@ -20,6 +21,8 @@ pub struct Plugin {
     path: PathBuf,
     name: String,
     build: Option<String>,
+    /// See [`file_build`].
+    file_build: Option<String>,
     create: Create,
     tick: Tick,
     input: Input,
@@ -27,6 +30,7 @@ pub struct Plugin {
     error: Option<Error>,
     /// Both or none.
     states: Option<(Save, Restore)>,
+    time_outs: Option<TimeOuts>,
 }
 
 /// Why a file is no plugin, and what to do.
@@ -125,6 +129,7 @@ impl Plugin {
             save: None,
             restore: None,
             build: std::ptr::null(),
+            time_outs: None,
         };
         let known = size.min(size_of::<CLayer>());
         // SAFETY: the table has so many bytes, and so has the copy; both hold functions that may
@@ -134,7 +139,10 @@ impl Plugin {
             std::ptr::copy_nonoverlapping(from, to, known);
         }
         let lacks = |name: &str| {
-            format!("its table has no function `{name}`; set all but `error`, `save` and `restore`")
+            format!(
+                "its table has no function `{name}`; set all but `error`, `save`, `restore` \
+                 and `time_outs`"
+            )
         };
         // SAFETY: the header says that each is a text, or null.
         let (name, build) = unsafe { (text(whole.name), text(whole.build)) };
@@ -142,12 +150,14 @@ impl Plugin {
             path: path.to_owned(),
             name,
             build: Some(build).filter(|build| !build.is_empty()),
+            file_build: file_build(path).ok(),
             create: whole.create.ok_or_else(|| lacks("create"))?,
             tick: whole.tick.ok_or_else(|| lacks("tick"))?,
             input: whole.input.ok_or_else(|| lacks("input"))?,
             destroy: whole.destroy.ok_or_else(|| lacks("destroy"))?,
             error: whole.error,
             states: whole.save.zip(whole.restore),
+            time_outs: whole.time_outs,
         })
     }
 
@@ -159,6 +169,11 @@ impl Plugin {
     /// What its engine calls this build, as reels have it; `None`: it does not say.
     pub fn build(&self) -> Option<&str> {
         self.build.as_deref()
+    }
+
+    /// What the build is called after its file ([`file_build`]); `None` where it cannot be read.
+    pub fn file_build(&self) -> Option<&str> {
+        self.file_build.as_deref()
     }
 
     /// Whether its layers may be brought into a state. A layer that offers none says so when it is
@@ -299,6 +314,14 @@ impl Layer for PluginLayer {
             true => Err(RestoreError::Refused(self.why(self.layer, code))),
             false => Ok(()),
         }
+    }
+
+    fn time_outs(&mut self, on: bool) -> bool {
+        let Some(time_outs) = self.plugin.time_outs else {
+            return false;
+        };
+        // SAFETY: the function and the layer are the plugin's.
+        unsafe { time_outs(self.layer, on.into()) >= OK }
     }
 }
 

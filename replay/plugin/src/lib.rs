@@ -6,12 +6,14 @@
 //! and C++ are plugins as well, and a plugin need not be built by the compiler that built netreel.
 
 pub mod abi;
+mod build;
 pub mod guest;
 #[cfg(feature = "host")]
 mod host;
 #[cfg(feature = "host")]
 mod host_world;
 
+pub use build::{file_build, own_build};
 pub use guest::{Start, World};
 #[cfg(feature = "host")]
 pub use host::{Failed, LoadError, Plugin, PluginLayer};

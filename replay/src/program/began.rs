@@ -1,5 +1,7 @@
 //! What a program was started with, as its reel tells.
 
+use std::collections::BTreeMap;
+
 use netreel_reel::tape::TERMINALS_KNOWN;
 use netreel_reel::{CallId, Event, Reel, StartId};
 
@@ -40,6 +42,8 @@ pub struct Began {
     pub one_thread: bool,
     /// Whether what it printed is recorded.
     pub log: bool,
+    /// Whether barriers, what runs once, eventfds, timerfds and the like are recorded.
+    pub meets: bool,
     /// Whether the rings lay out of the way of what the program maps.
     pub aside: bool,
     /// The signals that were ignored and those that were blocked, a bit each, that of signal n bit
@@ -55,8 +59,23 @@ pub struct Began {
     pub files: Vec<(u64, u32, Vec<u8>)>,
     /// Open descriptors, and what each led to.
     pub descriptors: Vec<(i32, String)>,
+    /// More of those that led to files, by their numbers.
+    pub held: BTreeMap<i32, Held>,
     /// What the recorder was asked to start, where that was another program.
     pub launched: Option<Launched>,
+}
+
+/// An open descriptor that leads to a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The flags that it was opened with.
+    pub flags: u32,
+    /// How far it had been read or written, in bytes.
+    pub position: u64,
+    /// The file's length, in bytes.
+    pub size: u64,
+    /// When the file was last changed, in nanoseconds since 1970.
+    pub changed: i64,
 }
 
 /// A program that ran the recorded one, or became it: a script, a launcher.
@@ -110,6 +129,7 @@ impl Began {
                 (self.random_addresses, self.forked) = (flags & 1 != 0, flags & 2 != 0);
                 (self.ordered, self.one_thread) = (flags & 4 != 0, flags & 8 != 0);
                 (self.log, self.aside) = (flags & 16 != 0, flags & 32 != 0);
+                self.meets = flags & 64 != 0;
             }
             StartId::SIGNALS => {
                 let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
@@ -130,6 +150,16 @@ impl Began {
             StartId::DESCRIPTOR => {
                 let target = String::from_utf8_lossy(&behind(4)).into_owned();
                 self.descriptors.push((word(0) as i32, target));
+            }
+            StartId::HELD => {
+                let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+                let held = Held {
+                    flags: word(4),
+                    position: eight(8),
+                    size: eight(16),
+                    changed: eight(24) as i64,
+                };
+                self.held.insert(word(0) as i32, held);
             }
             StartId::LAUNCHED => {
                 let words = behind(4);

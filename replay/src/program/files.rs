@@ -1,7 +1,8 @@
 //! Files that a program opened, as its reel tells.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use netreel_reel::tape::Opened;
 use netreel_reel::{CallId, Event, Reel};
 
 /// A file that the program read, before it had written to it.
@@ -32,6 +33,37 @@ pub enum FileWas {
         /// When it was last changed, in nanoseconds since 1970.
         changed: i64,
     },
+}
+
+/// [`CallId::FILE`]: the file is the kernel's own, which has other bytes at each reading.
+const OF_THE_KERNEL: u8 = 4;
+
+/// The kernel's own files (`/proc`) that the program opened now and that said something else then, by
+/// their paths: the nth time that one is opened is held against the nth time then.
+pub fn others_of_the_kernel(reel: &Reel, now: &[Opened]) -> Vec<String> {
+    let mut now: BTreeMap<u64, VecDeque<u64>> = now.iter().fold(BTreeMap::new(), |mut all, it| {
+        all.entry(it.path).or_default().push_back(it.sum);
+        all
+    });
+    let mut others = Vec::new();
+    reel.for_each(|record| {
+        if let Event::Called {
+            call: CallId::FILE,
+            result,
+            details,
+        } = record.event
+            && let Some((head, path)) = details.split_first_chunk::<25>()
+            && let Some(sums) = now.get_mut(&sum(path))
+        {
+            let then = head[16..24].first_chunk().map(|it| u64::from_le_bytes(*it));
+            let then = then.filter(|_| result >= 0).unwrap_or(0);
+            let path = String::from_utf8_lossy(path).into_owned();
+            if sums.pop_front().is_some_and(|now| now != then) && !others.contains(&path) {
+                others.push(path);
+            }
+        }
+    });
+    others
 }
 
 /// FNV-1a with 64 bits.
@@ -73,6 +105,9 @@ fn was(result: i32, head: &[u8; 25]) -> Option<FileWas> {
         return Some(FileWas::Missing);
     }
     let (size, flags) = (number(0), head[24]);
+    if flags & OF_THE_KERNEL != 0 {
+        return None;
+    }
     match (flags & 1 != 0, flags & 2 != 0) {
         (true, _) => None,
         (false, true) => Some(FileWas::Summed {

@@ -1,10 +1,13 @@
 //! What came of a program that was started again.
 
 use netreel_reel::tape::{Came, ENTRIES_AT, Entry, why};
-use netreel_reel::{CallId, Endpoint, Event, EventKind, EventNumber, Reel, SocketId, Time};
+use netreel_reel::{
+    CallId, Endpoint, Event, EventKind, EventNumber, ProcessEnd, Reel, SocketId, Time,
+};
 use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
+use super::ending::{EndCompared, compared};
 use super::printed::{LineDifference, PrintedNow};
 use super::tape::Tape;
 use super::words::{endpoint_from, of_came, of_entry};
@@ -30,6 +33,10 @@ pub struct Happened {
     pub printed: [PrintedNow; 2],
     /// How it ended, in words: "it ended by signal 11".
     pub ended: String,
+    /// The same as a number.
+    pub end: Option<ProcessEnd>,
+    /// Whether it asked for more than the recording has, or ended by itself as it did.
+    pub over: bool,
 }
 
 /// How a replay of a program ended.
@@ -45,6 +52,13 @@ pub enum Ended {
     Early(String),
     /// It stood still; where, in words.
     Stuck(String),
+    /// All was as recorded but its end.
+    Otherwise {
+        /// How it ended when it was recorded, in words.
+        expected: String,
+        /// How it ends now.
+        came: String,
+    },
 }
 
 /// What came of a program that was started again.
@@ -67,6 +81,8 @@ pub struct Judged {
     pub agreed: Vec<Agreed>,
     /// The first line that it printed otherwise.
     pub line: Option<LineDifference>,
+    /// How it ended beside how it did; `None` where it did not come that far.
+    pub end: Option<EndCompared>,
     /// Likely reasons, a sentence each.
     pub reasons: Vec<String>,
 }
@@ -90,6 +106,10 @@ pub fn judge(
     let whole = whole && happened.sends == tape.sends;
     let over = happened.came.is_none() && whole;
     let line = tape.printed.difference(&happened.printed, over);
+    let end = over.then(|| {
+        let ran_on = happened.over && !tape.ends_by_itself;
+        compared(tape, happened.end, ran_on)
+    });
     let (ended, reason) = match (&happened.came, &happened.stuck) {
         (Some((came, bytes)), _) => {
             let explanation = parted(tape, happened.next, (came, bytes), (wire, reel), name);
@@ -101,7 +121,12 @@ pub fn judge(
         (None, _) if whole => match &line {
             // In which order threads print is not recorded.
             Some(line) if !tape.at_once && !tape.has_free => (Ended::Line(line.clone()), None),
-            _ => (Ended::Exact, None),
+            _ => match end.clone() {
+                Some(EndCompared::Otherwise { expected, came }) => {
+                    (Ended::Otherwise { expected, came }, None)
+                }
+                _ => (Ended::Exact, None),
+            },
         },
         (None, Some(stuck)) => (Ended::Stuck(stuck.clone()), None),
         (None, None) => (Ended::Early(happened.ended.clone()), None),
@@ -138,14 +163,15 @@ pub fn judge(
         expected,
         agreed: last,
         line,
+        end,
         reasons,
     }
 }
 
 /// What is left where nothing else explains it.
 const UNRECORDED: &str = "something differs that is not in a reel: what came by TCP or through a \
-                          pipe, eventfd, timerfd, a file that is another at each reading \
-                          (/proc), the time left that a sleep or select tells, a descriptor that \
+                          pipe, a signalfd, a file below /proc \
+                          that is another at each reading, the time left that select tells, a descriptor that \
                           the program was started with, an address in memory";
 
 /// The same of a line.
@@ -155,17 +181,16 @@ const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what c
 
 /// Where several threads ran at the same time.
 const AT_ONCE: &str = "its threads run at the same time, and what they say to each other through \
-                       memory alone is not in a reel: record it with --one-thread-at-a-time (that \
-                       does not help where they wait at barriers, or for eventfd and timerfd)";
+                       memory alone is not in a reel: record it with --one-thread-at-a-time";
 
-/// The last signal before an event, or in all of the reel: a handler that ran amid what the program
+/// The last signal up to an event, or in all of the reel: a handler that ran amid what the program
 /// computed runs at its next call in a replay.
 fn signal(reel: &Reel, before: Option<EventNumber>) -> Option<String> {
     let mut last = None;
     reel.for_each(|record| {
         if let Event::Called { call, result, .. } = record.event
             && call == CallId::SIGNAL
-            && before.is_none_or(|before| record.number < before)
+            && before.is_none_or(|before| record.number <= before)
         {
             last = Some((record.number, result));
         }

@@ -4,6 +4,7 @@
 //! [`judge`] says what came of it. Who starts it is `netreel-capture`'s affair.
 
 mod began;
+mod ending;
 mod files;
 mod floors;
 mod judged;
@@ -14,8 +15,9 @@ mod tape;
 mod threads;
 mod words;
 
-pub use began::{Began, Variable};
-pub use files::{FileWas, ReadFile, read_files, sum};
+pub use began::{Began, Held, Variable};
+pub use ending::EndCompared;
+pub use files::{FileWas, ReadFile, others_of_the_kernel, read_files, sum};
 pub use judged::{Ended, Happened, Judged, judge};
 pub use printed::{LineDifference, PrintedNow, Rows};
 pub use tape::{Tape, Which, record};

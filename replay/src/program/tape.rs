@@ -6,7 +6,9 @@ use netreel_reel::tape::{
     ENTRIES_AT, Entry, NextFloor, ONE_AT_A_TIME, Printed, TAPE_MAGIC, THREADS_AT, TapeControl,
     UNKNOWN_RESULT,
 };
-use netreel_reel::{CallId, Event, EventKind, EventNumber, PastId, Reel, SendOutcome, ThreadId};
+use netreel_reel::{
+    CallId, Event, EventKind, EventNumber, PastId, ProcessEnd, Reel, SendOutcome, ThreadId,
+};
 
 use super::Began;
 use super::floors::{self, Floors};
@@ -38,11 +40,21 @@ pub struct Tape {
     pub has_free: bool,
     /// What the program printed.
     pub printed: Rows,
+    /// How the process ended; `None` where the reel does not tell.
+    pub ended: Option<ProcessEnd>,
+    /// Whether its last event is that it ends by itself.
+    pub(super) ends_by_itself: bool,
+    /// How many threads are answered.
+    pub(super) threads: usize,
     /// Where the entries end.
     pub(super) end: u64,
 }
 
 const EAGAIN: i32 = 11;
+
+/// What the details of an eventfd's event say behind the descriptor: it is raised, or that failed.
+const RAISED: u8 = 1;
+const NOT_RAISED: u8 = 2;
 
 /// Which threads are answered from the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +74,7 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         threads: &threads,
         entries: Vec::new(),
         pending: BTreeMap::new(),
+        raised: BTreeMap::new(),
         looking: Vec::new(),
         joined: Vec::new(),
         steps: ordered.then(Steps::default),
@@ -122,6 +135,7 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         },
         stop_at: u64::MAX,
         next: (ENTRIES_AT as u64).into(),
+        meets: u32::from(began.meets),
         prints: u32::from(began.log),
         terminals: began.terminals(),
         printed: [
@@ -157,6 +171,9 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         at_once: threads.identities.len() > 1 && !(ordered && began.one_thread),
         has_free: which == Which::Packets,
         printed: making.printed,
+        ended: ProcessEnd::of(reel),
+        ends_by_itself: making.over,
+        threads: threads.identities.len(),
         end,
     })
 }
@@ -231,6 +248,9 @@ impl Tape {
             doubts: Vec::new(),
             at_once: false,
             has_free: false,
+            ended: None,
+            ends_by_itself: false,
+            threads: 1,
         }
     }
 }
@@ -240,6 +260,8 @@ struct Making<'a> {
     entries: Vec<u8>,
     /// Where the entries of sends lie whose result is still to come.
     pending: BTreeMap<EventNumber, usize>,
+    /// Where the entries lie with which threads raised an eventfd last.
+    raised: BTreeMap<u16, usize>,
     /// Threads that look a name up.
     looking: Vec<u16>,
     /// Threads whose next packets one call passed.
@@ -406,9 +428,24 @@ impl Making<'_> {
             | CallId::VDSO
             | CallId::PAST
             | CallId::FILE
+            | CallId::STATUS
             | CallId::LOOKS_UP => {}
-            CallId::LOCK | CallId::CONDITION | CallId::SEMAPHORE | CallId::POST => {
-                self.step(entry, details);
+            CallId::LOCK
+            | CallId::CONDITION
+            | CallId::SEMAPHORE
+            | CallId::POST
+            | CallId::BARRIER
+            | CallId::ONCE
+            | CallId::JOIN
+            | CallId::LEVEL => self.step(entry, details),
+            CallId::EVENTFD if details.get(4) == Some(&RAISED) => {
+                self.raised.insert(entry.thread, self.entries.len());
+                self.push(entry, &[], details);
+            }
+            CallId::EVENTFD if details.get(4) == Some(&NOT_RAISED) => {
+                if let Some(at) = self.raised.remove(&entry.thread) {
+                    self.returned(at, entry.result);
+                }
             }
             CallId::FORK | CallId::EXEC | CallId::SPAWN if !has_packets => {}
             CallId::FORK | CallId::EXEC | CallId::SPAWN => self.miss(format!(
@@ -518,11 +555,18 @@ impl Making<'_> {
             SendOutcome::Short(taken) => Some(taken as i32),
             SendOutcome::Failed(code) => Some(-code),
         };
-        if let (Some(result), Some(place)) = (result, self.entries.get_mut(at + 20..at + 24)) {
-            place.copy_from_slice(&result.to_ne_bytes());
+        if let Some(result) = result {
+            self.returned(at, result);
         }
         if let Some(flags) = self.entries.get_mut(at + 31) {
             *flags = 0;
+        }
+    }
+
+    /// What the entry at this place returned.
+    fn returned(&mut self, at: usize, result: i32) {
+        if let Some(place) = self.entries.get_mut(at + 20..at + 24) {
+            place.copy_from_slice(&result.to_ne_bytes());
         }
     }
 

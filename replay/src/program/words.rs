@@ -68,6 +68,12 @@ fn call(call: CallId, on: &str) -> String {
     match call {
         CallId::RANDOM => "a draw of random bytes".to_owned(),
         CallId::LOOKED_UP => "a lookup of a name".to_owned(),
+        CallId::BARRIER => "a wait at a barrier".to_owned(),
+        CallId::ONCE => "what is to run once (pthread_once)".to_owned(),
+        CallId::JOIN => "a join that may fail (pthread_tryjoin_np)".to_owned(),
+        CallId::LEVEL => "a look at a semaphore (sem_getvalue)".to_owned(),
+        CallId::EVENTFD => "a read or raise of an eventfd".to_owned(),
+        CallId::TIMERFD => "a call on a timerfd".to_owned(),
         CallId::INPUT => "a read of the standard input".to_owned(),
         CallId::END => "the program's end".to_owned(),
         CallId::JOINED => format!("a send of several packets{on}"),

@@ -11,5 +11,6 @@ mod inside;
 mod mutants;
 mod recorded;
 mod snapshots;
+mod time_outs;
 mod together;
 mod walks;

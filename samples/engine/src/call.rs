@@ -62,6 +62,12 @@ pub enum Call {
     },
     /// Leaves the session. When HOST leaves, it ends.
     Leave,
+    /// Turns all time-outs off or on. What was silent before they are turned on is given its whole
+    /// time from then.
+    TimeOuts {
+        /// Whether they are on from now.
+        on: bool,
+    },
 }
 
 impl Call {
@@ -117,6 +123,10 @@ impl Call {
                     .for_each(|argument| argument.write(&mut out));
             }
             Call::Leave => out.bits(6, 4),
+            Call::TimeOuts { on } => {
+                out.bits(7, 4);
+                out.flag(*on);
+            }
         }
         out.finish()
     }
@@ -165,6 +175,7 @@ impl Call {
                 }
             }
             6 => Call::Leave,
+            7 => Call::TimeOuts { on: bits.flag()? },
             _ => return Err(bits.malformed("a call that nobody knows")),
         };
         bits.end()?;
@@ -203,6 +214,8 @@ impl fmt::Display for Call {
                 }
             }
             Call::Leave => f.write_str("leave"),
+            Call::TimeOuts { on: true } => f.write_str("time-outs on"),
+            Call::TimeOuts { on: false } => f.write_str("time-outs off"),
         }
     }
 }
@@ -297,6 +310,8 @@ mod tests {
                 arguments: vec![],
             },
             Call::Leave,
+            Call::TimeOuts { on: true },
+            Call::TimeOuts { on: false },
         ] {
             assert_eq!(Call::decode(&call.encode()), Ok(call));
         }

@@ -1,10 +1,11 @@
 //! The bytes of a saved state: what they are made of, and reading them with distrust.
 //!
-//! Version 1, in this order:
+//! In this order:
 //!
 //! | what | bytes |
 //! |---|---|
-//! | version | `01` |
+//! | version | `01`; `02` where the game has thrown the switch of the time-outs |
+//! | in version 2: whether they are on, and when they were turned on | a flag, a number |
 //! | own number, number of peers | a byte each |
 //! | the rest, as [`NetLayer`](crate::NetLayer) and its parts write it | |
 //! | checksum: FNV-1a, 64 bits, of all before it | 8, the lowest first |
@@ -19,6 +20,9 @@ use crate::types::Types;
 
 /// The version of the encoding.
 pub const VERSION: u8 = 1;
+
+/// The same where the game has thrown the switch of the time-outs.
+pub const VERSION_THROWN: u8 = 2;
 
 /// Numbers in a state are below this, so that what is worked out from them does not overflow.
 const NUMBER_LIMIT: u64 = 1 << 62;

@@ -1,5 +1,7 @@
 //! Who is in a session: time-outs, leaving, dropping out, partitions.
 
+use std::time::Duration;
+
 use netreel_sample_engine::{
     Call, EndReason, Event, Mode, ObjectId, Peer, Refusal, Script, SimWorld, SimWorldStart,
     Topology, Value,
@@ -80,6 +82,67 @@ fn a_peer_that_falls_silent_is_dropped_and_its_objects_live_on() {
             );
             assert!(world.events(peer).contains(&Event::Left { peer: A }));
         }
+    }
+}
+
+const ALL: [Peer; 4] = [HOST, A, B, X];
+
+/// A session in which all nodes stood still for an hour.
+fn after_an_hour(mode: Mode, topology: Topology, before: &[Call]) -> SimWorld {
+    let mut world = with_box(mode, topology, |_| {});
+    for peer in ALL {
+        before.iter().for_each(|call| world.call(peer, call));
+    }
+    world.run(SECOND);
+    // What is still on its way would be heard first.
+    for (one, two) in [(HOST, A), (HOST, B), (HOST, X), (A, B), (A, X), (B, X)] {
+        cut(&world, one, two);
+    }
+    world.run(SECOND);
+    world.net().advance(Duration::from_secs(3600));
+    world.run(2);
+    for one in ALL {
+        let gates = world.gates(one).expect("a node");
+        for two in ALL.into_iter().filter(|two| *two != one) {
+            gates.open(LinkEnd(one.0.into()), LinkEnd(two.0.into()));
+        }
+    }
+    world
+}
+
+fn has_timed_out(world: &SimWorld) -> bool {
+    let is_end = |event: &Event| matches!(event, Event::Left { .. } | Event::SessionEnded { .. });
+    ALL.into_iter()
+        .any(|peer| world.events(peer).iter().any(is_end))
+}
+
+#[test]
+fn an_hour_that_all_stand_still_ends_the_session_unless_its_time_outs_were_turned_off() {
+    for (mode, topology) in all_cases() {
+        let mut world = after_an_hour(mode, topology, &[]);
+        assert!(has_timed_out(&world), "{mode:?} {topology:?}: they are on");
+
+        let off = Call::TimeOuts { on: false };
+        world = after_an_hour(mode, topology, &[off]);
+        world.run(10 * SECOND);
+        assert!(!has_timed_out(&world), "{mode:?} {topology:?}");
+        assert!(ALL.into_iter().all(|peer| owner(&world, peer) == Some(A)));
+    }
+}
+
+#[test]
+fn time_outs_that_are_turned_on_again_count_from_then() {
+    for (mode, topology) in all_cases() {
+        let off = Call::TimeOuts { on: false };
+        let mut world = after_an_hour(mode, topology, &[off]);
+        for peer in ALL {
+            world.call(peer, &Call::TimeOuts { on: true });
+        }
+        world.run(10 * SECOND);
+        assert!(!has_timed_out(&world), "{mode:?} {topology:?}: at once");
+        world.stop(A);
+        world.run(7 * SECOND);
+        assert!(has_timed_out(&world), "{mode:?} {topology:?}: they are on");
     }
 }
 

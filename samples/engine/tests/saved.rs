@@ -1,7 +1,7 @@
 //! The state of a layer as bytes: read back, and read from hands that mean no good.
 
 use netreel_sample_engine::{
-    Mode, NetLayer, Peer, Script, SimWorld, SimWorldStart, Topology, Tuning,
+    Call, Mode, NetLayer, Peer, Script, SimWorld, SimWorldStart, Topology, Tuning,
 };
 use netreel_transport::{Draw, Layer, LinkFaults, RestoreError, SimNet};
 
@@ -33,7 +33,14 @@ fn start(seed: u64) -> SimWorldStart {
 fn states(seed: u64) -> Vec<(Peer, Vec<u8>)> {
     let mut world = SimWorld::new(&start(seed)).unwrap();
     let mut states = Vec::new();
-    for _ in 0..8 {
+    for round in 0..8 {
+        // Off, on again and off in every other world.
+        if seed % 2 == 1 && round > 1 {
+            let on = round % 2 == 1;
+            for peer in world.running() {
+                world.call(peer, &Call::TimeOuts { on });
+            }
+        }
         world.run(13);
         for peer in world.running() {
             let state = world.layer(peer).and_then(Layer::save);
@@ -56,6 +63,39 @@ fn a_restored_layer_saves_the_same_bytes() {
             assert_eq!(layer.save().unwrap(), state, "seed {seed}, {peer:?}");
         }
     }
+}
+
+#[test]
+fn a_state_knows_whether_the_game_turned_time_outs_off() {
+    let peer = Peer(1);
+    let mut off = layer(1, peer);
+    let never = off.save().unwrap();
+    let mut io = SimNet::new(1, std::time::Duration::ZERO).join(off.start().peers[1].endpoint);
+    off.input(&Call::TimeOuts { on: false }.encode(), &mut io)
+        .unwrap();
+    let thrown = off.save().unwrap();
+    assert_ne!(never, thrown);
+    for state in [thrown, never] {
+        let mut other = layer(1, peer);
+        other.restore(&state).unwrap();
+        assert_eq!(other.save().unwrap(), state);
+    }
+}
+
+#[test]
+fn a_state_does_not_know_whether_a_debugger_holds_time_outs_off() {
+    let mut layer = layer(1, Peer(1));
+    let before = layer.save().unwrap();
+    assert!(layer.time_outs(false), "it has the switch");
+    assert_eq!(layer.save().unwrap(), before);
+    let held = |layer: &NetLayer| {
+        let told = layer.describe();
+        told.contains(&("time_outs".into(), "on, and held off in this replay".into()))
+    };
+    layer.restore(&before).unwrap();
+    assert!(held(&layer), "a state that is restored does not throw it");
+    layer.time_outs(true);
+    assert!(!held(&layer));
 }
 
 #[test]

@@ -10,6 +10,8 @@ use netreel_capture::preload::{Input, Rerun, find_program};
 use netreel_reel::{Header, Reel};
 use netreel_replay::program::{Began, Tape, Variable};
 
+use super::held::held;
+use super::sums::Sums;
 use crate::outcome::Failure;
 
 /// Refuses another program, other arguments or other libraries than those that were recorded. Without
@@ -28,6 +30,14 @@ pub fn check<'a>(
                 .to_owned(),
         );
     }
+    if began.is_some_and(|began| began.forked) {
+        return refuse(
+            "it is a forked child, which begins in the middle of its parent's work, so that it cannot \
+             be started by itself; start the parent again, whose reel lies beside it (`netreel \
+             info` lists all)"
+                .to_owned(),
+        );
+    }
     let Some(began) = began else {
         return refuse(
             "the reel does not say how the program was started: it was recorded by an older \
@@ -36,12 +46,13 @@ pub fn check<'a>(
                 .to_owned(),
         );
     };
-    if let Some(path) = was_changed(header, command) {
+    let mut sums = Sums::new();
+    if let Some(path) = was_changed(header, command, &mut sums) {
         return refuse(format!(
             "{path} was changed since it was recorded; a replay needs the program as it was"
         ));
     }
-    if let Some(why) = is_another(header, began, command) {
+    if let Some(why) = is_another(header, began, command, &mut sums) {
         let again = again(&header.node, paths);
         return refuse(format!(
             "{why}. It was recorded as: {}. This starts it as it was: {again}",
@@ -50,7 +61,7 @@ pub fn check<'a>(
     }
     for (_, sum, path) in &began.files {
         let path = Path::new(OsStr::from_bytes(path));
-        if sum_of(path) != Some(*sum) {
+        if sums.of(path) != Some(*sum) {
             return refuse(format!(
                 "{} is another file than when it was recorded, or is gone",
                 path.display()
@@ -73,22 +84,27 @@ pub fn check<'a>(
 }
 
 /// The program that was recorded, where it is asked for and is another file by now.
-fn was_changed<'a>(header: &'a Header, command: &[OsString]) -> Option<&'a str> {
+fn was_changed<'a>(header: &'a Header, command: &[OsString], sums: &mut Sums) -> Option<&'a str> {
     let (path, sum) = header.hashes.first()?;
     let program = find_program(Path::new(command.first()?))?;
-    let now = sum_of(&program).map(|now| format!("crc32 {now:08x}"))?;
+    let now = sums.of(&program).map(|now| format!("crc32 {now:08x}"))?;
     let is_there = program.canonicalize().ok()? == Path::new(path);
     (is_there && now != *sum).then_some(path)
 }
 
 /// Why what is asked for is not what was recorded, nor what `record` was asked to start and became it.
-fn is_another(header: &Header, began: &Began, command: &[OsString]) -> Option<String> {
+fn is_another(
+    header: &Header,
+    began: &Began,
+    command: &[OsString],
+    sums: &mut Sums,
+) -> Option<String> {
     let Some((path, sum)) = header.hashes.first() else {
         return Some("the reel does not say which program it was".to_owned());
     };
     let (name, arguments) = command.split_first()?;
     let shown = name.to_string_lossy();
-    let now = find_program(Path::new(name)).and_then(|program| sum_of(&program));
+    let now = find_program(Path::new(name)).and_then(|program| sums.of(&program));
     let Some(now) = now else {
         return Some(format!("no program {shown} can be found and run"));
     };
@@ -146,10 +162,6 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn sum_of(path: &Path) -> Option<u32> {
-    netreel_capture::preload::sum_of_file(path)
-}
-
 /// How it is started again, and what is doubtful of that, a sentence each.
 pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<String>), Failure> {
     let header = reel.header();
@@ -182,7 +194,9 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
             [name.as_slice(), b"=", &value].concat()
         }
     });
-    let variables = variables.collect();
+    let variables: Vec<Vec<u8>> = variables.collect();
+    let (descriptors, others) = held(began);
+    doubts.extend(others);
     for doubt in &doubts {
         anstream::eprintln!("netreel: {doubt}");
     }
@@ -192,7 +206,6 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
         Some(path) if Path::new(path).is_file() => Input::File(path.into()),
         Some(_) => Input::Own,
     };
-    let further = began.descriptors.iter().map(|(fd, _)| *fd);
     let rerun = Rerun {
         program,
         arguments: header
@@ -203,7 +216,7 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
         variables,
         folder,
         input,
-        descriptors: further.filter(|fd| *fd > 2).collect(),
+        descriptors,
         random_addresses: began.random_addresses,
         one_thread: began.one_thread,
         signals: began.signals,

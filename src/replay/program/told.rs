@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use netreel_replay::program::{Ended, Judged, Tape};
+use netreel_replay::program::{EndCompared, Ended, Judged, Tape};
 use serde_json::{Value, json};
 
 use crate::outcome::Failure;
@@ -34,9 +34,10 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
         Ended::Exact => {
             writeln!(
                 out,
-                "{node}: exact, {sends}, {}{}{}{}",
+                "{node}: exact, {sends}, {}{}{}{}{}",
                 text::count(tape.events, "event"),
                 printed(judged, tape),
+                end(judged, tape),
                 passed(judged.passed),
                 slept(judged.sleeps)
             )?;
@@ -58,6 +59,12 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
             if let Some(field) = &explanation.field {
                 writeln!(out, "    first difference: {}", field.words())?;
             }
+        }
+        Ended::Otherwise { expected, came } => {
+            writeln!(out, "{node}: diverged in how it ends; {sends}")?;
+            print_agreed(&judged.agreed, out)?;
+            writeln!(out, "    expected  {expected}")?;
+            writeln!(out, "    came      {came}")?;
         }
         Ended::Early(how) => {
             writeln!(out, "{node}: diverged {at}, after {sends}")?;
@@ -95,6 +102,20 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
         writeln!(out, "    maybe because {reason}")?;
     }
     Ok(())
+}
+
+/// How it ended, as then, or what is known of that.
+fn end(judged: &Judged, tape: &Tape) -> String {
+    let then = tape.ended.map_or(String::new(), |end| end.to_string());
+    match judged.end {
+        Some(EndCompared::Equal) => format!(", ended with {then}"),
+        Some(EndCompared::FromOutside) => format!(", to where {then} ended it"),
+        Some(EndCompared::NotKnown) => ", and how it ended is not in the reel".to_owned(),
+        Some(EndCompared::ByThreads) => {
+            format!(", but for its end: other threads may end it before it ends with {then}")
+        }
+        Some(EndCompared::Otherwise { .. }) | None => String::new(),
+    }
 }
 
 /// What it printed, which several threads may do in another order.
@@ -137,7 +158,9 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
         "node": node,
         "result": match judged.ended {
             Ended::Exact => "exact",
-            Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) => "divergence",
+            Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) | Ended::Otherwise { .. } => {
+                "divergence"
+            }
             Ended::Stuck(_) => "stuck",
         },
         "sends": judged.sends,
@@ -153,6 +176,12 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
         "passed": judged.passed,
         "sleeps_more": judged.sleeps.0,
         "sleeps_less": judged.sleeps.1,
+        "ended": tape.ended.map(|end| end.to_string()),
+        "ended_equal": match judged.end {
+            Some(EndCompared::Equal) => Some(true),
+            Some(EndCompared::Otherwise { .. }) => Some(false),
+            _ => None,
+        },
     });
     let event = judged.event.map(|event| event.0);
     let mut told = match &judged.ended {
@@ -168,6 +197,13 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
             "event": line.event.map(|event| event.0),
             "expected": line.expected(),
             "came": line.came(),
+            "field": null,
+            "reasons": judged.reasons,
+        }),
+        Ended::Otherwise { expected, came } => json!({
+            "event": null,
+            "expected": expected,
+            "came": came,
             "field": null,
             "reasons": judged.reasons,
         }),

@@ -186,3 +186,53 @@ pub fn posts() {
         step.leaves(turn, order);
     }
 }
+
+/// The next step of this thread where it meets others; `None`: that is not replayed.
+fn meeting() -> Option<Step> {
+    let tape = tape().filter(|tape| tape.meets != 0)?;
+    step().filter(|step| !is_free(tape, step.thread as u16))
+}
+
+/// Threads meet by `real`, which waits for the others. What it returned is as it was.
+pub fn meets(call: CallId, real: impl FnOnce() -> i32) -> Option<i32> {
+    let step = meeting()?;
+    let now = real();
+    let Some((turn, order)) = step.waits(call) else {
+        return Some(now);
+    };
+    let result = turn.entry.result;
+    step.leaves(turn, order);
+    Some(result)
+}
+
+/// A thread asks for what is to run once. Where it did not run it, `wait` waits until that has been done.
+pub fn once(wait: impl FnOnce()) {
+    let Some(step) = meeting() else { return };
+    if !step.waits_for_its_turn() {
+        wait();
+        step.done();
+    } else if let Some((turn, order)) = step.waits(CallId::ONCE) {
+        step.leaves(turn, order);
+    }
+}
+
+/// A thread joins another one by `join`, where it did so; otherwise it is told why not.
+pub fn joins(join: impl FnOnce() -> i32) -> Option<i32> {
+    let step = meeting()?;
+    let (turn, order) = step.waits(CallId::JOIN)?;
+    let mut result = turn.entry.result;
+    if result == 0 {
+        result = join();
+    }
+    step.leaves(turn, order);
+    Some(result)
+}
+
+/// How high a semaphore stood.
+pub fn level() -> Option<i32> {
+    let step = meeting()?;
+    let (turn, order) = step.waits(CallId::LEVEL)?;
+    let level = turn.entry.result;
+    step.leaves(turn, order);
+    Some(level)
+}

@@ -26,6 +26,9 @@ pub struct Place {
     all: AtomicU64,
     /// 1 when it has ended.
     ended: AtomicU64,
+    /// Whether a signal ends what it does next, which is a sleep: 2 for yes and 1 for no, and in
+    /// the bits above how many entries it had taken when that was looked up.
+    woken: AtomicU64,
 }
 
 static PLACES: [Place; THREADS_MAX] = [const {
@@ -35,6 +38,7 @@ static PLACES: [Place; THREADS_MAX] = [const {
         points: AtomicU64::new(0),
         all: AtomicU64::new(0),
         ended: AtomicU64::new(0),
+        woken: AtomicU64::new(0),
     }
 }; THREADS_MAX];
 
@@ -161,6 +165,37 @@ pub fn wake_next(tape: &TapeControl) {
     }
 }
 
+/// Whether what this thread has next on the tape is a sleep that a signal ended, with the signal before
+/// it or not.
+pub fn is_woken_next(tape: &'static TapeControl, own: u16) -> bool {
+    let Some(place) = PLACES.get(usize::from(own)) else {
+        return false;
+    };
+    let looked = place.done.load(ORDER) << 2;
+    let known = place.woken.load(ORDER);
+    if known & !3 == looked && known != 0 {
+        return known & 2 != 0;
+    }
+    let is = next_of(tape, own).is_some_and(|entry| match entry.called() {
+        Some(CallId::SLEEP) => entry.result != 0,
+        called => called == Some(CallId::SIGNAL),
+    });
+    place.woken.store(looked | if is { 2 } else { 1 }, ORDER);
+    is
+}
+
+/// What this thread has next on the tape, but for turns.
+fn next_of(tape: &'static TapeControl, own: u16) -> Option<&'static Entry> {
+    let mut at = tape.next.load(Ordering::SeqCst);
+    while let Some(entry) = entry_at(tape, at) {
+        if entry.thread == own && entry.called() != Some(CallId::TURN) {
+            return Some(entry);
+        }
+        at += entry.size();
+    }
+    None
+}
+
 /// Whether the tape says when this thread is cancelled: from here on inside a call.
 pub fn will_be_cancelled(identity: u64) -> bool {
     let Some(tape) = tape() else { return false };
@@ -191,15 +226,10 @@ pub fn ends_in(identity: u64, name: &[u8]) -> bool {
     let Some(thread) = find(tape, identity) else {
         return false;
     };
-    let mut at = tape.next.load(Ordering::SeqCst);
-    while let Some(entry) = entry_at(tape, at) {
-        if u32::from(entry.thread) == thread && entry.called() != Some(CallId::TURN) {
-            let turn = TapeTurn { tape, entry };
-            return entry.called() == Some(CallId::CANCELLED) && turn.bytes() == name;
-        }
-        at += entry.size();
-    }
-    false
+    next_of(tape, thread as u16).is_some_and(|entry| {
+        let turn = TapeTurn { tape, entry };
+        entry.called() == Some(CallId::CANCELLED) && turn.bytes() == name
+    })
 }
 
 /// This thread was really cancelled, inside a call that the tape does not answer: the tape's entry of

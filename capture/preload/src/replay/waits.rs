@@ -1,10 +1,13 @@
 //! Waiting and sleeping in a replay: what was ready is ready at once, and sleeping takes no time.
 
+use core::sync::atomic::Ordering;
+
 use crate::call::CallId;
-use crate::sys::{EpollEvent, PollFd, TimeVal};
+use crate::sys::{EpollEvent, PollFd, TimeSpec, TimeVal, pause};
 use crate::tape::why;
 
-use super::{Did, TapeTurn, part, result, turn};
+use super::queue::QUEUES;
+use super::{Did, TapeTurn, own_number, own_turn, part, places, result, tape, turn};
 
 /// The turn of a wait; `None`: it is not replayed.
 fn waits_for(call: CallId) -> Option<TapeTurn> {
@@ -119,4 +122,60 @@ pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i
         unsafe { list.add(index).write(EpollEvent { events, data }) };
     }
     Some(result(turn.done()))
+}
+
+/// So long a thread that sleeps waits for its turn while no other thread comes further.
+const NAP_NS: i64 = 10_000_000;
+
+/// A thread sleeps: what that returned; `left` gets what was left of it where a signal woke the thread.
+/// How often one of several sleeps does not matter: threads that look again and again whether another
+/// one has come somewhere do so as often as they have to. It is counted. A sleep that a signal ended
+/// is one that matters.
+///
+/// # Safety
+/// `left` is null or leads to a time.
+pub unsafe fn slept(left: *mut TimeSpec) -> Option<i32> {
+    let tape = tape()?;
+    let own = own_number(tape)?;
+    if !tape.sleeps_as_often_as_it_has_to() {
+        let turn = turn()?;
+        turn.expect(Did::called(CallId::SLEEP, -1));
+        // SAFETY: the caller vouches for it.
+        return Some(unsafe { woken(turn, left) });
+    }
+    if places::is_free(tape, own) {
+        return None;
+    }
+    let queue = QUEUES.get(usize::from(own))?;
+    loop {
+        let turns = queue.turns.load(Ordering::SeqCst);
+        if let Some(turn) = own_turn(tape, own) {
+            if turn.entry.called() == Some(CallId::SLEEP) {
+                // SAFETY: the caller vouches for it.
+                return Some(unsafe { woken(turn, left) });
+            }
+            pause();
+            break;
+        }
+        let before = tape.next.load(Ordering::SeqCst);
+        queue.wait(turns, Some(NAP_NS));
+        if tape.next.load(Ordering::SeqCst) == before && !places::is_woken_next(tape, own) {
+            break;
+        }
+    }
+    tape.sleeps_more.fetch_add(1, Ordering::Relaxed);
+    Some(0)
+}
+
+/// A sleep ends as it did.
+///
+/// # Safety
+/// `left` is null or leads to a time.
+unsafe fn woken(turn: TapeTurn, left: *mut TimeSpec) -> i32 {
+    let bytes = turn.bytes().get(8..).and_then(|rest| rest.first_chunk());
+    // SAFETY: the caller vouches for it.
+    if let (Some(bytes), Some(place)) = (bytes, unsafe { left.as_mut() }) {
+        *place = TimeSpec::of_nanos(u64::from_le_bytes(*bytes));
+    }
+    turn.done()
 }

@@ -1,14 +1,15 @@
 //! The program's second start: by the same path, in the same folder, with the same environment.
 
 use std::ffi::{CString, OsString};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::{Input, Rerun};
+use super::{Descriptor, Input, Rerun};
 use crate::preload::hello::VARIABLE;
 use crate::preload::library::Unpacked;
 use crate::signals::{END, bit};
@@ -45,15 +46,13 @@ pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
             command.stdin(Stdio::null());
         }
         Input::File(path) => {
-            command.stdin(std::fs::File::open(path)?);
+            command.stdin(File::open(path)?);
         }
         Input::Own => {}
     }
-    let null = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")?;
-    let (null_fd, descriptors) = (null.as_raw_fd(), wanted.descriptors.clone());
+    let held = held(&wanted.descriptors)?;
+    let descriptors: Vec<(RawFd, RawFd)> =
+        held.iter().map(|(to, it)| (*to, it.as_raw_fd())).collect();
     let (random, signals) = (wanted.random_addresses, wanted.signals);
     // SAFETY: between fork and exec: system calls alone.
     unsafe {
@@ -68,16 +67,15 @@ pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
                     libc::personality((before | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
                 }
             }
-            let keep = |fd: i32| descriptors.contains(&fd);
             libc::syscall(
                 libc::SYS_close_range,
                 3,
                 u32::MAX,
                 libc::CLOSE_RANGE_CLOEXEC,
             );
-            for fd in descriptors.iter().filter(|fd| **fd > 2) {
+            for (to, from) in &descriptors {
                 // Whatever is there in this process is none of the program's.
-                if libc::dup2(null_fd, *fd) < 0 && keep(*fd) {
+                if libc::dup2(*from, *to) < 0 {
                     return Err(io::Error::last_os_error());
                 }
             }
@@ -88,8 +86,33 @@ pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
         });
     }
     let child = command.spawn();
-    drop((arguments, variables, null));
+    drop((arguments, variables, held));
     child
+}
+
+/// What stands for each descriptor behind the first three, under numbers that none of them has.
+fn held(descriptors: &[Descriptor]) -> io::Result<Vec<(RawFd, OwnedFd)>> {
+    let highest = descriptors.iter().map(|it| it.fd).max().unwrap_or(0);
+    let above = highest.max(2).saturating_add(1);
+    let further = descriptors.iter().filter(|it| it.fd > 2);
+    let each = further.map(|it| {
+        let file = match &it.file {
+            Some((path, position)) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(*position))?;
+                file
+            }
+            None => File::options().read(true).write(true).open("/dev/null")?,
+        };
+        // SAFETY: a second number of a descriptor that is there.
+        let fd = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, above) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor that was just made.
+        Ok((it.fd, unsafe { OwnedFd::from_raw_fd(fd) }))
+    });
+    each.collect()
 }
 
 /// Ignores and blocks what was ignored and blocked then, whatever this process was started with.

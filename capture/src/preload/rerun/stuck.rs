@@ -31,6 +31,11 @@ impl Watchdog {
         }
     }
 
+    /// How long it has not come further, as of the latest look.
+    pub(super) fn stands(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// Looks at the program; a sentence where it stands still.
     pub(super) fn look(&mut self, next: u64) -> Option<String> {
         let now = Instant::now();

@@ -10,12 +10,15 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use netreel_reel::ProcessEnd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::descendants::{Descendants, LOAD_MAX, why_not_loaded};
 use super::escape::{check_program, find_program};
@@ -89,6 +92,7 @@ pub(super) fn record(
         program: &program,
         report,
         main: child.id(),
+        main_end: None,
         session: session_id(),
         begun: Instant::now(),
         processes: BTreeMap::new(),
@@ -172,6 +176,8 @@ struct Server<'a> {
     program: &'a Path,
     report: &'a mut dyn FnMut(Report),
     main: u32,
+    /// How it has ended, once it was waited for.
+    main_end: Option<ProcessEnd>,
     /// In the reels of all processes.
     session: [u8; 16],
     begun: Instant,
@@ -227,13 +233,33 @@ enum Ready {
     Unused(usize),
 }
 
+fn of_status(status: ExitStatus) -> Option<ProcessEnd> {
+    let byte = |number: i32| u8::try_from(number).ok();
+    let code = status.code().and_then(byte).map(ProcessEnd::Code);
+    code.or_else(|| status.signal().and_then(byte).map(ProcessEnd::Signal))
+}
+
+/// How a process has ended. `None` where it lives, or where another one is its parent: that one
+/// alone is told.
+fn how_ended(pid: u32) -> Option<ProcessEnd> {
+    let pid = Pid::from_raw(pid.cast_signed())?;
+    // It stays for whoever waits for it.
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(pid), look).ok()??;
+    let byte = |number: i32| u8::try_from(number).ok();
+    let code = status.exit_status().and_then(byte);
+    let signal = || status.terminating_signal().and_then(byte);
+    code.map(ProcessEnd::Code)
+        .or_else(|| signal().map(ProcessEnd::Signal))
+}
+
 impl Server<'_> {
     fn run(
         &mut self,
         listener: &OwnedFd,
         signals: &Signals,
         child: &mut Child,
-    ) -> io::Result<Option<std::process::ExitStatus>> {
+    ) -> io::Result<Option<ExitStatus>> {
         let (mut live_at, mut look_at) = (Instant::now(), Instant::now());
         let mut status = None;
         // When the program had ended, and how often it had been asked to stop by then.
@@ -269,6 +295,7 @@ impl Server<'_> {
             self.hear();
             if status.is_none() {
                 status = child.try_wait()?;
+                self.main_end = status.and_then(of_status);
                 if status.is_some() {
                     over = Some((Instant::now(), signals.asked()));
                 }
@@ -389,9 +416,14 @@ impl Server<'_> {
         process.recorder().settle(SETTLE);
         self.hear();
         self.name_what_never_came(pid, why);
+        let end = match pid == self.main {
+            true => self.main_end.or_else(|| how_ended(pid)),
+            false => how_ended(pid),
+        };
+        let end = end.filter(|_| why == Why::Ended);
         if let Some(process) = self.processes.get_mut(&pid) {
             let drops = self.drops.add(&process.drops);
-            process.say_last(drops);
+            process.say_last(drops, end);
         }
     }
 

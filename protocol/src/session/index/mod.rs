@@ -29,8 +29,10 @@ use crate::history::History;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexKey {
     key: [u8; 16],
-    /// The same for the same names and the same wire, whatever the reels hold by now.
-    name: u64,
+    /// The same for the same names of reels.
+    reels: u64,
+    /// The same for the same wire and version, whatever the reels hold by now.
+    wire: u64,
 }
 
 impl IndexKey {
@@ -46,10 +48,12 @@ impl IndexKey {
     ) -> Result<IndexKey, ReadError> {
         let mut told = env!("CARGO_PKG_VERSION").as_bytes().to_vec();
         tell(&mut told, wire.map_or("", Wire::text).as_bytes());
+        let wire = hash(&told);
+        let from = told.len();
         for each in reels {
             tell(&mut told, each.name.as_bytes());
         }
-        let name = hash(&told);
+        let names = hash(told.get(from..).unwrap_or(&[]));
         tell(&mut told, stamps);
         for each in reels {
             each.reel.identify(|bytes| tell(&mut told, bytes));
@@ -58,12 +62,21 @@ impl IndexKey {
             tell(&mut told, &blocks?);
         }
         let key = twox_hash::XxHash3_128::oneshot(&told).to_le_bytes();
-        Ok(IndexKey { key, name })
+        Ok(IndexKey {
+            key,
+            reels: names,
+            wire,
+        })
+    }
+
+    /// How the names of the files begin that are indexes of these reels, by whatever wire.
+    pub fn family(&self) -> String {
+        format!(".netreel-{:016x}-", self.reels)
     }
 
     /// What the index's file is called.
     pub fn file_name(&self) -> String {
-        format!(".netreel-{:016x}.index", self.name)
+        format!("{}{:016x}.index", self.family(), self.wire)
     }
 }
 

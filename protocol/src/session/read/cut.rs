@@ -24,7 +24,8 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
     if !is_cut {
         return trimmed;
     }
-    let ends = roads.ends(0, 0, &[]);
+    let all = roads.shares(0..1, 0, &[]);
+    let ends: Vec<End> = all.iter().flat_map(|share| roads.ends(share)).collect();
     let class = |end: &End| (end.from, end.to, end.whole);
     let kept = |end: &End| {
         let scan = roads.scans.get(usize::from(end.reel));

@@ -23,6 +23,18 @@ pub(crate) struct End {
 }
 
 impl End {
+    /// What stands where an end is yet to come.
+    pub const NONE: End = End {
+        hash: 0,
+        whole: 0,
+        place: 0,
+        from: 0,
+        to: 0,
+        reel: 0,
+        side: Side::Send,
+        shared: false,
+    };
+
     /// The packet in its reel.
     pub fn raw(&self, scans: &[Scan]) -> Option<RawEnd> {
         let scan = scans.get(usize::from(self.reel))?;
@@ -39,4 +51,9 @@ impl End {
     pub(super) fn group(&self) -> (u64, u16, u16, u32) {
         (self.hash, self.from, self.to, self.whole)
     }
+}
+
+/// Puts ends of equal payload on the same link next to each other, the sends first.
+pub(crate) fn sort(ends: &mut [End]) {
+    ends.sort_unstable_by_key(|end| (end.group(), end.side, end.reel, end.place));
 }

@@ -132,11 +132,11 @@ impl<'a, 'b> Filling<'a, 'b> {
     /// There are more than ids can number.
     pub fn push(
         &mut self,
-        next: &Next,
+        next: Next,
         (departed, _, number, _): Key,
-        odd: Option<Odd>,
         partners: &mut [u32],
     ) -> Result<(), SessionError> {
+        let odd = next.odd;
         let (reel, side, place) = self.order.places.find(next.told);
         let Some(ends) = self.order.roads.scans.get(reel).map(|scan| scan.side(side)) else {
             return Ok(());

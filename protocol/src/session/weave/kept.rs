@@ -11,8 +11,9 @@ use netreel_table::Column;
 
 use super::fate::{Margins, Missing};
 use super::filling::{Filled, Filling, with_fate};
+use super::merge::{Merge, Stream, Told};
 use super::odd::Odd;
-use super::order::{Key, Next, Order, Ordered, TellingEnds, Tells};
+use super::order::{BATCH, Key, Order, Ordered};
 use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD};
 use super::settled::Settled;
@@ -179,7 +180,9 @@ impl Kept {
         let odd = odd.chain(&settled.odd).cloned().map(Some);
         let mut odd: Vec<Option<Odd>> = odd.collect();
         let mut streams = self.streams(order, &woven.partners);
-        streams.push(order.stream_of_odd(&odd));
+        let keyed = odd.iter().enumerate();
+        let keyed = keyed.filter_map(|(at, odd)| Some((at, odd.as_ref()?)));
+        streams.push(order.stream_of_odd(keyed));
         let doubts = (woven.doubtful.clone(), woven.elsewhere.clone());
         self.filled.fates.set_margins(Margins::all(order));
         let mut filling = Filling::new(order, std::mem::take(&mut self.filled), doubts);
@@ -188,31 +191,31 @@ impl Kept {
         // All of the packets before that are kept.
         let mut kept: Option<Filled> = None;
         let partners = &mut woven.partners;
-        order.merge(
-            (streams, &Tells::default()),
-            &mut odd,
-            partners,
-            |next, key, own, all| {
-                if last.is_some_and(|last| key < last) {
-                    is_disturbed = true;
-                    return Ok(false);
+        for (nth, (key, told)) in Merge::new(streams).enumerate() {
+            if nth % BATCH == BATCH - 1 && !(order.wanted)() {
+                return Err(SessionError::GivenUp);
+            }
+            if last.is_some_and(|last| key < last) {
+                is_disturbed = true;
+                break;
+            }
+            let Some(next) = order.packet(told, &mut odd, partners) else {
+                continue;
+            };
+            let stays = || {
+                let plain = [Some(next.told), next.receipt].into_iter().flatten();
+                let mut ends = plain.chain(next.odd.iter().flat_map(Odd::ends));
+                key.0 < until && ends.all(|end| settled.is_firm(order, end))
+            };
+            if kept.is_none() {
+                if stays() {
+                    last = Some(key);
+                } else {
+                    kept = Some(self.keep(&mut filling.filled));
                 }
-                let stays = || {
-                    let plain = [Some(next.told), next.receipt].into_iter().flatten();
-                    let mut ends = plain.chain(own.iter().flat_map(Odd::ends));
-                    key.0 < until && ends.all(|end| settled.is_firm(order, end))
-                };
-                if kept.is_none() {
-                    if stays() {
-                        last = Some(key);
-                    } else {
-                        kept = Some(self.keep(&mut filling.filled));
-                    }
-                }
-                filling.push(next, key, own, all)?;
-                Ok(true)
-            },
-        )?;
+            }
+            filling.push(next, key, partners)?;
+        }
         if is_disturbed {
             // The first one was; nothing was put behind.
             self.filled = filling.filled;
@@ -267,8 +270,8 @@ impl Kept {
     }
 
     /// The ends that tell packets which are not kept, in several rows that are in order each.
-    fn streams<'s>(&self, order: &Order<'_>, partners: &[u32]) -> Vec<TellingEnds<'s>> {
-        let mut streams = Vec::new();
+    fn streams<'s>(&self, order: &Order<'_>, partners: &[u32]) -> Vec<Stream<'s>> {
+        let mut streams: Vec<Stream<'s>> = Vec::new();
         for (reel, scan) in order.roads.scans.iter().enumerate() {
             for side in Side::ALL {
                 let ends = scan.side(side);
@@ -285,18 +288,13 @@ impl Kept {
                     let (from, to) = order.roads.link(reel, side, place, ends.way(place))?;
                     let link = order.link(from, to);
                     let (number, time) = (ends.number(place), ends.time(place));
-                    let next = Next {
-                        link,
-                        told,
-                        receipt: (partner != Woven::ALONE).then_some(EndId(partner)),
-                        odd: None,
-                    };
-                    Some((order.key_of((reel, side), number, time, link), next))
+                    let key = order.key_of((reel, side), number, time, link);
+                    Some((key, Told::End(told, link)))
                 });
-                let mut made: Vec<(Key, Next)> = made.collect();
+                let mut made: Vec<(Key, Told)> = made.collect();
                 // In the order of the reel where times are equal.
                 made.sort_by_key(|(key, _)| key.0);
-                streams.push(TellingEnds::Made(made.into_iter()));
+                streams.push(Box::new(made.into_iter()));
             }
         }
         streams

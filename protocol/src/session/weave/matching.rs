@@ -32,11 +32,6 @@ impl Matched {
     }
 }
 
-/// Puts ends of equal payload on the same link next to each other.
-pub(crate) fn sort(ends: &mut [End]) {
-    ends.sort_unstable_by_key(|end| (end.group(), end.side, end.reel, end.place));
-}
-
 /// Groups of sorted ends with the same link and payload.
 pub(crate) fn groups(ends: &[End]) -> impl Iterator<Item = &[End]> {
     ends.chunk_by(|a, b| a.group() == b.group())

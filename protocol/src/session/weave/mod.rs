@@ -6,6 +6,7 @@ pub(super) mod fate;
 mod filling;
 pub(super) mod kept;
 pub(super) mod matching;
+mod merge;
 pub(super) mod missing;
 mod neighbours;
 pub(super) mod odd;

@@ -1,11 +1,12 @@
 //! Packets in the order of their first events.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
+use std::sync::mpsc::sync_channel;
 
 use netreel_reel::{EventNumber, Header, Time};
 
 use super::filling::{Filled, Filling};
+use super::merge::{Merge, Stream, Tells, Told};
 use super::odd::Odd;
 use super::places::{EndId, Places};
 use super::rows::Rows;
@@ -53,8 +54,11 @@ pub(crate) struct Ordered {
     pub ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
 }
 
-/// After so many packets it is asked whether somebody still wants them.
-const ASKED_AFTER: u32 = 1 << 12;
+/// So many packets are handed on together. After so many it is asked whether somebody still wants them.
+pub(super) const BATCH: usize = 1 << 11;
+
+/// So many batches wait at most until they are taken.
+const BATCHES: usize = 4;
 
 /// Where a packet stands among the others.
 pub(super) type Key = (SessionTime, NodeId, EventNumber, NodeId);
@@ -64,7 +68,7 @@ pub(super) struct Next {
     pub link: (NodeId, NodeId),
     pub told: EndId,
     pub receipt: Option<EndId>,
-    pub odd: Option<usize>,
+    pub odd: Option<Odd>,
 }
 
 impl Order<'_> {
@@ -80,73 +84,67 @@ impl Order<'_> {
             elsewhere,
             ..
         } = woven;
-        let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let tells = Tells::new(&partners);
-        let streams = self.streams(&odd);
+        let merge = Merge::new(self.streams(&odd, &tells));
+        let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let mut filling = Filling::new(self, Filled::new(self), (doubtful, elsewhere));
-        self.merge(
-            (streams, &tells),
-            &mut odd,
-            &mut partners,
-            |next, key, own, partners| {
-                filling.push(next, key, own, partners)?;
-                Ok(true)
-            },
-        )?;
+        let mut take = |batch: Vec<(Key, Told)>| {
+            if !(self.wanted)() {
+                return Err(SessionError::GivenUp);
+            }
+            for (key, told) in batch {
+                if let Some(next) = self.packet(told, &mut odd, &partners) {
+                    filling.push(next, key, &mut partners)?;
+                }
+            }
+            Ok(())
+        };
+        let mut batches = merge.batches(BATCH);
+        match self.workers {
+            0 | 1 => batches.try_for_each(&mut take)?,
+            // One processor finds which packet is next, while another takes them.
+            _ => std::thread::scope(|scope| {
+                let (sender, receiver) = sync_channel(BATCHES);
+                scope.spawn(move || batches.all(|batch| sender.send(batch).is_ok()));
+                receiver.into_iter().try_for_each(&mut take)
+            })?,
+        }
         Ok(filling.finish(&partners))
     }
 
-    /// Hands on what tells packets in the order of all, as long as it is taken.
-    ///
-    /// # Errors
-    /// Those of `take`; [`SessionError::GivenUp`] where nobody wants it any more.
-    pub(super) fn merge(
+    /// The packet that something tells; one that is told apart is taken from `odd`.
+    pub(super) fn packet(
         &self,
-        (mut streams, tells): (Vec<TellingEnds<'_>>, &Tells),
+        told: Told,
         odd: &mut [Option<Odd>],
-        partners: &mut [u32],
-        mut take: impl FnMut(&Next, Key, Option<Odd>, &mut [u32]) -> Result<bool, SessionError>,
-    ) -> Result<(), SessionError> {
-        let mut heap: BinaryHeap<Reverse<(Key, usize)>> = BinaryHeap::new();
-        let mut waiting: Vec<Option<Next>> = Vec::new();
-        for (place, stream) in streams.iter_mut().enumerate() {
-            let next = self.next(stream, (tells, partners), odd);
-            heap.extend(next.as_ref().map(|(key, _)| Reverse((*key, place))));
-            waiting.push(next.map(|(_, next)| next));
-        }
-        let mut handed_on = 0_u32;
-        while let Some(mut top) = heap.peek_mut() {
-            handed_on = handed_on.wrapping_add(1);
-            if handed_on.is_multiple_of(ASKED_AFTER) && !(self.wanted)() {
-                return Err(SessionError::GivenUp);
+        partners: &[u32],
+    ) -> Option<Next> {
+        match told {
+            Told::End(told, link) => {
+                let partner = partners.get(told.0 as usize).copied()?;
+                Some(Next {
+                    link,
+                    told,
+                    receipt: (partner != Woven::ALONE).then_some(EndId(partner)),
+                    odd: None,
+                })
             }
-            let Reverse((due_at, place)) = *top;
-            let after = streams
-                .get_mut(place)
-                .and_then(|stream| self.next(stream, (tells, partners), odd));
-            let (key, next) = match after {
-                Some((key, next)) => (Some(key), Some(next)),
-                None => (None, None),
-            };
-            let due = waiting
-                .get_mut(place)
-                .and_then(|slot| std::mem::replace(slot, next));
-            match key {
-                Some(key) => *top = Reverse((key, place)),
-                None => drop(std::collections::binary_heap::PeekMut::pop(top)),
-            }
-            if let Some(due) = due {
-                let own = due.odd.and_then(|at| odd.get_mut(at)?.take());
-                if !take(&due, due_at, own, partners)? {
-                    return Ok(());
-                }
+            Told::Odd(at) => {
+                let own = odd.get_mut(at)?.take()?;
+                let told = own.source()?;
+                let first = own.received.first().copied();
+                Some(Next {
+                    link: self.link(own.from, own.to),
+                    told,
+                    receipt: first.filter(|first| *first != told),
+                    odd: Some(own),
+                })
             }
         }
-        Ok(())
     }
 
     /// The ends that tell packets, in several rows that are in order each.
-    fn streams(&self, odd: &[Option<Odd>]) -> Vec<TellingEnds<'_>> {
+    fn streams<'s>(&'s self, odd: &[Odd], tells: &'s Tells) -> Vec<Stream<'s>> {
         let mut streams = Vec::new();
         for (reel, scan) in self.roads.scans.iter().enumerate() {
             for side in Side::ALL {
@@ -157,7 +155,7 @@ impl Order<'_> {
                     ClockMap::Shift(_) => ends.rhythm().is_sorted,
                     ClockMap::Stretches(_) => clock.times(ends).is_sorted(),
                 };
-                let rows: Box<dyn Iterator<Item = (usize, Row)>> = match is_sorted {
+                let rows: Box<dyn Iterator<Item = (usize, Row)> + Send> = match is_sorted {
                     true => Box::new(ends.rows().enumerate()),
                     false => {
                         let mut places: Vec<u32> = (0..ends.len() as u32).collect();
@@ -169,22 +167,44 @@ impl Order<'_> {
                         }))
                     }
                 };
-                streams.push(TellingEnds::Ends { reel, side, rows });
+                streams.push(self.stream_of_ends((reel, side), rows, tells));
             }
         }
-        streams.push(self.stream_of_odd(odd));
+        streams.push(self.stream_of_odd(odd.iter().enumerate()));
         streams
     }
 
-    /// Packets that are told apart from the others, in order.
-    pub(super) fn stream_of_odd<'s>(&self, odd: &[Option<Odd>]) -> TellingEnds<'s> {
-        let keyed = odd.iter().enumerate().filter_map(|(place, odd)| {
-            let odd = odd.as_ref()?;
+    /// Of ends of a side, in order, those that tell packets.
+    fn stream_of_ends<'s>(
+        &'s self,
+        (reel, side): (usize, Side),
+        rows: impl Iterator<Item = (usize, Row)> + Send + 's,
+        tells: &'s Tells,
+    ) -> Stream<'s> {
+        Box::new(rows.filter_map(move |(place, (number, time, way))| {
+            let told = self.places.id(reel, side, place);
+            if !tells.get(told) {
+                return None;
+            }
+            let (from, to) = self.roads.link(reel, side, place, way)?;
+            let link = self.link(from, to);
+            let key = self.key_of((reel, side), number, time, link);
+            Some((key, Told::End(told, link)))
+        }))
+    }
+
+    /// Packets that are told apart from the others, each with its place among these, in order.
+    pub(super) fn stream_of_odd<'s, 'o>(
+        &self,
+        odd: impl Iterator<Item = (usize, &'o Odd)>,
+    ) -> Stream<'s> {
+        let keyed = odd.filter_map(|(place, odd)| {
             Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
         });
         let mut keyed: Vec<(Key, usize)> = keyed.collect();
         keyed.sort_unstable();
-        TellingEnds::Odd { keyed, next: 0 }
+        let told = keyed.into_iter().map(|(key, at)| (key, Told::Odd(at)));
+        Box::new(told)
     }
 
     pub(super) fn clock(&self, reel: usize) -> ClockMap {
@@ -225,52 +245,6 @@ impl Order<'_> {
         (time, by, number, to)
     }
 
-    fn next(
-        &self,
-        stream: &mut TellingEnds<'_>,
-        (tells, partners): (&Tells, &[u32]),
-        odd: &[Option<Odd>],
-    ) -> Option<(Key, Next)> {
-        match stream {
-            TellingEnds::Made(rows) => rows.next(),
-            TellingEnds::Odd { keyed, next } => {
-                let &(key, at) = keyed.get(*next)?;
-                *next += 1;
-                let own = odd.get(at)?.as_ref()?;
-                let told = own.source()?;
-                let first = own.received.first().copied();
-                let next = Next {
-                    link: self.link(own.from, own.to),
-                    told,
-                    receipt: first.filter(|first| *first != told),
-                    odd: Some(at),
-                };
-                Some((key, next))
-            }
-            TellingEnds::Ends { reel, side, rows } => {
-                for (place, (number, time, way)) in rows.by_ref() {
-                    let told = self.places.id(*reel, *side, place);
-                    if !tells.get(told) {
-                        continue;
-                    }
-                    let partner = partners.get(told.0 as usize).copied()?;
-                    let receipt = (partner != Woven::ALONE).then_some(EndId(partner));
-                    let (from, to) = self.roads.link(*reel, *side, place, way)?;
-                    let link = self.link(from, to);
-                    let key = self.key_of((*reel, *side), number, time, link);
-                    let next = Next {
-                        link,
-                        told,
-                        receipt,
-                        odd: None,
-                    };
-                    return Some((key, next));
-                }
-                None
-            }
-        }
-    }
-
     /// What a proxy did to the packet of a send.
     pub(super) fn faults(&self, reel: usize, number: EventNumber) -> &[ProxyFault] {
         let faults = self.roads.scans.get(reel).map(|scan| &scan.faults);
@@ -294,42 +268,5 @@ impl Order<'_> {
     }
 }
 
-/// Which ends tell packets, a bit each.
-#[derive(Default)]
-pub(super) struct Tells(Vec<u64>);
-
-impl Tells {
-    fn new(partners: &[u32]) -> Tells {
-        let words = partners.chunks(64).map(|some| {
-            let bits = some.iter().enumerate();
-            let bits = bits.map(|(at, &partner)| u64::from(partner != Woven::TAKEN) << at);
-            bits.fold(0, |word, bit| word | bit)
-        });
-        Tells(words.collect())
-    }
-
-    fn get(&self, end: EndId) -> bool {
-        let word = self.0.get(end.0 as usize / 64).copied().unwrap_or(0);
-        word >> (end.0 % 64) & 1 == 1
-    }
-}
-
 /// The number, the time and the connection of an end, and whether it went that one's way.
 type Row = (EventNumber, Time, (u32, bool));
-
-/// Ends that tell packets, in order.
-pub(super) enum TellingEnds<'a> {
-    /// Of which all is known.
-    Made(std::vec::IntoIter<(Key, Next)>),
-    /// Of one side of a reel, each with its place there.
-    Ends {
-        reel: usize,
-        side: Side,
-        rows: Box<dyn Iterator<Item = (usize, Row)> + 'a>,
-    },
-    /// Packets that are told apart from the others.
-    Odd {
-        keyed: Vec<(Key, usize)>,
-        next: usize,
-    },
-}

@@ -3,7 +3,7 @@
 use netreel_reel::{EventNumber, Time};
 
 use super::end::End;
-use super::matching::{certain, groups, sort};
+use super::matching::{certain, groups};
 use super::places::Places;
 use super::weaver::parts;
 use crate::session::clock::pieces::{Gathered, Pieces};
@@ -11,6 +11,7 @@ use crate::session::parallel;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 use crate::session::who::roads::Roads;
+use crate::session::who::shares::together;
 
 /// Of the packets between pieces of clocks those that can bind them.
 pub(crate) fn samples(
@@ -21,24 +22,27 @@ pub(crate) fn samples(
 ) -> Gathered {
     let (bits, parts) = parts(places.len());
     let lacks: Vec<bool> = roads.scans.iter().map(|scan| !is_whole(scan)).collect();
-    let found = parallel::map(parts, workers, |part| {
-        let mut ends = roads.ends(part, bits, &[]);
-        sort(&mut ends);
+    let found = parallel::map(together(parts, workers), workers, |parts| {
         let (mut gathered, mut unsure) = (Gathered::default(), Vec::new());
-        for group in groups(&ends) {
-            let mut pair = |before: &End, after: &End| {
-                let lacks = lacks.get(usize::from(before.reel)).copied().unwrap_or(true);
-                if before.side == Side::Send && lacks {
-                    unsure.push((Place::of(before), Place::of(after)));
-                } else if let (Some(from), Some(to)) = (
-                    Place::of(before).moment(roads.scans),
-                    Place::of(after).moment(roads.scans),
-                ) {
-                    gathered.add(pieces, from, to);
-                }
-            };
-            certain(group, roads.scans, &mut pair);
-            repeated(group, roads.scans, pieces, &mut pair);
+        let mut ends = Vec::new();
+        for share in roads.shares(parts, bits, &[]) {
+            roads.sorted_ends(&share, &mut ends);
+            drop(share);
+            for group in groups(&ends) {
+                let mut pair = |before: &End, after: &End| {
+                    let lacks = lacks.get(usize::from(before.reel)).copied().unwrap_or(true);
+                    if before.side == Side::Send && lacks {
+                        unsure.push((Place::of(before), Place::of(after)));
+                    } else if let (Some(from), Some(to)) = (
+                        Place::of(before).moment(roads.scans),
+                        Place::of(after).moment(roads.scans),
+                    ) {
+                        gathered.add(pieces, from, to);
+                    }
+                };
+                certain(group, roads.scans, &mut pair);
+                repeated(group, roads.scans, pieces, &mut pair);
+            }
         }
         (gathered, unsure)
     });

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use netreel_reel::{EventNumber, Time};
 
 use super::end::End;
-use super::matching::{Matched, assign, doubt, groups, sight, sort};
+use super::matching::{Matched, assign, doubt, groups, sight};
 use super::missing::{Held, Missing};
 use super::neighbours::Known;
 use super::odd::Odd;
 use super::places::{EndId, Places};
 use super::settled::Settled;
-use super::sockets::{OwnPorts, by_sockets};
+use super::sockets::{BySockets, OwnPorts};
 use super::strangers::{Strangers, mark};
 use super::woven::{Stays, Woven};
 use crate::history::Wanted;
@@ -26,6 +26,7 @@ use crate::session::read::scan::Scan;
 use crate::session::who::meeting::meet;
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
+use crate::session::who::shares::together;
 
 /// A part has about so many ends.
 const PART: usize = 1 << 20;
@@ -97,10 +98,10 @@ fn has_choice(group: &[End]) -> bool {
     sends > 1 && receipt.is_some_and(|end| end.side == Side::Receive)
 }
 
-/// The bits of a hash that tell its part, and the parts.
-pub(super) fn parts(ends: usize) -> (u32, Vec<u64>) {
+/// The bits of a hash that tell its part, and how many parts there are.
+pub(super) fn parts(ends: usize) -> (u32, u64) {
     let bits = (ends / PART + 1).next_power_of_two().trailing_zeros();
-    (bits, (0..1 << bits).collect())
+    (bits, 1 << bits)
 }
 
 impl Weaver<'_> {
@@ -133,12 +134,22 @@ impl Weaver<'_> {
         // A few at a time, so that what they came to does not pile up.
         let workers = self.workers.max(1);
         let mut later = Vec::new();
-        for some in parts.chunks(workers) {
+        let known = self.settled.map_or(&[][..], Settled::ends);
+        for some in together(parts, workers).chunks(workers) {
             if !(self.wanted)() {
                 return woven;
             }
-            let done = parallel::map(some.to_vec(), workers, |part| self.part(part, bits));
-            for mut part in done {
+            let done = parallel::map(some.to_vec(), workers, |parts| {
+                let shares = self.roads.shares(parts, bits, known);
+                let mut ends = Vec::new();
+                let done = shares.into_iter().map(|share| {
+                    self.roads.sorted_ends(&share, &mut ends);
+                    drop(share);
+                    self.part(&ends)
+                });
+                done.collect::<Vec<WovenPart>>()
+            });
+            for mut part in done.into_iter().flatten() {
                 let ends = std::mem::take(&mut part.later_ends);
                 suspects.append(&mut part.suspects);
                 later.push((std::mem::take(&mut part.later), ends));
@@ -185,13 +196,11 @@ impl Weaver<'_> {
         odd.retain(|odd| odd.source().is_some());
     }
 
-    fn part(&self, part: u64, bits: u32) -> WovenPart {
-        let mut ends = self
-            .roads
-            .ends(part, bits, self.settled.map_or(&[], Settled::ends));
-        sort(&mut ends);
+    /// What sorted ends of one part come to.
+    fn part(&self, ends: &[End]) -> WovenPart {
         let mut part = WovenPart::default();
         let mut matched = Vec::new();
+        let mut by_sockets = BySockets::default();
         for equal in ends.chunk_by(|a, b| a.hash == b.hash) {
             part.stay.extend(self.stay(equal).into_iter().flatten());
             self.strangers.suspects(
@@ -201,12 +210,13 @@ impl Weaver<'_> {
                 |end| part.suspects.push(self.places.of(end)),
             );
         }
-        for group in groups(&ends) {
+        for group in groups(ends) {
             meet(group, &mut part.met);
             let mut take = |some: &[End]| self.take(some, &mut matched, &mut part);
-            match has_choice(group).then(|| by_sockets(group, self.roads.scans, self.ports)) {
-                Some(Some(split)) => split.iter().for_each(|one| take(one)),
-                _ => take(group),
+            if has_choice(group) && by_sockets.split(group, self.roads.scans, self.ports) {
+                by_sockets.groups().for_each(&mut take);
+            } else {
+                take(group);
             }
         }
         part

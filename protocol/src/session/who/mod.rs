@@ -7,5 +7,6 @@ pub(super) mod holders;
 pub(super) mod meeting;
 pub(super) mod proxied;
 pub(super) mod roads;
+pub(super) mod shares;
 mod votes;
 pub(super) mod watched;

@@ -7,10 +7,10 @@ use netreel_reel::Header;
 use super::cast::{Cast, utc_ns};
 use super::groups::Listeners;
 use super::holders::Holders;
-use crate::session::bits::Bits;
+use super::shares::Share;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
-use crate::session::weave::end::End;
+use crate::session::weave::end::{End, sort};
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
 pub(crate) type EndKey = (u16, Side, u32, u16);
@@ -178,69 +178,73 @@ impl<'a> Roads<'a> {
         (from as u16, to as u16)
     }
 
-    /// The ends whose hash begins with these bits: the `part`-th of `1 << bits` parts. Those that are
-    /// settled, of each side of each reel, are left out.
-    pub fn ends(&self, part: u64, bits: u32, settled: &[[Bits; 3]]) -> Vec<End> {
-        let belongs = |hash: u64| bits == 0 || hash >> (64 - bits) == part;
-        let (mut ends, mut own) = (Vec::new(), Vec::new());
-        let is_trimmed = !self.known.trimmed.is_empty();
-        for (reel, scan) in self.scans.iter().enumerate() {
-            for side in Side::ALL {
-                let rows = scan.side(side);
-                let hashes = rows.hashes();
-                let mut take = |place: usize, hash: u64| {
-                    if self.is_plain(side)
-                        && let Some((from, to)) = self.fixed(reel, side, rows.way(place))
-                    {
-                        ends.push(End {
-                            hash,
-                            whole: rows.whole(place, rows.length(place)),
-                            place: place as u32,
-                            from,
-                            to,
-                            reel: reel as u16,
-                            side,
-                            shared: false,
-                        });
-                        return;
-                    }
-                    let Some(raw) = rows.get(place) else { return };
-                    if !is_trimmed {
-                        self.ends_of(reel, side, place, &raw, &mut ends);
-                        return;
-                    }
-                    own.clear();
-                    self.ends_of(reel, side, place, &raw, &mut own);
-                    ends.extend(
-                        own.iter()
-                            .map(|end| self.trimmed(end))
-                            .filter(|it| belongs(it.hash)),
-                    );
-                };
-                let settled = settled.get(reel).map(|it| &it[side as usize]);
-                match settled.filter(|it| !it.is_empty()) {
-                    Some(settled) => {
-                        let others = settled.others(rows.len() as u32);
-                        let others = others.map(|place| place as usize);
-                        let hashed = others.filter_map(|place| Some((place, *hashes.get(place)?)));
-                        hashed
-                            .filter(|&(_, hash)| is_trimmed || belongs(hash))
-                            .for_each(|(place, hash)| take(place, hash));
-                    }
-                    // All hashes are looked at for each part: most of them are of others.
-                    None => {
-                        for (first, hashes) in hashes.pieces() {
-                            for (at, &hash) in hashes.iter().enumerate() {
-                                if is_trimmed || belongs(hash) {
-                                    take(first + at, hash);
-                                }
-                            }
-                        }
-                    }
-                }
+    /// The ends of a part.
+    pub fn ends(&self, share: &Share) -> Vec<End> {
+        let mut ends = Vec::with_capacity(share.len());
+        self.ends_into(share, &mut ends);
+        ends
+    }
+
+    /// The ends of a part as [`sort`] has them, in place of what `ends` holds.
+    pub fn sorted_ends(&self, share: &Share, ends: &mut Vec<End>) {
+        ends.clear();
+        let are_plain = Side::ALL.iter().all(|&side| self.is_plain(side));
+        if are_plain && share.sort(ends, |at, hash| self.only_end(at, hash)) {
+            return;
+        }
+        ends.clear();
+        self.ends_into(share, ends);
+        sort(ends);
+    }
+
+    fn ends_into(&self, share: &Share, ends: &mut Vec<End>) {
+        let mut own = Vec::new();
+        for (reel, side, place, hash) in share.iter() {
+            if self.is_plain(side) {
+                ends.extend(self.only_end((reel, side, place), hash));
+                continue;
+            }
+            own.clear();
+            self.ends_at(reel, side, place, &mut own);
+            ends.extend(own.iter().filter(|end| share.has(end.hash)));
+        }
+    }
+
+    /// The end that an event of a [plain](Roads::is_plain) side is.
+    fn only_end(&self, (reel, side, place): (usize, Side, usize), hash: u64) -> Option<End> {
+        let rows = self.scans.get(reel)?.side(side);
+        let (from, to) = match self.fixed(reel, side, rows.way(place)) {
+            Some(link) => link,
+            None => self.link_of(reel, side, place, &rows.get(place)?),
+        };
+        Some(End {
+            hash,
+            whole: rows.whole(place, rows.length(place)),
+            place: place as u32,
+            from,
+            to,
+            reel: reel as u16,
+            side,
+            shared: false,
+        })
+    }
+
+    /// All ends that an event of a reel is: one for each receiver of its packet.
+    pub(super) fn ends_at(&self, reel: usize, side: Side, place: usize, ends: &mut Vec<End>) {
+        let raw = self.scans.get(reel).map(|scan| scan.side(side).get(place));
+        let Some(raw) = raw.flatten() else { return };
+        let first = ends.len();
+        self.ends_of(reel, side, place, &raw, ends);
+        if self.is_trimmed() {
+            for end in ends.iter_mut().skip(first) {
+                *end = self.trimmed(end);
             }
         }
-        ends
+    }
+
+    /// Whether some ends are compared by other bytes than their reels have of them.
+    pub(super) fn is_trimmed(&self) -> bool {
+        !self.known.trimmed.is_empty()
     }
 
     /// Whether each end of this side is compared by all its bytes, and is of one packet.

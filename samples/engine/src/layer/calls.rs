@@ -41,6 +41,10 @@ impl NetLayer {
                 self.end(EndReason::OwnLeave);
                 Ok(())
             }
+            Call::TimeOuts { on } => {
+                self.patience.throw(on, self.now_ns);
+                Ok(())
+            }
         }
     }
 

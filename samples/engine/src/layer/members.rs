@@ -49,14 +49,14 @@ impl NetLayer {
     /// Judges peers gone that were silent for too long. Who is in the session is for HOST to say:
     /// the others judge HOST alone.
     pub(super) fn judge_silence(&mut self) {
-        if !self.start.time_outs || self.ended {
+        if self.ended {
             return;
         }
-        let (now, tuning) = (self.now_ns, self.start.tuning);
+        let (now, tuning, patience) = (self.now_ns, self.start.tuning, self.patience);
         let first = self.first_ns.unwrap_or(now);
         let is_silent = |heard_at: Option<u64>| match heard_at {
-            Some(at) => now.saturating_sub(at) >= tuning.silence_ns,
-            None => now.saturating_sub(first) >= tuning.first_word_ns,
+            Some(at) => patience.is_over(at, tuning.silence_ns, now),
+            None => patience.is_over(first, tuning.first_word_ns, now),
         };
         let silent: Vec<Peer> = self
             .links
@@ -128,16 +128,13 @@ impl NetLayer {
     /// In mode `owner`, asks HOST about objects of peers that are gone where no new owner has
     /// spoken up: the old one may have died with its CREATE or DESTROY half told.
     pub(super) fn ask_for_orphans(&mut self) {
-        if !self.start.time_outs {
-            return;
-        }
         if self.is_host() || !self.counts() || self.gone.is_empty() || self.ended {
             return;
         }
-        let patience = self.start.tuning.orphan_ns;
+        let limit = self.start.tuning.orphan_ns;
         let is_late = |owner: Peer| {
             let since = self.gone.get(&owner);
-            since.is_some_and(|&since| self.now_ns.saturating_sub(since) >= patience)
+            since.is_some_and(|&since| self.patience.is_over(since, limit, self.now_ns))
         };
         let orphans: Vec<ObjectId> = self
             .objects

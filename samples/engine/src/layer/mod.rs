@@ -7,6 +7,7 @@ mod members;
 #[cfg(test)]
 mod migration_tests;
 mod objects;
+mod patience;
 mod receive;
 mod replicate;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use crate::object::{Copy, Heard, Object};
 use crate::start::{Mode, Start, StartError, Topology};
 use crate::told::Told;
 use crate::types::Types;
+use patience::Patience;
 
 /// The version of the protocol, said in `connect`.
 pub const PROTOCOL_VERSION: u8 = 1;
@@ -58,6 +60,7 @@ pub struct NetLayer {
     copies: BTreeMap<(ObjectId, Peer), Copy>,
     events: Told,
     ended: bool,
+    patience: Patience,
     spawned: u64,
     tickets: u64,
     epochs: u64,
@@ -108,6 +111,7 @@ impl NetLayer {
             copies: BTreeMap::new(),
             events: Told::default(),
             ended: false,
+            patience: Patience::new(start.time_outs),
             spawned: 0,
             tickets: 0,
             epochs: 0,
@@ -303,7 +307,14 @@ impl Layer for NetLayer {
 
     fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
         let restored = self.restored(state);
-        *self = restored.map_err(|error| RestoreError::Refused(error.to_string()))?;
+        let mut restored = restored.map_err(|error| RestoreError::Refused(error.to_string()))?;
+        restored.patience.is_held = self.patience.is_held;
+        *self = restored;
         Ok(())
+    }
+
+    fn time_outs(&mut self, on: bool) -> bool {
+        self.patience.is_held = !on;
+        true
     }
 }

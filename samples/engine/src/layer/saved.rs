@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::NetLayer;
+use super::{NetLayer, Patience};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::link::Link;
 use crate::message::{Counter, ObjectId, Peer, State};
 use crate::object::{Announced, Copy, CopyField, Heard, Object};
-use crate::state::{StateReader, StateWriter, VERSION};
+use crate::state::{StateReader, StateWriter, VERSION, VERSION_THROWN};
 use crate::told::Told;
 use crate::types::Types;
 
@@ -18,7 +18,19 @@ impl NetLayer {
     /// All that the layer is besides its start conditions and what it told and nobody polled.
     pub(super) fn saved(&self) -> Vec<u8> {
         let mut out = StateWriter::default();
-        out.byte(VERSION);
+        let thrown = Patience {
+            is_held: false,
+            ..self.patience
+        };
+        let was_thrown = thrown != Patience::new(self.start.time_outs);
+        out.byte(match was_thrown {
+            true => VERSION_THROWN,
+            false => VERSION,
+        });
+        if was_thrown {
+            out.flag(thrown.is_on);
+            out.number(thrown.on_since_ns);
+        }
         out.peer(self.start.own);
         out.byte(self.start.peers.len() as u8);
         out.number(self.now_ns);
@@ -63,8 +75,14 @@ impl NetLayer {
     /// The layer with these start conditions in a saved state.
     pub(super) fn restored(&self, state: &[u8]) -> Result<NetLayer, Malformed> {
         let mut from = StateReader::open(state)?;
-        if from.byte()? != VERSION {
-            return Err(from.malformed("another version of the encoding"));
+        let mut patience = Patience::new(self.start.time_outs);
+        match from.byte()? {
+            VERSION => {}
+            VERSION_THROWN => {
+                patience.is_on = from.flag()?;
+                patience.on_since_ns = from.number()?;
+            }
+            _ => return Err(from.malformed("another version of the encoding")),
         }
         if from.peer()? != self.start.own {
             return Err(from.malformed("the state of another node"));
@@ -75,6 +93,7 @@ impl NetLayer {
         // The start conditions were good before.
         let mut layer = NetLayer::new(self.start.clone())
             .map_err(|_| from.malformed("start conditions that make no sense"))?;
+        layer.patience = patience;
         layer.read_state(&mut from)?;
         from.end()?;
         match layer.saved() == state {
@@ -133,6 +152,13 @@ impl NetLayer {
         tell("now_ns", self.now_ns.to_string());
         tell("first_ns", format!("{:?}", self.first_ns));
         tell("ended", self.ended.to_string());
+        let Patience { is_on, is_held, .. } = self.patience;
+        let time_outs = match (is_on, is_held) {
+            (false, _) => "off",
+            (true, true) => "on, and held off in this replay",
+            (true, false) => "on",
+        };
+        tell("time_outs", time_outs.to_owned());
         tell("spawned", self.spawned.to_string());
         tell("tickets", self.tickets.to_string());
         tell("epochs", self.epochs.to_string());

@@ -1,0 +1,221 @@
+//! Descriptors that count: eventfds and timerfds that the program makes. What it reads of them is
+//! pushed, and that it raises an eventfd.
+//!
+//! An eventfd is raised before that is done, so that whatever the thread did before comes before what
+//! another thread does that was woken by it, in a replay too.
+
+use crate::call::CallId;
+use crate::hook::hook;
+use crate::push::pushing;
+use crate::replay::{self, Did};
+use crate::sockets;
+use crate::sys::{IoVec, TimeSpec, errno, set_errno};
+use crate::vectors::Vectors;
+
+/// What was done: read, about to be raised, not raised after all.
+const READ: u8 = 0;
+const RAISED: u8 = 1;
+const NOT_RAISED: u8 = 2;
+/// A timerfd was set, or asked for.
+const SET: u8 = 1;
+const ASKED: u8 = 2;
+
+/// What stands before the bytes: the descriptor, and what was done.
+const HEAD: usize = 5;
+
+/// Pushes what was done, with these bytes. Leaves `errno` as it is.
+fn tell(call: CallId, fd: i32, what: u8, result: isize, bytes: &[u8]) {
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        let result = if result < 0 { -code } else { result as i32 };
+        pushing.called(call, result, &[&fd.to_le_bytes(), &[what], bytes]);
+    }
+    set_errno(code);
+}
+
+/// After a read of such a descriptor: pushes what it gave. Returns `result`.
+///
+/// # Safety
+/// `iov` leads to `count` buffers, with `result` bytes where that is positive.
+pub unsafe fn was_read(
+    call: CallId,
+    fd: i32,
+    iov: *const IoVec,
+    count: usize,
+    result: isize,
+) -> isize {
+    let mut value = [0u8; 8];
+    let length = usize::try_from(result).map_or(0, |length| length.min(value.len()));
+    // SAFETY: the caller vouches for the buffers.
+    unsafe { Vectors::new(iov, count).take(value.as_mut_ptr(), length) };
+    tell(call, fd, READ, result, value.get(..length).unwrap_or(&[]));
+    result
+}
+
+/// What a read of such a descriptor gave; `None`: it is none, or is not replayed.
+///
+/// # Safety
+/// `buffer` has room for `length` bytes.
+#[inline]
+pub unsafe fn replayed(fd: i32, buffer: *mut u8, length: usize) -> Option<isize> {
+    let call = sockets::counter(fd)?;
+    let whole = IoVec::new(buffer, length);
+    // SAFETY: the caller vouches for it.
+    unsafe { fill(call, fd, &raw const whole, 1) }
+}
+
+/// The same into several buffers.
+///
+/// # Safety
+/// `iov` leads to `count` buffers.
+pub unsafe fn replayed_parts(fd: i32, iov: *const IoVec, count: i32) -> Option<isize> {
+    let call = sockets::counter(fd)?;
+    // SAFETY: the caller vouches for it.
+    unsafe { fill(call, fd, iov, usize::try_from(count).unwrap_or(0)) }
+}
+
+unsafe fn fill(call: CallId, fd: i32, iov: *const IoVec, count: usize) -> Option<isize> {
+    if !replay::tells_of_meetings() {
+        return None;
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { replay::fill(Did::called(call, fd), iov, count, HEAD) }
+}
+
+/// The program raises an eventfd by `real`, with the number at `buffer`. Nothing can be written to a
+/// timerfd, which the kernel says.
+///
+/// # Safety
+/// `buffer` leads to `length` bytes.
+#[cold]
+pub unsafe fn raises(
+    call: CallId,
+    fd: i32,
+    buffer: *const u8,
+    length: usize,
+    real: impl FnOnce() -> isize,
+) -> isize {
+    if call != CallId::EVENTFD || length < 8 || buffer.is_null() {
+        return real();
+    }
+    if replay::on() {
+        let did = Did::called(call, fd);
+        let told = replay::tells_of_meetings().then(|| replay::raises(did));
+        let Some(result) = told.flatten() else {
+            return real();
+        };
+        if replay::lets_others_run() {
+            real();
+        }
+        return match usize::try_from(result) {
+            Ok(_) => 8,
+            Err(_) => {
+                set_errno(-result);
+                -1
+            }
+        };
+    }
+    // SAFETY: the caller vouches for it.
+    let value = unsafe { buffer.cast::<[u8; 8]>().read_unaligned() };
+    tell(call, fd, RAISED, 8, &value);
+    let result = real();
+    if result < 0 {
+        tell(call, fd, NOT_RAISED, result, &[]);
+    }
+    result
+}
+
+/// How long a timer has to go, and how often it comes again.
+pub type Timer = [TimeSpec; 2];
+
+/// Pushes what a timerfd said. Returns `result`.
+///
+/// # Safety
+/// `timer` is null or leads to one, which the call has filled where it returned 0.
+unsafe fn timed(fd: i32, what: u8, result: i32, timer: *const Timer) -> i32 {
+    // SAFETY: the caller vouches for it; a timer is four numbers.
+    let bytes = unsafe { timer.cast::<[u8; size_of::<Timer>()]>().as_ref() };
+    let bytes = bytes.filter(|_| result == 0).map_or(&[][..], |it| it);
+    tell(CallId::TIMERFD, fd, what, result as isize, bytes);
+    result
+}
+
+/// What a timerfd said then; `None`: it is not replayed.
+///
+/// # Safety
+/// `timer` is null or has room for one.
+unsafe fn timed_then(fd: i32, timer: *mut Timer) -> Option<i32> {
+    if !replay::on() || !replay::tells_of_meetings() {
+        return None;
+    }
+    let place = IoVec::new(timer.cast(), size_of::<Timer>());
+    let (did, count) = (
+        Did::called(CallId::TIMERFD, fd),
+        usize::from(!timer.is_null()),
+    );
+    // SAFETY: the caller vouches for the place.
+    let told = unsafe { replay::fill(did, &raw const place, count, HEAD) };
+    told.map(|result| result as i32)
+}
+
+hook! {
+    fn eventfd[real](value: u32, flags: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let fd = unsafe { real(value, flags) };
+        sockets::made_counter(fd, CallId::EVENTFD);
+        fd
+    }
+
+    fn timerfd_create[real](clock: i32, flags: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let fd = unsafe { real(clock, flags) };
+        sockets::made_counter(fd, CallId::TIMERFD);
+        fd
+    }
+
+    fn eventfd_read[real](fd: i32, value: *mut u64) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            if replay::on() && let Some(result) = replayed(fd, value.cast(), 8) {
+                return if result < 0 { -1 } else { 0 };
+            }
+            let result = real(fd, value);
+            if let Some(call) = sockets::counter(fd) {
+                let place = IoVec::new(value.cast(), 8);
+                was_read(call, fd, &raw const place, 1, if result < 0 { -1 } else { 8 });
+            }
+            result
+        }
+    }
+
+    fn eventfd_write[real](fd: i32, value: u64) -> i32 {
+        let bytes = (&raw const value).cast();
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let Some(call) = sockets::counter(fd) else {
+                return real(fd, value);
+            };
+            let result = raises(call, fd, bytes, 8, || real(fd, value) as isize);
+            if result < 0 { -1 } else { 0 }
+        }
+    }
+
+    fn timerfd_settime[real](fd: i32, flags: i32, new: *const Timer, old: *mut Timer) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, flags, new, old);
+            timed_then(fd, old).unwrap_or_else(|| timed(fd, SET, result, old))
+        }
+    }
+
+    fn timerfd_gettime[real](fd: i32, now: *mut Timer) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            if let Some(result) = timed_then(fd, now) {
+                return result;
+            }
+            let result = real(fd, now);
+            timed(fd, ASKED, result, now)
+        }
+    }
+}

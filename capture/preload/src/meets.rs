@@ -1,0 +1,218 @@
+//! Where threads meet besides locks: barriers, what runs once, joins that may fail, and how high a
+//! semaphore stands.
+//!
+//! Each is a step among locks ([`crate::locks`]).
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::call::CallId;
+use crate::hook::{self, Real, hook};
+use crate::locks::{does, find_unwinder, is_free, push, shared};
+use crate::sys::pause;
+use crate::{floor, replay, threads};
+
+/// What a thread is about to run once.
+pub struct Own {
+    run: AtomicPtr<c_void>,
+    /// The step with which it asked for that; 0 where there is nothing to tell.
+    step: AtomicU64,
+}
+
+impl Own {
+    pub const fn new() -> Own {
+        Own {
+            run: AtomicPtr::new(core::ptr::null_mut()),
+            step: AtomicU64::new(0),
+        }
+    }
+}
+
+type Once = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
+static PTHREAD_ONCE: Real = Real::new(c"pthread_once");
+static JOIN: Real = Real::new(c"pthread_join");
+
+/// As glibc has it: the lowest bit of the control says that a thread runs it, the second that it has
+/// run.
+const RUNS: u32 = 1;
+const HAS_RUN: u32 = 2;
+/// What stands above these two bits: in how many forks deep a process a thread runs it. A child runs
+/// anew what a thread of its parent was running, who is not there.
+const A_FORK: u32 = 4;
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// In a forked child.
+pub fn forks() {
+    FORKS.fetch_add(A_FORK, Ordering::Relaxed);
+}
+
+/// Whether a thread of this process runs it.
+fn is_running(state: u32) -> bool {
+    state == FORKS.load(Ordering::Relaxed) | RUNS
+}
+
+/// # Safety
+/// `control` is one of `pthread_once`.
+unsafe fn state(control: *mut c_void) -> u32 {
+    // SAFETY: the caller vouches for it.
+    unsafe { (*control.cast::<AtomicU32>()).load(Ordering::Acquire) }
+}
+
+/// Whether it is of the library that walks the stack for exceptions, which is loaded when the first thread
+/// is cancelled, and makes itself ready in whichever thread comes first.
+///
+/// # Safety
+/// `control` is one of `pthread_once`.
+unsafe fn is_the_unwinders(control: *mut c_void) -> bool {
+    // SAFETY: the caller vouches for it.
+    if unsafe { state(control) } & HAS_RUN == 0 {
+        find_unwinder();
+    }
+    is_free(control)
+}
+
+/// Waits while `is` says so of the state of what is to run once; others have the floor meanwhile.
+///
+/// # Safety
+/// `control` is one of `pthread_once`.
+unsafe fn wait_while(control: *mut c_void, is: impl Fn(u32) -> bool) {
+    // SAFETY: the caller vouches for it.
+    while is(unsafe { state(control) }) {
+        let left = hook::leaves();
+        pause();
+        hook::back(left);
+    }
+}
+
+/// The program's function begins, which runs once: that is told before what it does. It may be left by an
+/// exception or by the thread's end, so nothing stands behind it; then whoever asks next runs it again.
+unsafe extern "C" fn begins() {
+    let Some(own) = threads::once() else { return };
+    let run = own.run.load(Ordering::Relaxed);
+    let step = own.step.swap(0, Ordering::Relaxed);
+    if step != 0 {
+        push(CallId::ONCE, 0, step, 0);
+    }
+    if !run.is_null() {
+        // SAFETY: `once` has put the program's function there.
+        unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(run)() };
+    }
+}
+
+/// Runs the program's function unless that was done: whichever thread comes first.
+///
+/// # Safety
+/// As `pthread_once`.
+unsafe fn once(control: *mut c_void, run: *mut c_void) -> i32 {
+    let found = PTHREAD_ONCE.get();
+    if found.is_null() {
+        return 38;
+    }
+    // SAFETY: the C library's function has this signature. Without others between, it gives the floor
+    // up neither while the function runs nor where it has run.
+    unsafe {
+        let real: Once = core::mem::transmute(found);
+        if !threads::several() || is_the_unwinders(control) {
+            return real(control, run);
+        }
+        if floor::is_on() {
+            wait_while(control, is_running);
+        }
+        if replay::on() {
+            replay::once(|| wait_while(control, |state| state & HAS_RUN == 0));
+            return real(control, run);
+        }
+        let (step, own) = (threads::next_step(), threads::once());
+        let (Some(step), Some(own)) = (step, own) else {
+            return real(control, run);
+        };
+        own.run.store(run, Ordering::Relaxed);
+        own.step.store(step.count, Ordering::Relaxed);
+        let result = real(control, begins as *mut c_void);
+        own.step.store(0, Ordering::Relaxed);
+        result
+    }
+}
+
+/// As C11 has it.
+///
+/// # Safety
+/// As the call says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn call_once(control: *mut c_void, run: *mut c_void) {
+    // SAFETY: the caller vouches for it; glibc's control is the same in both.
+    unsafe { once(control, run) };
+}
+
+/// Joins a thread by `real`, which may fail; in a replay by `join`, where it did not.
+fn joins(real: impl FnOnce() -> i32, join: impl FnOnce() -> i32) -> i32 {
+    let tell = |result| shared(CallId::JOIN, result);
+    does(real, || replay::joins(join), tell)
+}
+
+/// Waits for the end of a thread, however long.
+///
+/// # Safety
+/// As `pthread_join`.
+unsafe fn join(thread: usize, value: *mut c_void) -> i32 {
+    let found = JOIN.get();
+    if found.is_null() {
+        return 38;
+    }
+    // SAFETY: the C library's function has this signature; the caller vouches for the rest.
+    unsafe {
+        let real: unsafe extern "C" fn(usize, *mut c_void) -> i32 = core::mem::transmute(found);
+        let left = hook::leaves();
+        let result = real(thread, value);
+        hook::back(left);
+        result
+    }
+}
+
+hook! {
+    fn pthread_barrier_wait[real](barrier: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            does(
+                || real(barrier),
+                || replay::meets(CallId::BARRIER, || real(barrier)),
+                |result| shared(CallId::BARRIER, result),
+            )
+        }
+    }
+
+    fn pthread_once[real](control: *mut c_void, run: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { once(control, run) }
+    }
+
+    fn pthread_tryjoin_np[real](thread: usize, value: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { joins(|| real(thread, value), || join(thread, value)) }
+    }
+
+    fn pthread_timedjoin_np[real](thread: usize, value: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { joins(|| real(thread, value, time), || join(thread, value)) }
+    }
+
+    fn pthread_clockjoin_np[real](thread: usize, value: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { joins(|| real(thread, value, clock, time), || join(thread, value)) }
+    }
+
+    fn sem_getvalue[real](semaphore: *mut c_void, value: *mut i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            if threads::several() && replay::on() && let Some(level) = replay::level() {
+                value.write(level);
+                return 0;
+            }
+            let result = real(semaphore, value);
+            if threads::several() && result == 0 {
+                shared(CallId::LEVEL, *value);
+            }
+            result
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A stretch of time that somebody has measured: it stays until it is taken away, and says what was
+//! sent in it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use netreel_protocol::session::{Fate, PacketId, Session, SessionTime};
+
+use crate::aside::Wanted;
+use crate::taken::Taken;
+use crate::{Model, text};
+
+/// Of up to so many packets the bytes are added up at once.
+const AT_ONCE: usize = 20_000;
+
+/// After so many packets it is looked whether somebody still wants to know.
+const BATCH: usize = 4_096;
+
+/// What was sent in a measured time: packets that left then, or where nobody saw that, arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// How many, of those that the filter takes.
+    pub packets: u64,
+    /// Bytes of payload in them.
+    pub bytes: u64,
+    /// How many of them were lost.
+    pub lost: u64,
+}
+
+/// Which packets are added up.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Of {
+    filter: String,
+    time: Range<SessionTime>,
+}
+
+impl Measured {
+    /// Of rows in the order of time; `None` where nobody wants it any more.
+    fn new(
+        session: &Session,
+        taken: Option<&Taken>,
+        rows: Range<usize>,
+        wanted: &Wanted,
+    ) -> Option<Measured> {
+        let mut sum = Measured::default();
+        for row in rows {
+            if row.is_multiple_of(BATCH) && !wanted.goes_on() {
+                return None;
+            }
+            let id = match taken {
+                Some(taken) => taken.get(row),
+                None => Some(PacketId(row as u32)),
+            };
+            if let Some(packet) = id.and_then(|id| session.packet(id)) {
+                sum.packets += 1;
+                sum.bytes += u64::from(packet.length);
+                sum.lost += u64::from(matches!(packet.fate, Fate::Lost | Fate::SendFailed));
+            }
+        }
+        Some(sum)
+    }
+}
+
+impl Model {
+    /// The time that was measured.
+    pub fn measured_time(&self) -> Option<Range<SessionTime>> {
+        self.measured.clone()
+    }
+
+    /// What was sent in the measured time, of what the filter takes; `None` where nothing is measured,
+    /// until the filter has looked at all packets, and until it is worked out, which this begins.
+    pub fn measured_packets(&self) -> Option<Arc<Measured>> {
+        let time = self.measured.clone()?;
+        if self.filter.is_looking() || self.filter.waits() {
+            return None;
+        }
+        let sums = &self.beside.measured;
+        let filter = self.filter.text.clone();
+        let of = Of { filter, time };
+        // Of a session that grows one sum is finished before the next is begun.
+        let coming = sums.coming().filter(|(_, coming)| *coming == of);
+        let key = coming.unwrap_or((self.grown, of));
+        let is_known = sums.is_of(&key);
+        let session = Arc::clone(&self.session);
+        let rows = self.rows_within(&key.1.time);
+        let taken = self.filter.taken().filter(|_| !is_known).cloned();
+        let is_quick = rows.len() <= AT_ONCE;
+        // What is made anew with each look leaves the processor to others most of the time.
+        let is_again = sums.latest().is_some_and(|(_, known)| known == key.1);
+        let pause = Duration::from_nanos(200 * rows.len() as u64);
+        let pause = (is_again && !is_quick).then_some(pause);
+        let work = move |wanted: &Wanted| {
+            wanted.rest(pause.unwrap_or_default());
+            Measured::new(&session, taken.as_ref(), rows, wanted)
+        };
+        let (sum, is_it) = sums.get(&key, is_quick, &self.coming.wake, work)?;
+        // Of another look it is near enough until this one's is there.
+        (is_it || sums.latest().is_some_and(|(_, of)| of == key.1)).then_some(sum)
+    }
+
+    /// How long the measured time is, and what was sent in it, in words:
+    /// `348 ms · 120 packets · 14.2 kB · 40.8 kB/s · 2 lost`.
+    pub fn measured_text(&self) -> Option<String> {
+        let time = self.measured.as_ref()?;
+        let ns = time.end.0.saturating_sub(time.start.0);
+        let mut words = vec![text::duration(ns)];
+        match self.measured_packets() {
+            None => words.push(self.why_waits().to_owned()),
+            Some(sum) => {
+                words.push(text::packets(sum.packets));
+                words.push(text::bytes(sum.bytes as f64));
+                let rate = sum.bytes as f64 / (ns.max(1) as f64 / 1e9);
+                words.push(format!("{}/s", text::bytes(rate)));
+                words.extend((sum.lost > 0).then(|| format!("{} lost", text::count(sum.lost))));
+            }
+        }
+        Some(words.join(" · "))
+    }
+
+    /// Measures a stretch of time, or takes it away.
+    pub(crate) fn measure(&mut self, time: Option<Range<SessionTime>>) {
+        self.measured = time.filter(|time| time.end > time.start);
+    }
+}

@@ -1,0 +1,183 @@
+//! Lanes: their order, which of them are shown, which stand together.
+
+mod fixture;
+
+use std::sync::Arc;
+
+use fixture::ways::{model, recorded, talk};
+use fixture::{A, B, HOST, X};
+use netreel_inspector_model::{Command, LaneMove, LanePlan, Model};
+use netreel_protocol::session::NodeId;
+
+fn names(model: &Model) -> Vec<String> {
+    let rows = model.lane_rows().iter();
+    rows.map(|row| model.lane_title(row)).collect()
+}
+
+fn after(model: &mut Model, change: LaneMove) -> Vec<String> {
+    model.apply(Command::Lanes(change));
+    names(model)
+}
+
+/// Two hosts, of which one has three nodes.
+fn hosts() -> Model {
+    let names = [
+        "10.0.0.31:49152",
+        "10.0.0.5:7000",
+        "10.0.0.31:49153",
+        "10.0.0.31:49154",
+    ];
+    model(talk(names.map(recorded).to_vec()))
+}
+
+#[test]
+fn a_lane_goes_where_it_is_put() {
+    let mut model = fixture::race_model();
+    assert_eq!(names(&model), ["HOST", "A", "B", "X"]);
+    let to = LaneMove::To(NodeId(X), NodeId(HOST));
+    assert_eq!(after(&mut model, to), ["X", "HOST", "A", "B"]);
+    let to = LaneMove::To(NodeId(X), NodeId(A));
+    assert_eq!(after(&mut model, to), ["HOST", "A", "X", "B"]);
+    assert_eq!(
+        after(&mut model, LaneMove::Down(NodeId(X))),
+        ["HOST", "A", "B", "X"]
+    );
+    // There is nothing below it.
+    assert_eq!(
+        after(&mut model, LaneMove::Down(NodeId(X))),
+        ["HOST", "A", "B", "X"]
+    );
+    assert_eq!(
+        after(&mut model, LaneMove::Up(NodeId(A))),
+        ["A", "HOST", "B", "X"]
+    );
+}
+
+#[test]
+fn a_hidden_lane_keeps_its_place() {
+    let mut model = fixture::race_model();
+    assert_eq!(
+        after(&mut model, LaneMove::Toggle(NodeId(A))),
+        ["HOST", "B", "X"]
+    );
+    assert_eq!(model.hidden_lanes(), [NodeId(A)]);
+    let to = LaneMove::To(NodeId(X), NodeId(HOST));
+    assert_eq!(after(&mut model, to), ["X", "HOST", "B"]);
+    assert_eq!(
+        after(&mut model, LaneMove::Toggle(NodeId(A))),
+        ["X", "HOST", "A", "B"]
+    );
+}
+
+#[test]
+fn the_last_lane_stays() {
+    let mut model = fixture::race_model();
+    for node in [HOST, A, B, X] {
+        model.apply(Command::Lanes(LaneMove::Toggle(NodeId(node))));
+    }
+    assert_eq!(names(&model), ["X"]);
+}
+
+#[test]
+fn a_lane_alone_gets_company_and_gives_it_up() {
+    let mut model = fixture::race_model();
+    model.apply(Command::Lanes(LaneMove::Toggle(NodeId(B))));
+    assert_eq!(after(&mut model, LaneMove::Alone(NodeId(A))), ["A"]);
+    assert_eq!(after(&mut model, LaneMove::Toggle(NodeId(X))), ["A", "X"]);
+    assert_eq!(after(&mut model, LaneMove::Alone(NodeId(X))), ["X"]);
+    // What was hidden before is hidden again.
+    assert_eq!(
+        after(&mut model, LaneMove::Alone(NodeId(X))),
+        ["HOST", "A", "X"]
+    );
+}
+
+#[test]
+fn nodes_of_a_host_stand_together_and_share_a_lane() {
+    let mut model = hosts();
+    let lanes = [
+        "10.0.0.31:49152",
+        "10.0.0.5:7000",
+        "10.0.0.31:49153",
+        "10.0.0.31:49154",
+    ];
+    assert_eq!(names(&model), lanes);
+    let together = [lanes[0], lanes[2], lanes[3], lanes[1]];
+    assert_eq!(after(&mut model, LaneMove::ByHost(true)), together);
+    let folded = after(&mut model, LaneMove::Fold(NodeId(2)));
+    assert_eq!(folded, ["10.0.0.31 · 3", "10.0.0.5:7000"]);
+    assert_eq!(
+        model.lane_rows()[0].nodes,
+        [NodeId(0), NodeId(2), NodeId(3)]
+    );
+    assert_eq!(after(&mut model, LaneMove::Fold(NodeId(0))), together);
+    assert_eq!(after(&mut model, LaneMove::ByHost(false)), lanes);
+}
+
+#[test]
+fn all_of_a_host_go_along_to_another_host() {
+    let mut model = hosts();
+    model.apply(Command::Lanes(LaneMove::ByHost(true)));
+    let to = LaneMove::To(NodeId(1), NodeId(3));
+    let moved = [
+        "10.0.0.5:7000",
+        "10.0.0.31:49152",
+        "10.0.0.31:49153",
+        "10.0.0.31:49154",
+    ];
+    assert_eq!(after(&mut model, to), moved);
+    let within = [moved[0], moved[3], moved[1], moved[2]];
+    assert_eq!(
+        after(&mut model, LaneMove::To(NodeId(3), NodeId(0))),
+        within
+    );
+    let back = [within[1], within[2], within[3], within[0]];
+    assert_eq!(after(&mut model, LaneMove::Down(NodeId(1))), back);
+}
+
+#[test]
+fn lanes_have_a_way_back() {
+    let mut model = fixture::race_model();
+    model.apply(Command::Lanes(LaneMove::Up(NodeId(X))));
+    model.apply(Command::Lanes(LaneMove::Toggle(NodeId(HOST))));
+    assert_eq!(names(&model), ["A", "X", "B"]);
+    model.apply(Command::Back);
+    assert_eq!(names(&model), ["HOST", "A", "X", "B"]);
+    model.apply(Command::Back);
+    assert_eq!(names(&model), ["HOST", "A", "B", "X"]);
+    model.apply(Command::Forward);
+    assert_eq!(names(&model), ["HOST", "A", "X", "B"]);
+}
+
+#[test]
+fn a_plan_of_other_nodes_hides_nobody() {
+    let mut model = fixture::race_model();
+    let of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    model.set_lanes(Arc::new(LanePlan {
+        order: vec!["X".to_owned(), "nobody".to_owned(), "B".to_owned()],
+        ..LanePlan::default()
+    }));
+    // Who is not named stands behind those who are.
+    assert_eq!(names(&model), ["X", "B", "HOST", "A"]);
+    model.set_lanes(Arc::new(LanePlan {
+        alone: of(&["nobody"]),
+        ..LanePlan::default()
+    }));
+    assert_eq!(names(&model), ["HOST", "A", "B", "X"]);
+}
+
+#[test]
+fn nodes_of_one_name_have_lanes_of_their_own() {
+    let nodes = ["bot", "bot", "server"].map(recorded).to_vec();
+    let mut model = model(talk(nodes));
+    model.apply(Command::Lanes(LaneMove::Toggle(NodeId(1))));
+    assert_eq!(model.hidden_lanes(), [NodeId(1)]);
+}
+
+#[test]
+fn a_recording_that_goes_on_keeps_its_lanes() {
+    let mut model = fixture::race_model();
+    model.apply(Command::Lanes(LaneMove::Up(NodeId(X))));
+    model.grow(fixture::race_model());
+    assert_eq!(names(&model), ["HOST", "A", "X", "B"]);
+}

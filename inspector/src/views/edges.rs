@@ -1,0 +1,196 @@
+//! Signs at the edge of a view of time: where the focus is while it is out of sight. A click goes there.
+
+use egui::{
+    Painter, Pos2, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+};
+use netreel_inspector_model::{Command, LaneMove, Model, Scale, text};
+use netreel_protocol::session::{NodeId, SessionTime};
+
+use super::arrows::Labels;
+use super::lanes::Lanes;
+use crate::theme;
+
+/// Height of a sign.
+const HEIGHT: f32 = 18.0;
+/// Width of its point.
+const POINT: f32 = 8.0;
+
+/// Where something is that is out of sight.
+enum Way {
+    Earlier,
+    Later,
+    /// Its time is in sight, and its lane is hidden.
+    Hidden,
+}
+
+/// What is in focus, and where it is.
+struct Focus {
+    name: String,
+    start: SessionTime,
+    end: SessionTime,
+    nodes: Vec<NodeId>,
+}
+
+impl Focus {
+    fn way(&self, scale: &Scale, lanes: &Lanes) -> Option<(Way, Command)> {
+        if scale.x(self.end) < 0.0 {
+            Some((Way::Earlier, Command::Reveal(self.start)))
+        } else if scale.x(self.start) > lanes.time.width() {
+            Some((Way::Later, Command::Reveal(self.start)))
+        } else if !self.nodes.iter().any(|node| lanes.has(*node)) {
+            let hidden = self.nodes.first()?;
+            Some((Way::Hidden, Command::Lanes(LaneMove::Toggle(*hidden))))
+        } else {
+            None
+        }
+    }
+}
+
+/// The selected packet and the pinned finding.
+fn in_focus(model: &Model) -> Vec<Focus> {
+    let selection = model.selection();
+    let mut all = Vec::new();
+    if let Some(arrow) = selection.packet.and_then(|id| model.arrow(id)) {
+        all.push(Focus {
+            name: format!("packet {}", arrow.packet.0),
+            start: arrow.start.min(arrow.end),
+            end: arrow.end.max(arrow.start),
+            nodes: vec![arrow.from, arrow.to],
+        });
+    }
+    let finding = selection.finding;
+    if let Some(finding) = finding.and_then(|place| model.history().findings.get(place)) {
+        all.push(Focus {
+            name: finding.rule.to_owned(),
+            start: finding.time,
+            end: finding.time,
+            nodes: vec![finding.node],
+        });
+    }
+    all
+}
+
+/// Keeps room for the signs, before anything else takes it.
+pub fn block(model: &Model, lanes: &Lanes, scale: &Scale, labels: &mut Labels) {
+    for (rect, ..) in places(model, lanes, scale, |name| {
+        name.chars().count() as f32 * 6.8
+    }) {
+        labels.block(rect.expand(2.0));
+    }
+}
+
+/// Where signs stand, and what of: as wide as `width` says that their words are.
+fn places(
+    model: &Model,
+    lanes: &Lanes,
+    scale: &Scale,
+    width: impl Fn(&str) -> f32,
+) -> Vec<(Rect, Way, Command, String)> {
+    let time = lanes.time;
+    let mut placed: Vec<(Rect, Way, Command, String)> = Vec::new();
+    for focus in in_focus(model) {
+        let Some((way, command)) = focus.way(scale, lanes) else {
+            continue;
+        };
+        let visible = model.visible();
+        let far = |ns: i64| text::duration(ns.saturating_abs());
+        let said = match way {
+            Way::Earlier => {
+                let ns = visible.start.0.saturating_sub(focus.start.0);
+                format!("{}, {} earlier", focus.name, far(ns))
+            }
+            Way::Later => {
+                let ns = focus.start.0.saturating_sub(visible.end.0);
+                format!("{}, {} later", focus.name, far(ns))
+            }
+            Way::Hidden => format!("{}, on a hidden lane", focus.name),
+        };
+        let size = vec2(width(&said) + POINT + 12.0, HEIGHT);
+        let shown = focus.nodes.iter().find(|node| lanes.has(**node));
+        let y = shown.map_or(time.bottom() - HEIGHT, |node| lanes.y(*node) - HEIGHT / 2.0);
+        let x = match way {
+            Way::Earlier => time.left() + 2.0,
+            Way::Later => time.right() - size.x - 2.0,
+            Way::Hidden => time.left() + scale.x(focus.start) - size.x / 2.0,
+        };
+        let x = x.clamp(time.left(), (time.right() - size.x).max(time.left()));
+        let y = y.clamp(time.top(), (time.bottom() - HEIGHT).max(time.top()));
+        let mut rect = Rect::from_min_size(pos2(x, y), size);
+        // Two of one place stand above each other.
+        while placed.iter().any(|(other, ..)| other.intersects(rect)) {
+            let step = HEIGHT + 2.0;
+            let fits = rect.bottom() + step <= time.bottom();
+            let step = if fits || y - step < time.top() {
+                step
+            } else {
+                -step
+            };
+            rect = rect.translate(vec2(0.0, step));
+            if rect.bottom() > time.bottom() + HEIGHT || rect.top() < time.top() - HEIGHT {
+                break;
+            }
+        }
+        placed.push((rect, way, command, said));
+    }
+    placed
+}
+
+/// Draws the signs. Returns whether the pointer is on one.
+pub fn show(
+    ui: &Ui,
+    painter: &Painter,
+    model: &Model,
+    (lanes, scale): (&Lanes, &Scale),
+    commands: &mut Vec<Command>,
+) -> bool {
+    let width = |said: &str| {
+        let galley = painter.layout_no_wrap(said.to_owned(), theme::small(), theme::text());
+        galley.size().x
+    };
+    let mut is_on_one = false;
+    for (place, (rect, way, command, said)) in
+        places(model, lanes, scale, width).into_iter().enumerate()
+    {
+        let id = ui.scope_id().with(("sign at the edge", place));
+        let response = ui.interact(rect.intersect(ui.clip_rect()), id, Sense::click());
+        let label = format!("go to {said}");
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        sign(painter, rect, &way, &said, response.hovered());
+        is_on_one |= response.hovered();
+        if response.on_hover_text(label.as_str()).clicked() {
+            commands.push(command);
+        }
+    }
+    is_on_one
+}
+
+/// A box with a point at the side to which it points.
+fn sign(painter: &Painter, rect: Rect, way: &Way, said: &str, hovered: bool) {
+    let color = theme::accent();
+    let fill = if hovered {
+        theme::selected()
+    } else {
+        theme::background()
+    };
+    painter.rect(rect, 3.0, fill, Stroke::new(1.0, color), StrokeKind::Inside);
+    let middle = rect.center().y;
+    let (at, toward, across) = match way {
+        Way::Earlier => (rect.left() + 4.0, vec2(1.0, 0.0), vec2(0.0, 1.0)),
+        Way::Later => (rect.right() - 4.0, vec2(-1.0, 0.0), vec2(0.0, 1.0)),
+        Way::Hidden => (rect.left() + 8.0, vec2(0.0, -1.0), vec2(1.0, 0.0)),
+    };
+    let tip = match way {
+        Way::Hidden => pos2(at, middle + POINT / 2.0),
+        _ => pos2(at, middle),
+    };
+    let back: Pos2 = tip + toward * POINT;
+    let points = vec![tip, back + across * 4.5, back - across * 4.5];
+    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+    let galley = painter.layout_no_wrap(said.to_owned(), theme::small(), theme::text());
+    let left = match way {
+        Way::Later => rect.left() + 5.0,
+        _ => rect.right() - 5.0 - galley.size().x,
+    };
+    let top = middle - galley.size().y / 2.0;
+    painter.galley(pos2(left, top), galley, theme::text());
+}

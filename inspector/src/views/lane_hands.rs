@@ -1,0 +1,302 @@
+//! What hands do to lanes: a name that is dragged moves its lane; a click on it opens a menu that has
+//! the same without a mouse; a menu above the names has all lanes, those that are hidden too.
+
+use std::collections::BTreeSet;
+
+use egui::{
+    Align2, Context, CursorIcon, Id, Painter, Popup, PopupCloseBehavior, Rect, Response, RichText,
+    Role, ScrollArea, Sense, Ui, WidgetInfo, pos2,
+};
+use netreel_inspector_model::{Command, LaneMove, LanePlan, LaneRow, Model};
+use netreel_protocol::session::NodeId;
+
+use super::findings::elided;
+use super::lanes::Lanes;
+use crate::theme;
+
+/// Nobody takes hold of a lower lane.
+const GRIP_MIN: f32 = 3.0;
+/// Tab goes past lower lanes: there are many of them.
+const FOCUS_MIN: f32 = 11.0;
+/// Of more nodes not all are told under the pointer.
+const TOLD_MAX: usize = 6;
+/// So many hidden lanes stand in the menu of a lane; the menu above the names has all.
+const HIDDEN_MAX: usize = 8;
+
+/// What a key does to the lane that has the keyboard, else to the one under the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneKey {
+    Up,
+    Down,
+    Hide,
+    Alone,
+}
+
+impl LaneKey {
+    /// The same as a move of a lane.
+    pub fn of(self, node: NodeId) -> LaneMove {
+        match self {
+            LaneKey::Up => LaneMove::Up(node),
+            LaneKey::Down => LaneMove::Down(node),
+            LaneKey::Hide => LaneMove::Toggle(node),
+            LaneKey::Alone => LaneMove::Alone(node),
+        }
+    }
+}
+
+/// The lanes at hand, by the names of their first nodes: what has the keyboard, what is pointed at.
+#[derive(Clone, Debug, Default)]
+struct AtHand {
+    focused: Option<String>,
+    pointed: Option<String>,
+}
+
+fn key() -> Id {
+    Id::unique("lanes at hand")
+}
+
+/// Forgets which lanes were at hand in the last frame.
+pub fn begin(ctx: &Context) {
+    ctx.data_mut(|data| data.remove::<AtHand>(key()));
+}
+
+/// A node of the lane that has the keyboard, else of the one that the pointer is at, by the last frame.
+pub fn at_hand(ctx: &Context, model: &Model) -> Option<NodeId> {
+    let at_hand: AtHand = ctx.data(|data| data.get_temp(key()))?;
+    let name = at_hand.focused.or(at_hand.pointed)?;
+    let mut nodes = model.lanes().iter().copied();
+    nodes.find(|node| model.node_name(*node) == name)
+}
+
+/// Draws nothing but menus and where a lane goes; `view` is all of the timeline, `ruler` its axis.
+pub fn show(
+    ui: &Ui,
+    painter: &Painter,
+    model: &Model,
+    (view, ruler): (Rect, Rect),
+    lanes: &Lanes,
+    commands: &mut Vec<Command>,
+) {
+    let corner = Rect::from_min_max(
+        pos2(view.left(), ruler.top()),
+        pos2(ruler.left() - 2.0, ruler.bottom()),
+    );
+    all(ui, painter, model, corner, commands);
+    if lanes.height < GRIP_MIN {
+        return;
+    }
+    for (place, row) in lanes.rows().iter().enumerate() {
+        let Some(&node) = row.nodes.first() else {
+            continue;
+        };
+        let mut name = lanes.whole(view, place);
+        name.max.x = lanes.time.left() - 2.0;
+        let sense = match lanes.height >= FOCUS_MIN {
+            true => Sense::click_and_drag(),
+            false => Sense::CLICK | Sense::DRAG,
+        };
+        let id = ui.scope_id().with(("lane", node.0));
+        let response = ui.interact(name.intersect(ui.clip_rect()), id, sense);
+        let label = || format!("lane {}", model.lane_title(row));
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, label()));
+        note(&response, model.node_name(node));
+        if response.dragged() || response.drag_stopped() {
+            drag(ui, painter, &response, (view, lanes), place, commands);
+            continue;
+        }
+        let told = response.clone().on_hover_cursor(CursorIcon::Grab);
+        told.on_hover_ui_at_pointer(|ui| {
+            let of_nodes = row.nodes.iter().take(TOLD_MAX);
+            for text in of_nodes.map(|node| model.node_text(*node)) {
+                ui.label(RichText::new(text).font(theme::mono()));
+            }
+        });
+        menu(&response, model, (place, lanes.rows()), commands);
+    }
+}
+
+fn note(response: &Response, name: &str) {
+    let (focused, pointed) = (response.has_focus(), response.contains_pointer());
+    if !focused && !pointed {
+        return;
+    }
+    response.ctx.data_mut(|data| {
+        let at_hand: &mut AtHand = data.get_temp_mut_or_default(key());
+        if focused {
+            at_hand.focused = Some(name.to_owned());
+        }
+        if pointed {
+            at_hand.pointed = Some(name.to_owned());
+        }
+    });
+}
+
+/// Shows where the lane goes that is held, and puts it there when it is let go of.
+fn drag(
+    ui: &Ui,
+    painter: &Painter,
+    response: &Response,
+    (view, lanes): (Rect, &Lanes),
+    place: usize,
+    commands: &mut Vec<Command>,
+) {
+    let rows = lanes.rows();
+    let Some(at) = response.interact_pointer_pos() else {
+        return;
+    };
+    let below = ((at.y - lanes.time.top()) / lanes.height).max(0.0) as usize;
+    let target = below.min(rows.len().saturating_sub(1));
+    if response.drag_stopped() {
+        let first = |place: usize| rows.get(place)?.nodes.first().copied();
+        if let (Some(node), Some(to)) = (first(place), first(target))
+            && node != to
+        {
+            commands.push(Command::Lanes(LaneMove::To(node, to)));
+        }
+        return;
+    }
+    ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
+    let held = lanes.whole(view, place);
+    painter.rect_filled(held, 0.0, theme::faded(theme::accent(), 0.1));
+    let there = lanes.whole(view, target);
+    let y = match target.cmp(&place) {
+        std::cmp::Ordering::Less => there.top(),
+        std::cmp::Ordering::Equal => return,
+        std::cmp::Ordering::Greater => there.bottom(),
+    };
+    let y = y.clamp(view.top() + 1.5, view.bottom() - 1.5);
+    painter.hline(view.x_range(), y, (3.0, theme::accent()));
+}
+
+/// What can be done to a lane.
+fn menu(
+    response: &Response,
+    model: &Model,
+    (place, rows): (usize, &[LaneRow]),
+    commands: &mut Vec<Command>,
+) {
+    let opens = response.clicked() || response.secondary_clicked();
+    let Some((row, node)) = rows
+        .get(place)
+        .and_then(|row| Some((row, *row.nodes.first()?)))
+    else {
+        return;
+    };
+    // Most lanes have none open, and need not ask which.
+    if !opens && !Popup::is_any_open(&response.ctx) {
+        return;
+    }
+    if response.secondary_clicked() {
+        Popup::open_id(&response.ctx, Popup::default_response_id(response));
+    }
+    let plan = model.lane_plan();
+    Popup::menu(response).show(|ui| {
+        let mut offer = |ui: &mut Ui, name: &str, change: LaneMove| {
+            if ui.button(name).clicked() {
+                commands.push(Command::Lanes(change));
+            }
+        };
+        let is_alone = !plan.alone.is_empty() && rows.len() == 1;
+        let said = match is_alone {
+            true => "with the others again  Shift+L",
+            false => "alone  Shift+L",
+        };
+        offer(ui, said, LaneMove::Alone(node));
+        if rows.len() > 1 {
+            offer(ui, "hide  Shift+H", LaneMove::Toggle(node));
+        }
+        if place > 0 {
+            offer(ui, "up  Shift+up", LaneMove::Up(node));
+        }
+        if place + 1 < rows.len() {
+            offer(ui, "down  Shift+down", LaneMove::Down(node));
+        }
+        ui.separator();
+        let host = model.host_of(node);
+        let said = match row.folded {
+            true => format!("a lane for each node of {host}"),
+            false => format!("one lane for all nodes of {host}"),
+        };
+        offer(ui, &said, LaneMove::Fold(node));
+        by_host(ui, plan, commands);
+        let hidden = model.hidden_lanes();
+        if !hidden.is_empty() {
+            ui.separator();
+        }
+        for &node in hidden.iter().take(HIDDEN_MAX) {
+            if ui
+                .button(format!("show {}", model.lane_name(node)))
+                .clicked()
+            {
+                commands.push(Command::Lanes(LaneMove::Toggle(node)));
+            }
+        }
+        as_at_first(ui, plan, commands);
+    });
+}
+
+fn by_host(ui: &mut Ui, plan: &LanePlan, commands: &mut Vec<Command>) {
+    let mut by_host = plan.by_host;
+    if ui.checkbox(&mut by_host, "lanes by their hosts").clicked() {
+        commands.push(Command::Lanes(LaneMove::ByHost(by_host)));
+    }
+}
+
+fn as_at_first(ui: &mut Ui, plan: &LanePlan, commands: &mut Vec<Command>) {
+    if *plan != LanePlan::default() && ui.button("all lanes as at first").clicked() {
+        commands.push(Command::Lanes(LaneMove::AsAtFirst));
+    }
+}
+
+/// The menu of all lanes, above their names: it says how many of them are shown.
+fn all(ui: &Ui, painter: &Painter, model: &Model, corner: Rect, commands: &mut Vec<Command>) {
+    let id = ui.scope_id().with("menu of all lanes");
+    let response = ui.interact(corner.intersect(ui.clip_rect()), id, Sense::click());
+    let (total, hidden) = (model.lane_order().len(), model.hidden_lanes().len());
+    let (said, color) = match hidden {
+        0 => ("lanes".to_owned(), theme::weak()),
+        hidden => (
+            format!("{} of {total} lanes", total - hidden),
+            theme::warning(),
+        ),
+    };
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("menu of {said}")));
+    let color = if response.hovered() {
+        theme::text()
+    } else {
+        color
+    };
+    let room = corner.width() - 26.0;
+    let name = elided(painter, &said, theme::small(), room, color);
+    let left = corner.left() + 10.0;
+    let behind = left + name.size().x + 5.0;
+    painter.galley(
+        pos2(left, corner.center().y - name.size().y / 2.0),
+        name,
+        color,
+    );
+    let font = theme::small();
+    painter.text(
+        pos2(behind, corner.center().y),
+        Align2::LEFT_CENTER,
+        "▾",
+        font,
+        color,
+    );
+    let popup = Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
+    popup.show(|ui| {
+        by_host(ui, model.lane_plan(), commands);
+        as_at_first(ui, model.lane_plan(), commands);
+        ui.separator();
+        let hidden: BTreeSet<NodeId> = model.hidden_lanes().into_iter().collect();
+        ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+            for &node in model.lane_order() {
+                let mut is_shown = !hidden.contains(&node);
+                let name = format!("show {}", model.lane_name(node));
+                if ui.checkbox(&mut is_shown, name).clicked() {
+                    commands.push(Command::Lanes(LaneMove::Toggle(node)));
+                }
+            }
+        });
+    });
+}

@@ -1,0 +1,70 @@
+//! Any field of the wire over time: a line for each link or object, in the place of the value in focus.
+
+use egui::{RichText, Ui};
+use netreel_inspector_model::{Command, Model, PlotBy, Plotted};
+
+use super::axis::TimeView;
+use super::course::{self, Line};
+use super::{findings, head};
+use crate::theme;
+
+/// Draws the field.
+pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Command>) {
+    let title = format!("{} over time", plotted.path);
+    let signs = head::bar(ui, &title);
+    let scale = model.scale(super::axis::time_rect(ui.max_rect(), model).width());
+    let plot = model.plot(&scale);
+    ui.add_space(3.0);
+    head::wrapped(ui, |ui| {
+        for (name, by) in [("by link", PlotBy::Link), ("by object", PlotBy::Object)] {
+            let text = RichText::new(name).font(theme::body());
+            if ui.selectable_label(plotted.by == by, text).clicked() {
+                let path = plotted.path.clone();
+                commands.push(Command::Plot(Some(Plotted { path, by })));
+            }
+        }
+        ui.separator();
+        let what = "draw the value in focus again";
+        if ui.button("no longer").on_hover_text(what).clicked() {
+            commands.push(Command::Plot(None));
+        }
+        let note = plot.as_ref().map_or(model.why_waits(), |plot| &plot.note);
+        ui.label(
+            RichText::new(note)
+                .font(theme::small())
+                .color(theme::weak()),
+        );
+    });
+    let Some(plot) = plot else { return };
+    if plot.lines.is_empty() {
+        let sentence = "No packet that the filter takes says something there.";
+        findings::empty(ui, sentence);
+        return;
+    }
+    let shown = TimeView::new(ui, model, "plotted", &title);
+    let TimeView {
+        view,
+        time,
+        painter,
+        ..
+    } = &shown;
+    let lines = plot.lines.into_iter().enumerate().map(|(place, line)| {
+        let name = model.line_name(line.of);
+        // In rows of words each says what it is.
+        let now = line.now.filter(|_| plot.range.is_some());
+        Line {
+            name: now.map_or_else(|| name.clone(), |now| format!("{name}: {now}")),
+            color: theme::owner(place as u64),
+            pieces: line.pieces,
+        }
+    });
+    let lines: Vec<Line> = lines.collect();
+    match plot.range {
+        Some(range) => {
+            course::legend(ui, signs, &lines);
+            course::strips(painter, *view, *time, &scale, (1, &[range]), &lines);
+        }
+        None => course::ribbons(painter, *view, *time, &scale, &lines),
+    }
+    shown.finish(ui, model, commands);
+}

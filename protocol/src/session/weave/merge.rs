@@ -1,0 +1,96 @@
+//! What tells packets, of all sides of all reels, in one order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use super::order::Key;
+use super::places::EndId;
+use super::woven::Woven;
+use crate::session::NodeId;
+
+/// What tells a packet.
+pub(super) enum Told {
+    /// An end, and the link of its packet.
+    End(EndId, (NodeId, NodeId)),
+    /// It is told apart from the others: its place among those.
+    Odd(usize),
+}
+
+/// What tells packets, in order.
+pub(super) type Stream<'a> = Box<dyn Iterator<Item = (Key, Told)> + Send + 'a>;
+
+/// Streams that become one: of those whose next have one key, the first stream's comes first.
+pub(super) struct Merge<'a> {
+    streams: Vec<Stream<'a>>,
+    /// What is next of each stream.
+    waiting: Vec<Option<Told>>,
+    /// The streams that have not ended.
+    heap: BinaryHeap<Reverse<(Key, usize)>>,
+}
+
+impl<'a> Merge<'a> {
+    pub fn new(mut streams: Vec<Stream<'a>>) -> Merge<'a> {
+        let mut heap = BinaryHeap::new();
+        let mut waiting = Vec::new();
+        for (place, stream) in streams.iter_mut().enumerate() {
+            let next = stream.next();
+            heap.extend(next.as_ref().map(|(key, _)| Reverse((*key, place))));
+            waiting.push(next.map(|(_, told)| told));
+        }
+        Merge {
+            streams,
+            waiting,
+            heap,
+        }
+    }
+
+    /// The same, so many together each time.
+    pub fn batches(mut self, count: usize) -> impl Iterator<Item = Vec<(Key, Told)>> + Send + 'a {
+        std::iter::from_fn(move || {
+            let batch: Vec<(Key, Told)> = self.by_ref().take(count).collect();
+            (!batch.is_empty()).then_some(batch)
+        })
+    }
+}
+
+impl Iterator for Merge<'_> {
+    type Item = (Key, Told);
+
+    fn next(&mut self) -> Option<(Key, Told)> {
+        let mut top = self.heap.peek_mut()?;
+        let Reverse((due_at, place)) = *top;
+        let after = self.streams.get_mut(place)?.next();
+        let slot = self.waiting.get_mut(place)?;
+        let due = match after {
+            Some((key, told)) => {
+                *top = Reverse((key, place));
+                slot.replace(told)
+            }
+            None => {
+                PeekMut::pop(top);
+                slot.take()
+            }
+        };
+        Some((due_at, due?))
+    }
+}
+
+/// Which ends tell packets, a bit each.
+pub(super) struct Tells(Vec<u64>);
+
+impl Tells {
+    pub fn new(partners: &[u32]) -> Tells {
+        let words = partners.chunks(64).map(|some| {
+            let bits = some.iter().enumerate();
+            let bits = bits.map(|(at, &partner)| u64::from(partner != Woven::TAKEN) << at);
+            bits.fold(0, |word, bit| word | bit)
+        });
+        Tells(words.collect())
+    }
+
+    pub fn get(&self, end: EndId) -> bool {
+        let word = self.0.get(end.0 as usize / 64).copied().unwrap_or(0);
+        word >> (end.0 % 64) & 1 == 1
+    }
+}
