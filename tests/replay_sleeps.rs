@@ -51,6 +51,14 @@ fn one_of_several_threads_may_and_it_is_told() {
     }
 }
 
+/// Where it ends depends on what it sees in memory: behind its last sleep it is free.
+#[test]
+fn a_thread_that_asks_a_clock_in_place_of_its_last_sleep_is_answered_by_the_system() {
+    let ran = after_three(&["there"], &[], 0).expect(0);
+    assert!(ran.out.contains("exact, 2 of 2 sends"), "{}", ran.out);
+    assert!(ran.out.contains("and 3 times less"), "{}", ran.out);
+}
+
 #[test]
 fn a_program_is_stopped_before_a_sleep() {
     let bench = Bench::new();

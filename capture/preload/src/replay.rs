@@ -225,14 +225,15 @@ pub fn turn() -> Option<TapeTurn> {
         floor::before_entry(tape, own);
     }
     crate::printed::compare_waiting();
-    if places::is_free(tape, own) {
-        if tape.one_thread() || next_entry(tape).is_none() {
-            places::waits_for_the_end(tape, own);
-        }
-        return None;
-    }
     let queue = QUEUES.get(usize::from(own))?;
     loop {
+        // Signals and sleeps that are passed over below may be the last that it has.
+        if places::is_free(tape, own) {
+            if tape.one_thread() || next_entry(tape).is_none() {
+                places::waits_for_the_end(tape, own);
+            }
+            return None;
+        }
         let turns = queue.turns.load(Ordering::SeqCst);
         match own_turn(tape, own) {
             // It slept once less, where it looks whether another thread has come somewhere.
@@ -244,6 +245,7 @@ pub fn turn() -> Option<TapeTurn> {
                 turn.done();
             }
             Some(turn) => return Some(turn),
+            None if places::is_free(tape, own) => {}
             None => queue.wait(turns, None),
         }
     }
