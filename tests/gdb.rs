@@ -251,15 +251,20 @@ fn a_launch_file_starts_all_nodes_at_once() {
     assert_eq!(compound.expect("names").iter().collect::<Vec<_>>(), names);
     // One of its own may be written again, somebody else's not.
     netreel(&[&arguments[..], &[text(&launch)]].concat()).expect(0);
-    let other = r#"{ "configurations": [{ "name": "my game", "program": "game" }] }"#;
-    std::fs::write(&launch, other).expect("room");
-    let ran = netreel(&[&arguments[..], &[text(&launch)]].concat()).expect(2);
-    assert!(
-        ran.err.contains("with more than replays in it"),
-        "{}",
-        ran.err
-    );
-    assert_eq!(std::fs::read_to_string(&launch).expect("the file"), other);
+    let own = std::fs::read_to_string(&launch).expect("the file");
+    let with = |more: &str| own.replacen('{', &format!("{{ {more},"), 1);
+    for other in [
+        r#"{ "configurations": [{ "name": "my game", "program": "game" }] }"#.to_owned(),
+        with(r#""inputs": [{ "id": "port", "type": "promptString" }]"#),
+        own.replacen("all nodes", "my game and all nodes", 1),
+    ] {
+        std::fs::write(&launch, &other).expect("room");
+        let ran = netreel(&[&arguments[..], &[text(&launch)]].concat()).expect(2);
+        let is_told = ran.err.contains("with more than replays in it");
+        assert!(is_told, "{other}: {}", ran.err);
+        let left = std::fs::read_to_string(&launch).expect("the file");
+        assert_eq!(left, other);
+    }
 }
 
 #[test]

@@ -178,18 +178,28 @@ impl Stop {
     }
 }
 
+/// What a launch file of replays has, and no more.
+const OWN_KEYS: [&str; 3] = ["version", "configurations", "compounds"];
+/// The one that starts all of them.
+const COMPOUND: &str = "all nodes";
+
 /// Whether a launch file is one that was written here, so that nothing is lost with it.
 fn is_own(text: &str, program: &str) -> bool {
-    let launch = serde_json::from_str::<Json>(text).ok();
-    let configurations = launch
-        .as_ref()
-        .and_then(|it| it["configurations"].as_array());
+    let Ok(Json::Object(launch)) = serde_json::from_str(text) else {
+        return false;
+    };
+    let all = |key: &str, is_own: &dyn Fn(&Json) -> bool| {
+        let found = launch.get(key).and_then(Json::as_array);
+        found.is_some_and(|all| all.iter().all(is_own))
+    };
     let is_replay = |it: &Json| {
         let name = |path: &Json| Path::new(path.as_str()?).file_name().map(ToOwned::to_owned);
         name(&it["program"]) == Path::new(program).file_name().map(ToOwned::to_owned)
             && it["args"][0] == "replay"
     };
-    configurations.is_some_and(|all| all.iter().all(is_replay))
+    launch.keys().all(|key| OWN_KEYS.contains(&key.as_str()))
+        && all("configurations", &is_replay)
+        && all("compounds", &|it| it["name"] == COMPOUND)
 }
 
 fn write_launch(file: &Path, program: &str, stops: &[Stop]) -> Result<(), Failure> {
@@ -210,7 +220,7 @@ fn write_launch(file: &Path, program: &str, stops: &[Stop]) -> Result<(), Failur
     let launch = json!({
         "version": "0.2.0",
         "configurations": configurations,
-        "compounds": [{ "name": "all nodes", "configurations": names, "stopAll": true }],
+        "compounds": [{ "name": COMPOUND, "configurations": names, "stopAll": true }],
     });
     let text = serde_json::to_string_pretty(&launch).map_err(Failure::new)?;
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
