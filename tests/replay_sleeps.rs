@@ -59,6 +59,14 @@ fn a_thread_that_asks_a_clock_in_place_of_its_last_sleep_is_answered_by_the_syst
     assert!(ran.out.contains("and 3 times less"), "{}", ran.out);
 }
 
+/// The lock is its own again when it looks for the first time, and the system answers from there on.
+#[test]
+fn so_is_one_that_waits_for_a_condition_in_its_place() {
+    let ran = after_three(&["told"], &[], 0).expect(0);
+    assert!(ran.out.contains("exact, 2 of 2 sends"), "{}", ran.out);
+    assert!(ran.out.contains("and 3 times less"), "{}", ran.out);
+}
+
 #[test]
 fn a_program_is_stopped_before_a_sleep() {
     let bench = Bench::new();

@@ -144,7 +144,11 @@ pub fn waits(give: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> Option<i
         return None;
     }
     give();
-    let (turn, order) = step.waits(CallId::CONDITION)?;
+    let Some((turn, order)) = step.waits(CallId::CONDITION) else {
+        // It has become free; to the program it woke for nothing, and it looks again.
+        take();
+        return Some(0);
+    };
     let result = turn.entry.result;
     take();
     step.leaves(turn, order);
