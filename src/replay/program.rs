@@ -10,13 +10,16 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_capture::preload::{self, RerunEnd};
+use netreel_protocol::session::ReelInput;
 use netreel_reel::{EventNumber, Header, ProcessEnd, Reel};
 use netreel_replay::program::{
     Began, Ended, Happened, Judged, PrintedNow, Which, judge, others_of_the_kernel, record,
 };
+use netreel_wire::Wire;
 
 use super::breaks::Condition;
 use crate::arguments::Replay;
@@ -79,43 +82,33 @@ pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result<(), Failure> {
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.read.source;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let build = netreel_protocol::session::Session::build_with_keys;
-    let story = open::in_silence(source, &source.paths, wire.clone(), build)?;
-    for why in &story.unread {
-        anstream::eprintln!("netreel: {why}");
-    }
-    let reels = story.session.session_reels();
-    let which = chosen(&reels, arguments.node.as_deref())?;
-    let [reel] = which.as_slice() else {
-        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
-        return Err(Failure::new(format!(
-            "one program at a time is started again; name its node with --node: {}",
-            names.join(", ")
-        )));
-    };
-    let began = Began::of(reel.reel);
+    let Meant {
+        name,
+        reel,
+        all,
+        stop_at,
+    } = meant(arguments, wire.clone())?;
+    let began = Began::of(&reel);
     let command = &arguments.program.command;
-    let began = asked::check(reel.reel, began.as_ref(), command, &source.paths)?;
+    let began = asked::check(&reel, began.as_ref(), command, &source.paths)?;
     if command.is_empty() {
         let folder = String::from_utf8_lossy(&began.folder);
-        let command = asked::recorded(reel.reel.header());
+        let command = asked::recorded(reel.header());
         anstream::eprintln!("netreel: starts again, in {folder}: {command}");
     }
     let which_threads = match arguments.program.threads {
         None | Some(Threads::All) => Which::All,
         Some(Threads::Packets) => Which::Packets,
     };
-    let mut tape = record(reel.reel, began, which_threads).map_err(Failure::new)?;
+    let mut tape = record(&reel, began, which_threads).map_err(Failure::new)?;
     if arguments.program.no_log {
         tape.compares_no_lines();
     }
-    if let Some(until) = &arguments.sit.until {
-        let condition = Condition::parse(until, &story, reel)
-            .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
-        tape.stop_at(first(&condition, reel, until)?);
+    if let Some(event) = stop_at {
+        tape.stop_at(event);
     }
-    let (mut wanted, mut doubts) = asked::rerun(reel.reel, began, &tape)?;
-    let files = files::Files::look(reel.reel);
+    let (mut wanted, mut doubts) = asked::rerun(&reel, began, &tape)?;
+    let files = files::Files::look(&reel);
     let patience = arguments.patience.unwrap_or(PATIENCE_S);
     wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
     let end = preload::rerun(&wanted, &mut |pid| told::stopped(pid, &arguments.sit.until));
@@ -123,10 +116,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let more = [asked::moved(began, &end.maps), refused(end.refused)];
     let wire = match wire {
         Some(wire) => Some(wire),
-        None => super::embedded_wire(reel.reel)?,
+        None => super::embedded_wire(&reel)?,
     };
-    let recorded: Vec<_> = reels.iter().map(|reel| reel.reel.clone()).collect();
-    let of_the_kernel = others_of_the_kernel(reel.reel, &end.opened).into_iter();
+    let of_the_kernel = others_of_the_kernel(&reel, &end.opened).into_iter();
     let of_the_kernel = of_the_kernel.map(|path| {
         format!("the file {path} said something else than when it was recorded: it is the kernel's")
     });
@@ -134,8 +126,8 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let judged = judge(
         &tape,
         &happened,
-        (wire.as_deref(), reel.reel),
-        &super::names(&recorded),
+        (wire.as_deref(), &reel),
+        &super::names(&all),
         || {
             doubts.extend(files.changed());
             doubts.extend(of_the_kernel);
@@ -144,10 +136,76 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         },
     );
     match arguments.read.json {
-        true => writeln!(out, "{}", told::as_json(reel.name.as_str(), &judged, &tape))?,
-        false => told::print(reel.name.as_str(), &judged, &tape, out)?,
+        true => writeln!(out, "{}", told::as_json(&name, &judged, &tape))?,
+        false => told::print(&name, &judged, &tape, out)?,
     }
     Ok(answer(&judged))
+}
+
+/// The program that is to be started again.
+struct Meant {
+    name: String,
+    reel: Arc<Reel>,
+    /// All that lie there, whose endpoints have names.
+    all: Vec<Arc<Reel>>,
+    /// Before which event it is stopped.
+    stop_at: Option<EventNumber>,
+}
+
+/// Finds it. The session of all reels is put together only where a condition or a name needs it.
+fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<Meant, Failure> {
+    let source = &arguments.read.source;
+    let (node, until) = (arguments.node.as_deref(), &arguments.sit.until);
+    if until.is_none() {
+        let reels = open::reels(&source.paths)?;
+        if let Some(input) = by_header(&reels.inputs, node) {
+            tell_unread(&reels.unread);
+            return Ok(Meant {
+                name: input.reel.header().node.clone(),
+                reel: Arc::clone(&input.reel),
+                all: reels.inputs.iter().map(|it| Arc::clone(&it.reel)).collect(),
+                stop_at: None,
+            });
+        }
+    }
+    let build = netreel_protocol::session::Session::build_with_keys;
+    let story = open::in_silence(source, &source.paths, wire, build)?;
+    tell_unread(&story.unread);
+    let reels = story.session.session_reels();
+    let which = chosen(&reels, node)?;
+    let [reel] = which.as_slice() else {
+        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+        return Err(Failure::new(format!(
+            "one program at a time is started again; name its node with --node: {}",
+            names.join(", ")
+        )));
+    };
+    let stop_at = until.as_ref().map(|until| {
+        let condition = Condition::parse(until, &story, reel)
+            .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
+        first(&condition, reel, until)
+    });
+    Ok(Meant {
+        name: reel.name.clone(),
+        reel: Arc::clone(reel.reel),
+        all: reels.iter().map(|it| Arc::clone(it.reel)).collect(),
+        stop_at: stop_at.transpose()?,
+    })
+}
+
+/// The reel whose header has this name, where there is one such; without a name the only one there is.
+fn by_header<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Option<&'a ReelInput> {
+    let mut fitting = inputs.iter().filter(|input| {
+        let name = &input.reel.header().node;
+        !name.is_empty() && node.is_none_or(|node| node == name)
+    });
+    fitting.next().filter(|_| fitting.next().is_none())
+}
+
+fn tell_unread(unread: &[String]) {
+    for why in unread {
+        anstream::eprintln!("netreel: {why}");
+    }
 }
 
 fn answer(judged: &Judged) -> Answer {
