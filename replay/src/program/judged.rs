@@ -1,8 +1,10 @@
 //! What came of a program that was started again.
 
+use std::collections::BTreeMap;
+
 use netreel_reel::tape::{Came, ENTRIES_AT, Entry, why};
 use netreel_reel::{
-    CallId, Endpoint, Event, EventKind, EventNumber, ProcessEnd, Reel, SocketId, Time,
+    CallId, Endpoint, Event, EventKind, EventNumber, ProcessEnd, Reel, SocketId, ThreadId, Time,
 };
 use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
@@ -140,6 +142,9 @@ pub fn judge(
         last = agreed(reel, before.unwrap_or(EventNumber(u64::MAX)), wire, name);
         reasons.extend(reason);
         reasons.extend(signal(reel, before));
+        if matches!(&happened.came, Some((came, _)) if came.why == why::PACKET) {
+            reasons.extend(looked_up(reel, before));
+        }
         reasons.extend(tape.doubts.iter().cloned());
         reasons.extend(doubts());
         if tape.at_once {
@@ -202,6 +207,38 @@ fn signal(reel: &Reel, before: Option<EventNumber>) -> Option<String> {
          the handler finds in memory, on the stack too, may be another. A program that ends by its own \
          command, by a packet or a time is not held up by that"
     ))
+}
+
+/// A lookup that takes longer reads files or asks somebody: a number in words takes some microseconds.
+const LOOKS_FAR_NS: u64 = 30_000;
+
+/// The last name before an event that the C library really looked up. It does so in the program's memory,
+/// where a replay has the answer alone.
+fn looked_up(reel: &Reel, before: Option<EventNumber>) -> Option<String> {
+    let mut under_way: BTreeMap<ThreadId, Time> = BTreeMap::new();
+    let mut last = None;
+    reel.for_each(|record| {
+        let Event::Called { call, result, .. } = record.event else {
+            return;
+        };
+        if before.is_some_and(|before| record.number >= before) {
+            return;
+        }
+        if call == CallId::LOOKS_UP {
+            under_way.insert(record.thread, record.time);
+        }
+        if call == CallId::LOOKED_UP
+            && let Some(begun) = under_way.remove(&record.thread)
+            && (result != 0 || record.time.0.saturating_sub(begun.0) >= LOOKS_FAR_NS)
+        {
+            last = Some(record.number);
+        }
+    });
+    last.map(|event| {
+        format!(
+            "it looked a name up until event {event}: the C library does that in the program's memory, and a              replay gives the answer alone; what the program sends without having written it (a byte of the              stack, an address) may be another since then. A name that stands as a number changes nothing"
+        )
+    })
 }
 
 fn parted(
