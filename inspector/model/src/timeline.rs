@@ -126,6 +126,19 @@ impl<T> Latest<T> {
     }
 }
 
+/// The first of these, from a place on, that is not before a time. It is looked for close by at first: most
+/// flags have few findings.
+fn first_from(times: &[(i64, u32)], place: usize, time: i64) -> usize {
+    let (mut low, mut reach) = (place, 1);
+    while times.get(low + reach).is_some_and(|&(at, _)| at < time) {
+        low += reach;
+        reach *= 2;
+    }
+    let high = times.len().min(low + reach);
+    let rest = times.get(low..high).unwrap_or(&[]);
+    low + rest.partition_point(|&(at, _)| at < time)
+}
+
 impl Model {
     /// What happened in the visible time, over `scale`'s pixels: at most [`ARROWS_MAX`] arrows beside
     /// those of the selection.
@@ -265,19 +278,14 @@ impl Model {
                     1.0
                 };
                 let step = scale.ns(fold * apart).max(1);
-                let mut from = range.start;
-                while from < range.end {
-                    let place = times.partition_point(|&(time, _)| time < from);
-                    let Some(&(time, finding)) = times.get(place) else {
-                        break;
-                    };
-                    if time >= range.end {
-                        break;
-                    }
-                    from = time.saturating_add(step);
-                    let next = times.partition_point(|&(time, _)| time < from);
+                let mut place = times.partition_point(|&(time, _)| time < range.start);
+                while let Some(&(time, finding)) = times.get(place)
+                    && time < range.end
+                {
+                    let next = first_from(times, place, time.saturating_add(step));
                     let node = NodeId(node as u16);
                     flags.extend(self.flag(node, time, finding, next - place));
+                    place = next;
                 }
             }
         }
