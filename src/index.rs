@@ -44,7 +44,12 @@ impl Index {
             let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
             stamps.extend_from_slice(&since.as_nanos().to_le_bytes());
         }
-        let key = IndexKey::new(inputs, wire, &stamps).ok()?;
+        // However the paths were spelt.
+        let named = inputs.iter().map(|each| ReelInput {
+            name: whole(&each.name),
+            reel: Arc::clone(&each.reel),
+        });
+        let key = IndexKey::new(&named.collect::<Vec<_>>(), wire, &stamps).ok()?;
         let first = inputs.first()?;
         Some(Index {
             file: IndexFile::new(Path::new(&first.name), &key.family(), &key.file_name()),
@@ -80,6 +85,12 @@ impl Index {
             );
         }
     }
+}
+
+/// A path from the root on, where there is such a file.
+fn whole(name: &str) -> String {
+    let path = std::fs::canonicalize(name);
+    path.map_or_else(|_| name.to_owned(), |path| path.display().to_string())
 }
 
 /// How much of what can be found out was found out.

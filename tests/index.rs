@@ -93,6 +93,21 @@ fn the_index(folder: &Path) -> PathBuf {
     found.remove(0)
 }
 
+#[test]
+fn a_session_has_one_index_however_its_path_is_spelt() {
+    let folder = recording(PACKETS, 14);
+    let folder = folder.path();
+    let told = ask(folder, &["objects"]);
+    let kept = std::fs::metadata(the_index(folder)).unwrap();
+    for spelt in [".", "./A.reel"] {
+        let mut command = command(Path::new(spelt), &["objects"]);
+        let output = command.current_dir(folder).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), told);
+        let now = std::fs::metadata(the_index(folder)).unwrap();
+        assert_eq!(now.modified().unwrap(), kept.modified().unwrap());
+    }
+}
+
 const LAST: [&str; 4] = ["packets", "--filter", "object == 7", "--json"];
 
 #[test]
