@@ -128,7 +128,7 @@ pub(super) fn opened(
             paths: source.paths.clone(),
         };
         told.bring(answer, Brings::Begun(Box::new(source.clone())));
-        told.working(format!("reading {title}: so far its beginning is shown"));
+        told.working(format!("so far its beginning is shown: reading {title}"));
     };
     let of_captures = beginning_of_captures(source, &SIZES);
     let is_begun = of_captures.is_some();
