@@ -112,6 +112,21 @@ fn a_thread_of_a_forked_child_that_has_to_wait_for_its_processor_keeps_its_turn(
     assert!(!calls(child).contains_key(CallId::PAST.name()));
 }
 
+/// A new thread's ring comes by descriptors that are there for a moment: they take no number from what the
+/// program opens meanwhile.
+#[test]
+fn descriptors_that_are_opened_while_threads_begin_have_their_numbers() {
+    let bench = Bench::new();
+    let program = bench.compile("opens");
+    let command = [text(&program), "20"];
+    for options in [&[][..], &["--one-thread-at-a-time"]] {
+        let _ = std::fs::remove_dir_all(bench.out());
+        bench.record(options, &command).expect(0);
+        let ran = bench.again(&[], &command).expect(0);
+        assert!(ran.out.contains("exact, 20 of 20 sends"), "{}", ran.out);
+    }
+}
+
 #[test]
 fn threads_of_c11_that_fight_for_a_lock_are_exact() {
     let bench = Bench::new();

@@ -327,6 +327,17 @@ pub fn tell_of_segments(socket: i32) {
     }
 }
 
+/// What the gate says where events are recorded.
+const ON: u32 = 1;
+/// The same, and nobody waits for room, because the disk has none.
+pub const FULL: u32 = 3;
+
+/// Whether what is pushed is recorded now.
+#[inline]
+pub fn is_on() -> bool {
+    matches!(control().gate.0.state.load(Ordering::Relaxed), ON | FULL)
+}
+
 /// What this thread remembers, with a ring of its own; `None` where there is none to be had.
 #[inline]
 pub fn thread(generation: u32) -> Option<*mut Thread> {
@@ -349,13 +360,19 @@ pub fn thread(generation: u32) -> Option<*mut Thread> {
 
 #[cold]
 fn lease(generation: u32) -> Option<*mut Thread> {
+    let head = threads::promised_ring(generation).or_else(free_ring)?;
+    Some(take(head, generation))
+}
+
+/// A ring that is nobody else's from now on; where there is none left, the recorder is asked for one.
+fn free_ring() -> Option<*mut RingHead> {
     loop {
         let count = RING_COUNT.load(Ordering::Acquire);
         for ring in RINGS.iter().take(count) {
             let head = ring.load(Ordering::Relaxed);
             // SAFETY: mapped for as long as the process lives.
             if unsafe { &*head }.try_lease() {
-                return Some(take(head, generation));
+                return Some(head);
             }
         }
         let again = ASK_AGAIN.load(Ordering::Relaxed);
@@ -367,6 +384,22 @@ fn lease(generation: u32) -> Option<*mut Thread> {
             Asked::None => ASK_AGAIN.store(now() + ASK_AGAIN_NS, Ordering::Relaxed),
             Asked::Already => return None,
         }
+    }
+}
+
+/// A ring for a thread that this one is about to make, and the generation that it is of. To ask the
+/// recorder takes descriptors for a moment, so whoever makes threads does it in its own order: the new
+/// thread would do it while others open theirs, which would be numbered otherwise.
+pub fn ring_for_child() -> Option<(*mut RingHead, u32)> {
+    let generation = generation().filter(|_| is_on())?;
+    Some((free_ring()?, generation))
+}
+
+/// Nobody needs this ring, in which nothing was pushed.
+pub fn give_back((head, of): (*mut RingHead, u32)) {
+    if generation() == Some(of) {
+        // SAFETY: mapped for as long as the process lives.
+        unsafe { &*head }.release();
     }
 }
 

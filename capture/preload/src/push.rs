@@ -13,10 +13,7 @@ use crate::sys::pause;
 use crate::thread::{Thread, now};
 use crate::vectors::Vectors;
 
-const ON: u32 = 1;
 const STOPPED: u32 = 0;
-/// As [`ON`], and nobody waits for room, because the disk has none.
-const FULL: u32 = 3;
 /// So long a thread waits for a recorder that makes no progress.
 const WAIT_MAX_NS: u64 = 2_000_000_000;
 
@@ -54,11 +51,7 @@ pub fn pushing_unless_busy() -> Option<Pushing> {
 
 #[inline]
 fn lend(counts: bool) -> Option<Pushing> {
-    let generation = attach::generation()?;
-    let state = attach::control().gate.0.state.load(Ordering::Relaxed);
-    if !matches!(state, ON | FULL) {
-        return None;
-    }
+    let generation = attach::generation().filter(|_| attach::is_on())?;
     let Some(thread) = attach::thread(generation) else {
         let count = u64::from(counts);
         attach::control()
@@ -293,7 +286,7 @@ fn wait(writer: &mut RingWriter, gave_up_at: &mut u64, needed: usize) -> bool {
         if writer.has_room(needed) {
             return true;
         }
-        if matches!(gate.state.load(Ordering::Relaxed), STOPPED | FULL) {
+        if matches!(gate.state.load(Ordering::Relaxed), STOPPED | attach::FULL) {
             return false;
         }
         let progress = gate.progress.load(Ordering::Relaxed);

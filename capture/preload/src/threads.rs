@@ -12,6 +12,7 @@ use crate::hook::{self, hook};
 use crate::locks;
 use crate::meets;
 use crate::push::pushing_unless_busy;
+use crate::ring::RingHead;
 use crate::sys::{self, nr};
 use crate::tape::{MAIN_THREAD, THREADS_MAX, thread_identity};
 use crate::{replay, sockets};
@@ -28,6 +29,9 @@ struct Slot {
     tape: AtomicU32,
     /// The number of the ring that it pushes into, plus 1; 0 while it has none.
     ring: AtomicU32,
+    /// A ring that its maker has got for it, and the generation that this is of; null once it is taken.
+    promised: AtomicPtr<RingHead>,
+    promised_of: AtomicU32,
     /// How many locks it has asked for.
     steps: AtomicU64,
     /// In a replay: its next step that waits for its turn; 0 where none does.
@@ -50,6 +54,8 @@ impl Slot {
             argument: AtomicPtr::new(core::ptr::null_mut()),
             tape: AtomicU32::new(0),
             ring: AtomicU32::new(0),
+            promised: AtomicPtr::new(core::ptr::null_mut()),
+            promised_of: AtomicU32::new(0),
             steps: AtomicU64::new(0),
             ordered: AtomicU64::new(0),
             floor: Own::new(),
@@ -58,6 +64,20 @@ impl Slot {
             draws: AtomicU32::new(0),
             once: meets::Own::new(),
         }
+    }
+}
+
+impl Slot {
+    fn promises(&self, ring: Option<(*mut RingHead, u32)>) {
+        let (head, of) = ring.unwrap_or((core::ptr::null_mut(), 0));
+        self.promised_of.store(of, Ordering::Relaxed);
+        self.promised.store(head, Ordering::Release);
+    }
+
+    fn promised(&self) -> Option<(*mut RingHead, u32)> {
+        let head = self.promised.swap(core::ptr::null_mut(), Ordering::Acquire);
+        let of = self.promised_of.load(Ordering::Relaxed);
+        (!head.is_null()).then_some((head, of))
     }
 }
 
@@ -177,6 +197,13 @@ pub fn of_handle(handle: usize) -> u64 {
     slot_of(handle).map_or(0, |slot| slot.identity.load(Ordering::Acquire))
 }
 
+/// The ring that this thread's maker has got for it, where nobody has asked before. That of a parent is
+/// not its forked child's.
+pub fn promised_ring(generation: u32) -> Option<*mut RingHead> {
+    let (head, of) = own()?.promised()?;
+    (of == generation).then_some(head)
+}
+
 /// Whether this thread draws a random number by several calls.
 #[inline]
 pub fn draws() -> Option<&'static AtomicU32> {
@@ -221,6 +248,9 @@ unsafe extern "C" fn thread_ends(slot: *mut c_void) {
         replay::thread_ends(slot.tape.load(Ordering::Relaxed), identity);
     }
     if !core::ptr::eq(slot, &raw const MAIN) {
+        if let Some(ring) = slot.promised() {
+            attach::give_back(ring);
+        }
         slot.tape.store(0, Ordering::Relaxed);
         slot.ring.store(0, Ordering::Relaxed);
         slot.handle.store(0, Ordering::Relaxed);
@@ -306,6 +336,7 @@ fn made(
         return make(run, argument);
     };
     locks::find_unwinder();
+    slot.promises(attach::ring_for_child());
     floor::begins();
     SEVERAL.store(1, Ordering::Relaxed);
     hook::guard(cancels::guarded);
@@ -313,6 +344,9 @@ fn made(
     slot.run.store(run, Ordering::Release);
     let result = make(begin, (&raw const *slot).cast_mut().cast());
     if result != 0 {
+        if let Some(ring) = slot.promised() {
+            attach::give_back(ring);
+        }
         slot.identity.store(0, Ordering::Release);
     }
     result
