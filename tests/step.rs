@@ -72,6 +72,16 @@ fn the_layer_is_the_same_at_an_event_whichever_way_one_came() {
 }
 
 #[test]
+fn the_words_of_other_debuggers_do_the_same() {
+    let folder = session();
+    let asked = |script: &str| answers(folder.path(), &[], script);
+    assert_eq!(
+        asked("step\nstep 3\nstep packet 2\nstep tick\ngoto 300\nprint\nprint object 42\n"),
+        asked("event\nevent 3\npacket 2\ntick\ngoto 300\nshow\nobject 42\n")
+    );
+}
+
+#[test]
 fn one_goes_on_to_what_fits_and_back_to_it() {
     let folder = session();
     let script = "until kind == destroy\nback until kind == migrate\nback until kind == migrate\n";

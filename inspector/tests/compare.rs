@@ -5,6 +5,7 @@ mod drive;
 mod fixture;
 
 use drive::Window;
+use egui::accesskit::Role;
 use egui::vec2;
 use egui_kittest::kittest::Queryable;
 use fixture::ways;
@@ -184,6 +185,20 @@ fn another_session_is_asked_for_and_a_failure_is_said() {
     harness.get_by_label("play on").click();
     harness.run();
     assert_eq!(harness.state_mut().take_requests().len(), 1);
+}
+
+#[test]
+fn enter_plays_on_with_what_was_typed() {
+    let mut harness = open();
+    drop(harness.state_mut().take_requests());
+    let field = harness.get_by_role_and_label(Role::TextInput, "or play on with");
+    field.focus();
+    field.type_text("--set mode=owner");
+    harness.run();
+    harness.key_press(egui::Key::Enter);
+    harness.run();
+    let asked = harness.state_mut().take_requests();
+    assert_eq!(asked, [Request::PlayOn("--set mode=owner".to_owned())]);
 }
 
 #[test]

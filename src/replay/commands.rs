@@ -14,6 +14,7 @@ until WHERE, back until WHERE           to what fits; short: u
 goto EVENT, goto 1.2s                   there, forward or back
 break WHERE, breaks, delete N           breakpoints; they are kept beside the session
 show                                    what is here, to the last bit
+step [packet ...], print [object N ...] the same as these words alone; alone an event, and what is here
 object N, objects                       what the node believed here; the layer's own word of it
 state [NAME]                            the layer's state, or what of it begins with NAME
 time-outs off, time-outs on             the layer's one switch of its time-outs, for all of the

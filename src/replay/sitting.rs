@@ -201,6 +201,13 @@ impl<'a> Sitting<'a> {
                 return Err(Trouble::Said(why.to_owned()));
             }
             "back" | "b" => self.go(rest, true, out)?,
+            // As other debuggers have it.
+            "step" => match rest.parse::<u32>() {
+                Ok(_) => self.go(&format!("event {rest}"), false, out)?,
+                Err(_) if rest.is_empty() => self.go("event", false, out)?,
+                Err(_) => self.go(rest, false, out)?,
+            },
+            "print" => return self.obey(if rest.is_empty() { "show" } else { rest }, out),
             "break" => self.add_break(rest, out)?,
             "breaks" => self.list_breaks(out)?,
             "delete" => self.delete_break(rest, out)?,

@@ -1,7 +1,7 @@
 //! Another session below this one, moved so that what differs first lies above each other; and a list
 //! of how they differ.
 
-use egui::{Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{Key, Response, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, text};
 use netreel_protocol::session::SessionTime;
 
@@ -177,7 +177,7 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
             .hint_text(egui::RichText::new("a folder of reels").color(theme::dim()))
             .desired_width(220.0);
         let response = ui.add(edit).labelled_by(label.id);
-        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        let entered = is_entered(ui, &response);
         let path = other.path.trim().to_owned();
         let is_free = !other.waits && !path.is_empty();
         let clicked = ui
@@ -214,14 +214,20 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
                 egui::RichText::new(theme::two_dashes("--set mode=owner")).color(theme::dim()),
             )
             .desired_width(200.0);
-        ui.add(edit).labelled_by(label.id);
+        let response = ui.add(edit).labelled_by(label.id);
+        let entered = is_entered(ui, &response) && !other.changes.trim().is_empty();
         let button = ui.add_enabled(!other.waits, egui::Button::new("play on"));
         let what = "play all nodes on at once, and compare with what comes (docs/play-on.md)";
-        if button.on_hover_text(what).clicked() {
+        if (button.on_hover_text(what).clicked() || entered) && !other.waits {
             other.waits = true;
             requests.push(Request::PlayOn(other.changes.clone()));
         }
     });
+}
+
+/// Whether Enter was pressed in this field.
+fn is_entered(ui: &Ui, field: &Response) -> bool {
+    field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
 }
 
 /// A line of the list.
