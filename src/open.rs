@@ -140,18 +140,17 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
-    story_by(source, &|| true, Session::build_with_keys)
+    story_by(source, &|| true, |_, _, _| {}, Session::build_with_keys)
 }
 
-/// The same as long as somebody wants it: that is asked all the while. Where no index has the session, `begun` gets its reels
-/// before they are read, with the wire and the keys to read them by.
+/// The same as long as somebody wants it: that is asked all the while. `begun` gets the reels before they
+/// are read, or their index, with the wire and the keys to read them by.
 pub fn story_while(
     source: &Source,
     wanted: Wanted<'_>,
     begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
 ) -> Result<Story, Failure> {
-    story_by(source, wanted, |inputs, wire, keys| {
-        begun(&inputs, wire.as_ref(), &keys);
+    story_by(source, wanted, begun, |inputs, wire, keys| {
         Session::build_while(inputs, wire, keys, wanted)
     })
 }
@@ -159,6 +158,7 @@ pub fn story_while(
 fn story_by(
     source: &Source,
     wanted: Wanted<'_>,
+    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
     build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
 ) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
@@ -168,7 +168,7 @@ fn story_by(
         .map(|path| path.display().to_string())
         .collect();
     let progress = Progress::new(format!("reading {}", paths.join(" ")));
-    let mut story = in_silence_while(source, &source.paths, wire, wanted, build)?;
+    let mut story = in_silence_while(source, &source.paths, wire, wanted, begun, build)?;
     drop(progress);
     story.tells = true;
     story.warn();
@@ -182,7 +182,7 @@ pub fn in_silence(
     wire: Option<Arc<Wire>>,
     build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
 ) -> Result<Story, Failure> {
-    in_silence_while(source, paths, wire, &|| true, build)
+    in_silence_while(source, paths, wire, &|| true, |_, _, _| {}, build)
 }
 
 /// The same as long as somebody wants it.
@@ -191,11 +191,13 @@ fn in_silence_while(
     paths: &[impl AsRef<Path>],
     wire: Option<Arc<Wire>>,
     wanted: Wanted<'_>,
+    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
     build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
 ) -> Result<Story, Failure> {
     let keys = keys(source.keys.as_deref(), paths)?;
     let bounds = bounds(source.bounds.as_deref(), paths)?;
     let reels = reels_while(paths, wanted)?;
+    begun(&reels.inputs, wire.as_ref(), &keys);
     // What was read with keys is not for whoever finds the index.
     let mut index = match source.no_index || keys != Keys::default() {
         true => None,
