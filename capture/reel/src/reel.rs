@@ -452,8 +452,20 @@ impl Reel {
         walk: &mut Walk,
         show: &mut dyn FnMut(&Record<'_>),
     ) {
-        for index in blocks {
-            let (problem, reached) = match self.block(index) {
+        let blocks = blocks.map(|index| (index, self.block(index)));
+        self.for_each_of(blocks, walk, show);
+    }
+
+    /// The same of blocks that somebody [has read](Reel::block), each with its place, one behind the
+    /// other.
+    pub fn for_each_of(
+        &self,
+        blocks: impl Iterator<Item = (usize, Result<Block, BlockError>)>,
+        walk: &mut Walk,
+        show: &mut dyn FnMut(&Record<'_>),
+    ) {
+        for (index, block) in blocks {
+            let (problem, reached) = match block {
                 Ok(block) => {
                     let mut records = block.records();
                     for record in records.by_ref() {

@@ -1,10 +1,12 @@
 //! A session whose reels grow: each look reads what is new of them.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use netreel_wire::{Keys, Wire};
 
 use super::read::grown::{Grown, Look};
+use super::read::scan::Scan;
 use super::read::source::{ReelInput, wire_inside, wires_inside};
 use super::weave::settled::Settled;
 use super::{Session, SessionError, parallel};
@@ -122,17 +124,35 @@ impl Growing {
         wanted: Wanted<'_>,
     ) -> Result<Session, SessionError> {
         let wire = self.wire(&reels);
-        let files = reels.iter().map(|each| each.reel.clone()).collect();
-        let looks = parallel::map(files, self.workers, |reel| Look {
-            scan: Grown::whole(reel, wanted),
-            pieces: None,
-            firm: None,
-        });
+        let looks = self.scanned(&reels, wanted);
         if !wanted() {
             return Err(SessionError::GivenUp);
         }
         let looked = reels.into_iter().zip(looks).collect();
         Session::put_together(self.workers, looked, wire, None, wanted)
+    }
+
+    /// Scans all reels: the longest ones first, so that none of them is left when the others are done.
+    fn scanned(&self, reels: &[ReelInput], wanted: Wanted<'_>) -> Vec<Look> {
+        let length = |at: usize| reels.get(at).map_or(0, |each| each.reel.len());
+        let mut order: Vec<usize> = (0..reels.len()).collect();
+        order.sort_by_key(|&at| Reverse(length(at)));
+        let all: u64 = (0..reels.len()).map(length).sum();
+        let scanned = parallel::map(order.clone(), self.workers, |at| {
+            // What is longer than all others together has a processor to itself when they are done.
+            let is_long = length(at) > all / 2 + all / 8;
+            let reel = reels.get(at).map(|each| each.reel.clone())?;
+            Some(Grown::whole(reel, is_long && self.workers > 1, wanted))
+        });
+        let mut scans: Vec<(usize, Option<Scan>)> = order.into_iter().zip(scanned).collect();
+        scans.sort_by_key(|&(at, _)| at);
+        let scans = scans.into_iter().filter_map(|(_, scan)| scan);
+        let look = |scan| Look {
+            scan,
+            pieces: None,
+            firm: None,
+        };
+        scans.map(look).collect()
     }
 
     /// The wire that packets are read by, and what there is to say of it.

@@ -1,7 +1,10 @@
 //! What passed on each link, from the columns alone.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+use netreel_reel::EventNumber;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::session::parallel;
 use crate::session::read::ends::Side;
@@ -64,9 +67,10 @@ pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId),
         .links
         .iter()
         .zip(links)
-        .map(|(&link, (mut traffic, mut lengths))| {
+        .zip(reordered)
+        .map(|((&link, (mut traffic, mut lengths)), reordered)| {
             traffic.latency_ns = lengths.spread();
-            traffic.reordered = reordered.get(&link).copied().unwrap_or(0);
+            traffic.reordered = reordered;
             (link, traffic)
         });
     counted.collect()
@@ -101,55 +105,64 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
         if side == Side::Send
             && fate == Fate::Received
             && let Some(received) = receipt.checked_sub(1)
-            && let Some(received) = rows.stamp(EndId(received as u32))
+            && let Some(received) = rows.time(EndId(received as u32))
         {
             let sent = track.time(side, place);
-            lengths.push(received.time.0.saturating_sub(sent.0));
+            lengths.push(received.0.saturating_sub(sent.0));
         }
     }
 }
 
 /// How many packets of each link arrived first after one that was sent later between the same
 /// sockets.
-fn reordered(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), u64> {
+fn reordered(rows: &Rows, workers: usize) -> Vec<u64> {
     let tracks: Vec<usize> = (0..rows.tracks.len()).collect();
     let counted = parallel::map(tracks, workers, |at| {
-        let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-        let mut newest = BTreeMap::new();
+        let mut counts = vec![0; rows.links.len()];
         let Some(track) = rows.tracks.get(at) else {
             return counts;
         };
-        let packets = &track.packets[Side::Receive as usize];
-        for (place, packet) in packets.iter().enumerate() {
+        // For each connection the newest send of each track: most often there is one.
+        let mut newest: Vec<SmallVec<[(usize, EventNumber); 1]>> = Vec::new();
+        newest.resize_with(track.connections.len(), SmallVec::new);
+        let packets = track.packets[Side::Receive as usize].iter();
+        let receipts = packets.zip(track.side(Side::Receive).ways()).enumerate();
+        for (place, (packet, (connection, _))) in receipts {
             let end = rows.places.id(at, Side::Receive, place);
             let row = packet as usize;
-            let first = rows.receipt.get_some(row);
-            if first != Some(u64::from(end.0)) {
+            if rows.receipt.get_some(row) != Some(u64::from(end.0)) {
                 continue;
             }
             let Some((from, Side::Send, sent)) = rows.told(PacketId(row as u32)) else {
                 continue;
             };
-            let Some(sent) = rows
-                .tracks
-                .get(from)
-                .map(|it| it.side(Side::Send).number(sent))
-            else {
+            let sender = rows.tracks.get(from);
+            let Some(sent) = sender.map(|it| it.side(Side::Send).number(sent)) else {
                 continue;
             };
-            let Some(&link) = rows.links.get(rows.link.get(row) as usize) else {
+            let Some(newest) = newest.get_mut(connection as usize) else {
                 continue;
             };
-            let connection = track.side(Side::Receive).connection(place);
-            let newest = newest.entry((from, connection)).or_insert(sent);
-            if sent < *newest {
-                *counts.entry(link).or_default() += 1;
+            match newest.iter_mut().find(|(of, _)| *of == from) {
+                Some((_, newest)) if sent < *newest => {
+                    let link = rows.link.get(row) as usize;
+                    if let Some(count) = counts.get_mut(link) {
+                        *count += 1;
+                    }
+                }
+                Some((_, newest)) => *newest = sent,
+                None => newest.push((from, sent)),
             }
-            *newest = sent.max(*newest);
         }
         counts
     });
-    counted.into_iter().flatten().collect()
+    let mut sums = vec![0; rows.links.len()];
+    for counts in counted {
+        sums.iter_mut()
+            .zip(counts)
+            .for_each(|(sum, count)| *sum += count);
+    }
+    sums
 }
 
 /// Lengths of time in ns. Most are shorter than four seconds and take four bytes.

@@ -1,8 +1,9 @@
 //! A reel that is read as it grows: what was read once is not read again.
 
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 
-use netreel_reel::{Record, Reel, Walk};
+use netreel_reel::{Block, BlockError, Record, Reel, Walk};
 use netreel_wire::Wire;
 
 use super::pass::Pass;
@@ -12,8 +13,11 @@ use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::{Piece, Telling};
 use crate::session::facts::told::CHECKPOINTS;
 
-/// So many blocks are scanned between two questions whether anybody still wants it.
+/// So many blocks are scanned, or read ahead, between two questions whether anybody still wants it.
 const BLOCKS: usize = 32;
+
+/// So many times [`BLOCKS`] are read ahead.
+const AHEAD: usize = 2;
 
 /// A reel, as far as it was read.
 pub(crate) struct Grown {
@@ -51,17 +55,44 @@ impl Grown {
         }
     }
 
-    /// Reads all that is there, and nothing that comes later; no further where nobody wants it.
-    pub fn whole(reel: Arc<Reel>, wanted: Wanted<'_>) -> Scan {
-        let mut grown = Grown::new(reel);
-        let end = grown.reel.blocks();
-        loop {
-            grown.scan(end.min(grown.scanned.saturating_add(BLOCKS)));
-            if grown.scanned >= end || !wanted() {
-                break;
-            }
+    /// Reads all that is there, and nothing that comes later; no further where nobody wants it. Another
+    /// processor reads blocks `ahead`.
+    pub fn whole(reel: Arc<Reel>, ahead: bool, wanted: Wanted<'_>) -> Scan {
+        let mut grown = Grown::new(reel.clone());
+        let blocks = (0..reel.blocks()).map(|index| (index, reel.block(index)));
+        if ahead {
+            std::thread::scope(|scope| {
+                let (sender, receiver) = sync_channel(AHEAD);
+                let mut blocks = blocks;
+                let mut some = std::iter::from_fn(move || {
+                    let some: Vec<_> = blocks.by_ref().take(BLOCKS).collect();
+                    (!some.is_empty()).then_some(some)
+                });
+                scope.spawn(move || some.all(|some| sender.send(some).is_ok()));
+                grown.take(receiver.into_iter().flatten(), wanted);
+            });
+        } else {
+            grown.take(blocks, wanted);
         }
         grown.pass.finish(&grown.reel, &grown.walk)
+    }
+
+    /// Takes the events of blocks, as long as somebody wants it.
+    fn take(
+        &mut self,
+        mut blocks: impl Iterator<Item = (usize, Result<Block, BlockError>)>,
+        wanted: Wanted<'_>,
+    ) {
+        let Grown { reel, pass, .. } = self;
+        let mut show = |record: &Record<'_>| {
+            pass.take(record);
+        };
+        while wanted()
+            && let Some(first) = blocks.next()
+        {
+            let some = std::iter::once(first).chain(blocks.by_ref().take(BLOCKS - 1));
+            reel.for_each_of(some, &mut self.walk, &mut show);
+        }
     }
 
     /// Reads what came since the last look at this recording, which was opened again as `reel`, and

@@ -1,6 +1,7 @@
 //! A scan under way: the events of a reel, one after the other. It goes on wherever it was left.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use netreel_reel::{
     CallId, Endpoint, Event, EventNumber, Header, LIMIT_NOTE, Record, Reel, SendOutcome, SocketId,
@@ -15,6 +16,9 @@ use crate::session::{ProxyFault, ProxyId};
 
 /// More notes of a reel are not kept: a program may write one a packet.
 const NOTES_MAX: usize = 64;
+
+/// So many connections are found without a search. A power of two.
+const RECENT: usize = 1 << 12;
 
 /// A scan under way.
 #[derive(Clone, Default)]
@@ -31,8 +35,8 @@ pub(crate) struct Pass {
     /// The last call of the game since the last tick.
     asked: Option<(EventNumber, Time)>,
     known: BTreeMap<(SocketId, Endpoint), u32>,
-    /// The connection of the packet before.
-    latest: Option<(SocketId, Endpoint, u32)>,
+    /// Of [`Pass::known`], those that packets were of lately, each where [`recent`] says.
+    recent: Vec<Option<(SocketId, Endpoint, u32)>>,
     /// Parts of the recording that others lack before: their first event, whether recording was on
     /// there, and what to say of the hole before it. The next one last.
     resumes: Vec<(EventNumber, bool, Option<String>)>,
@@ -299,7 +303,7 @@ impl Pass {
                 Some(connection) if connection.port == 0 => connection.port = local.port(),
                 _ => {
                     self.known.remove(&key);
-                    self.latest = None;
+                    self.recent.clear();
                 }
             }
         }
@@ -307,16 +311,22 @@ impl Pass {
 
     /// The connection of a packet; `out`: the node sends it.
     fn connection(&mut self, socket: SocketId, peer: Endpoint, out: bool) -> u32 {
-        if let Some((.., known)) = self
-            .latest
-            .filter(|&(at, with, _)| (at, with) == (socket, peer))
+        let recent = recent(socket, peer);
+        if let Some(&Some((at, with, known))) = self.recent.get(recent)
+            && (at, with) == (socket, peer)
         {
             return known;
         }
-        if let Some(&known) = self.known.get(&(socket, peer)) {
-            self.latest = Some((socket, peer, known));
-            return known;
+        let known = self.known.get(&(socket, peer)).copied();
+        let known = known.unwrap_or_else(|| self.new_connection(socket, peer, out));
+        self.recent.resize(RECENT, None);
+        if let Some(slot) = self.recent.get_mut(recent) {
+            *slot = Some((socket, peer, known));
         }
+        known
+    }
+
+    fn new_connection(&mut self, socket: SocketId, peer: Endpoint, out: bool) -> u32 {
         let place = self.scan.connections.len() as u32;
         let port = self
             .scan
@@ -387,6 +397,17 @@ impl Pass {
         self.scan.complete(reel, walk);
         self.scan
     }
+}
+
+/// The place in [`Pass::recent`] of a connection, which it shares with others.
+fn recent(socket: SocketId, peer: Endpoint) -> usize {
+    let address = match peer.ip() {
+        IpAddr::V4(address) => address.to_bits(),
+        IpAddr::V6(address) => address.to_bits() as u32,
+    };
+    let mixed = (address ^ u32::from(socket.0) << 16 ^ u32::from(peer.port()) << 3)
+        .wrapping_mul(0x9e37_79b1);
+    mixed as usize >> (u32::BITS - RECENT.trailing_zeros())
 }
 
 /// The limit that ended a recording, where a note says so.

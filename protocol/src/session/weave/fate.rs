@@ -29,7 +29,8 @@ const FIRST_WAIT_NS: i64 = 800_000_000;
 /// without a clock: what was sent well before and after has arrived.
 #[derive(Clone, Default)]
 pub(crate) struct Fates {
-    links: BTreeMap<(NodeId, NodeId), Arrivals>,
+    /// Of each link, by its place among those of all packets; `None` where nothing arrived.
+    links: Vec<Option<Arrivals>>,
     /// When the holes of each node begin and end, in the order of their beginnings.
     holes: BTreeMap<NodeId, Vec<Range<SessionTime>>>,
     /// Of each node.
@@ -94,8 +95,9 @@ impl Margins {
 /// A packet that nobody is known to have received.
 #[derive(Clone)]
 pub(crate) struct Missing {
-    /// Who sent it, and to whom.
-    pub link: (NodeId, NodeId),
+    /// Its link, by its place among those of all packets, and to whom that goes.
+    pub link: usize,
+    pub to: NodeId,
     /// When it left its sender, or was first seen; and how far that may be off.
     pub departed: SessionTime,
     pub error_ns: u64,
@@ -119,7 +121,7 @@ impl Fates {
             (id, holes)
         });
         Fates {
-            links: BTreeMap::new(),
+            links: Vec::new(),
             holes: holes.collect(),
             margins,
         }
@@ -133,12 +135,15 @@ impl Fates {
     /// Takes a packet that was received, and left its sender at a moment.
     pub fn arrived(
         &mut self,
-        link: (NodeId, NodeId),
+        (link, to): (usize, NodeId),
         departed: SessionTime,
         received: SessionTime,
     ) {
         let twice_ns = received.0.saturating_sub(departed.0).saturating_mul(2);
-        let arrivals = self.links.entry(link).or_insert(Arrivals {
+        if link >= self.links.len() {
+            self.links.resize(link + 1, None);
+        }
+        let arrivals = self.links[link].get_or_insert_with(|| Arrivals {
             wait_ns: WAIT_NS_MIN,
             first: departed,
             last: departed,
@@ -147,7 +152,10 @@ impl Fates {
         arrivals.wait_ns = twice_ns.max(arrivals.wait_ns);
         arrivals.first = departed.min(arrivals.first);
         arrivals.last = departed.max(arrivals.last);
-        let holes = self.holes.get(&link.1).map_or(&[][..], Vec::as_slice);
+        if self.holes.is_empty() {
+            return;
+        }
+        let holes = self.holes.get(&to).map_or(&[][..], Vec::as_slice);
         let next = holes.partition_point(|hole| hole.start < received);
         if next < holes.len() {
             arrivals.before.resize(holes.len(), None);
@@ -159,7 +167,7 @@ impl Fates {
 
     /// How long a packet of any link may take.
     pub fn wait_ns(&self) -> i64 {
-        let links = self.links.values().map(|arrivals| arrivals.wait_ns);
+        let links = self.links.iter().flatten().map(|arrivals| arrivals.wait_ns);
         links.fold(FIRST_WAIT_NS, i64::max)
     }
 
@@ -169,13 +177,13 @@ impl Fates {
         if packet.dropped {
             return Fate::Lost;
         }
-        let place = usize::from(packet.link.1.0);
+        let place = usize::from(packet.to.0);
         let receiver = nodes.get(place).filter(|node| node.recorded);
         let (Some(receiver), false) = (receiver, packet.doubtful) else {
             return Fate::Unknown;
         };
         let from_start = from_start.get(place).copied().unwrap_or(false);
-        let arrivals = self.links.get(&packet.link);
+        let arrivals = self.links.get(packet.link).and_then(Option::as_ref);
         let wait_ns = arrivals.map_or(FIRST_WAIT_NS, |arrivals| arrivals.wait_ns);
         let sent = packet.departed;
         if packet.unread && arrivals.is_none_or(|arrivals| arrivals.last < sent) {
@@ -192,10 +200,7 @@ impl Fates {
             [margins.begin_ns, margins.end_ns, margins.holes_ns].map(slack_ns);
         let was_there = arrivals.is_some_and(|it| later(it.first, wait_ns) <= sent);
         let began = from_start || was_there || later(receiver.span.start, begin_ns) <= sent;
-        let holes = self
-            .holes
-            .get(&packet.link.1)
-            .map_or(&[][..], Vec::as_slice);
+        let holes = self.holes.get(&packet.to).map_or(&[][..], Vec::as_slice);
         let mut newest: Option<SessionTime> = None;
         let in_hole = (0..).zip(holes).any(|(place, hole): (usize, _)| {
             let before = arrivals.and_then(|arrivals| *arrivals.before.get(place)?);
@@ -246,7 +251,7 @@ mod tests {
 
     /// What became of the first packet?
     fn check(packets: Vec<Packet>, receiver: Node, from_start: bool, expected: Fate) {
-        let link = (NodeId(0), NodeId(1));
+        let link = (0, NodeId(1));
         let mut fates = Fates::new(&[Node::default(), receiver.clone()], Vec::new());
         for packet in &packets {
             if let Some(received) = packet.received {
@@ -254,7 +259,8 @@ mod tests {
             }
         }
         let missing = Missing {
-            link,
+            link: link.0,
+            to: link.1,
             departed: packets[0].sent,
             error_ns: 0,
             dropped: false,

@@ -19,9 +19,9 @@ use crate::session::{Fate, NodeId, SessionError, SessionTime, parallel};
 #[derive(Clone, Default)]
 pub(super) struct Filled {
     pub ordered: Ordered,
-    places: BTreeMap<(NodeId, NodeId), u64>,
+    places: BTreeMap<(NodeId, NodeId), usize>,
     /// The link of the packet before, and its place.
-    latest: Option<((NodeId, NodeId), u64)>,
+    latest: Option<((NodeId, NodeId), usize)>,
     /// For each link how long the shortest and the longest way took.
     ways: Vec<Option<(i64, i64)>>,
     pub fates: Fates,
@@ -51,6 +51,23 @@ impl Filled {
     /// How many packets there are.
     pub fn len(&self) -> usize {
         self.ordered.rows.state.len() + self.states.len()
+    }
+
+    /// The place of a link among those of all packets.
+    fn place(&mut self, link: (NodeId, NodeId)) -> usize {
+        if let Some((latest, at)) = self.latest
+            && latest == link
+        {
+            return at;
+        }
+        let known = self.places.len();
+        let at = *self.places.entry(link).or_insert(known);
+        if at == known {
+            self.ordered.rows.links.push(link);
+            self.ways.push(None);
+        }
+        self.latest = Some((link, at));
+        at
     }
 
     /// Tells what became of the packets that nobody is known to have received, all of which are in
@@ -137,7 +154,7 @@ impl<'a, 'b> Filling<'a, 'b> {
         partners: &mut [u32],
     ) -> Result<(), SessionError> {
         let odd = next.odd;
-        let (reel, side, place) = self.order.places.find(next.told);
+        let (reel, side, place) = next.at;
         let Some(ends) = self.order.roads.scans.get(reel).map(|scan| scan.side(side)) else {
             return Ok(());
         };
@@ -168,9 +185,11 @@ impl<'a, 'b> Filling<'a, 'b> {
             None if is_failed => Fate::SendFailed,
             None => Fate::Unknown,
         };
+        let at = self.filled.place(link);
         match received {
             Some(received) if side != Side::Receive => {
-                self.filled.fates.arrived(link, departed, received);
+                let fates = &mut self.filled.fates;
+                fates.arrived((at, link.1), departed, received);
             }
             Some(_) => {}
             None if is_failed => {}
@@ -186,7 +205,8 @@ impl<'a, 'b> Filling<'a, 'b> {
                     .get(reel)
                     .map_or(0, |clock| clock.map.error_ns(number, ends.time(place)));
                 let missing = Missing {
-                    link,
+                    link: at,
+                    to: link.1,
                     departed,
                     error_ns,
                     dropped: is_dropped(faults),
@@ -200,25 +220,12 @@ impl<'a, 'b> Filling<'a, 'b> {
         self.note(link, (side, departed), received, odd.as_ref());
         let filled = &mut self.filled;
         let rows = &mut filled.ordered.rows;
-        let at = match filled.latest {
-            Some((latest, at)) if latest == link => at,
-            _ => {
-                let known = filled.places.len() as u64;
-                let at = *filled.places.entry(link).or_insert(known);
-                if at == known {
-                    rows.links.push(link);
-                    filled.ways.push(None);
-                }
-                at
-            }
-        };
-        filled.latest = Some((link, at));
-        rows.link.push(at);
+        rows.link.push(at as u64);
         rows.told.push(u64::from(next.told.0));
         let apart = receipt.filter(|it| *it != next.told);
         if side == Side::Send
             && fate == Fate::Received
-            && let Some((received, way)) = received.zip(filled.ways.get_mut(at as usize))
+            && let Some((received, way)) = received.zip(filled.ways.get_mut(at))
         {
             let took_ns = received.0.saturating_sub(departed.0);
             let (shortest, longest) = way.unwrap_or((took_ns, took_ns));

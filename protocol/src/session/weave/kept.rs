@@ -289,7 +289,8 @@ impl Kept {
                     let link = order.link(from, to);
                     let (number, time) = (ends.number(place), ends.time(place));
                     let key = order.key_of((reel, side), number, time, link);
-                    Some((key, Told::End(told, link)))
+                    let at = (reel as u16, side, place as u32);
+                    Some((key, Told::End(told, at, link)))
                 });
                 let mut made: Vec<(Key, Told)> = made.collect();
                 // In the order of the reel where times are equal.

@@ -8,11 +8,12 @@ use super::order::Key;
 use super::places::EndId;
 use super::woven::Woven;
 use crate::session::NodeId;
+use crate::session::read::ends::Side;
 
 /// What tells a packet.
 pub(super) enum Told {
-    /// An end, and the link of its packet.
-    End(EndId, (NodeId, NodeId)),
+    /// An end, its reel, side and place there, and the link of its packet.
+    End(EndId, (u16, Side, u32), (NodeId, NodeId)),
     /// It is told apart from the others: its place among those.
     Odd(usize),
 }

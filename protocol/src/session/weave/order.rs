@@ -67,6 +67,8 @@ pub(super) type Key = (SessionTime, NodeId, EventNumber, NodeId);
 pub(super) struct Next {
     pub link: (NodeId, NodeId),
     pub told: EndId,
+    /// The reel of that end, its side, and its place there.
+    pub at: (usize, Side, usize),
     pub receipt: Option<EndId>,
     pub odd: Option<Odd>,
 }
@@ -120,11 +122,12 @@ impl Order<'_> {
         partners: &[u32],
     ) -> Option<Next> {
         match told {
-            Told::End(told, link) => {
+            Told::End(told, (reel, side, place), link) => {
                 let partner = partners.get(told.0 as usize).copied()?;
                 Some(Next {
                     link,
                     told,
+                    at: (usize::from(reel), side, place as usize),
                     receipt: (partner != Woven::ALONE).then_some(EndId(partner)),
                     odd: None,
                 })
@@ -136,6 +139,7 @@ impl Order<'_> {
                 Some(Next {
                     link: self.link(own.from, own.to),
                     told,
+                    at: self.places.find(told),
                     receipt: first.filter(|first| *first != told),
                     odd: Some(own),
                 })
@@ -189,7 +193,8 @@ impl Order<'_> {
             let (from, to) = self.roads.link(reel, side, place, way)?;
             let link = self.link(from, to);
             let key = self.key_of((reel, side), number, time, link);
-            Some((key, Told::End(told, link)))
+            let at = (reel as u16, side, place as u32);
+            Some((key, Told::End(told, at, link)))
         }))
     }
 

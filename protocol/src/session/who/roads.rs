@@ -211,6 +211,7 @@ impl<'a> Roads<'a> {
     }
 
     /// The end that an event of a [plain](Roads::is_plain) side is.
+    #[inline(always)]
     fn only_end(&self, (reel, side, place): (usize, Side, usize), hash: u64) -> Option<End> {
         let rows = self.scans.get(reel)?.side(side);
         let (from, to) = match self.fixed(reel, side, rows.way(place)) {

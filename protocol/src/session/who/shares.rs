@@ -35,7 +35,7 @@ pub(crate) struct Share {
 
 /// The part that a hash belongs to, of `1 << bits`.
 fn part_of(hash: u64, bits: u32) -> u64 {
-    hash.checked_shr(u64::BITS - bits).unwrap_or(0)
+    hash >> 1 >> (u64::BITS - 1 - bits)
 }
 
 impl Share {
@@ -101,11 +101,74 @@ impl Share {
             }
         }
         let mut from = 0;
+        let mut scratch = Scratch::default();
         for until in until {
-            sort(ends.get_mut(from..until).unwrap_or(&mut []));
+            let tray = ends.get_mut(from..until).unwrap_or(&mut []);
+            scratch.sort(tray, self.bits + bits);
             from = until;
         }
         true
+    }
+
+    /// Takes those of some hashes that are of one of the parts that `shares` begin with, which are one
+    /// behind the other; `first` is the place of the first hash.
+    fn gather(shares: &mut [Share], first: usize, hashes: &[u64]) {
+        let Some((part, bits)) = shares.first().map(|share| (share.part, share.bits)) else {
+            return;
+        };
+        let count = shares.len() as u64;
+        let mut found = [0; GATHERED];
+        for (nth, some) in hashes.chunks(GATHERED).enumerate() {
+            let mut all = 0;
+            for (at, &hash) in some.iter().enumerate() {
+                // Whether it is one is not foreseen: it is noted, and the next one in its place where
+                // it is not.
+                found[all] = at;
+                all += usize::from(part_of(hash, bits).wrapping_sub(part) < count);
+            }
+            for &at in &found[..all] {
+                let hash = some[at];
+                let share = shares.get_mut((part_of(hash, bits) - part) as usize);
+                if let Some(share) = share {
+                    share.push(first + nth * GATHERED + at, hash);
+                }
+            }
+        }
+    }
+}
+
+/// So many hashes are looked at before those of them are taken that are wanted.
+const GATHERED: usize = 512;
+
+/// Ends of a tray that are put in order.
+#[derive(Default)]
+struct Scratch {
+    /// Of each end the bits of its hash behind those that all have in common, and its place.
+    keys: Vec<u64>,
+    ends: Vec<End>,
+}
+
+impl Scratch {
+    /// Puts ends as [`sort`] orders them, whose hashes have the first `bits` in common.
+    fn sort(&mut self, ends: &mut [End], bits: u32) {
+        const PLACE: u64 = u16::MAX as u64;
+        if ends.len() > PLACE as usize {
+            return sort(ends);
+        }
+        let key = |hash: u64| hash.checked_shl(bits).unwrap_or(0) & !PLACE;
+        let keys = (0..).zip(ends.iter());
+        self.keys.clear();
+        self.keys.extend(keys.map(|(at, end)| key(end.hash) | at));
+        self.keys.sort_unstable();
+        self.ends.clear();
+        self.ends.extend_from_slice(ends);
+        for (slot, at) in ends.iter_mut().zip(&self.keys) {
+            *slot = self.ends[(at & PLACE) as usize];
+        }
+        let alike = |one: &End, other: &End| key(one.hash) == key(other.hash);
+        ends.chunk_by_mut(alike)
+            .filter(|alike| alike.len() > 1)
+            .for_each(sort);
     }
 }
 
@@ -155,11 +218,15 @@ impl Roads<'_> {
                             .filter_map(|place| Some((place, *hashes.get(place)?)))
                             .for_each(|(place, hash)| take(place, hash));
                     }
+                    None if !self.is_trimmed() => {
+                        for (first, hashes) in hashes.pieces() {
+                            Share::gather(&mut shares, first, hashes);
+                        }
+                    }
                     None => {
                         for (first, hashes) in hashes.pieces() {
-                            for (at, &hash) in hashes.iter().enumerate() {
-                                take(first + at, hash);
-                            }
+                            let hashes = (first..).zip(hashes);
+                            hashes.for_each(|(place, &hash)| take(place, hash));
                         }
                     }
                 }
