@@ -498,8 +498,9 @@ impl<'a> Iterator for Records<'a> {
     type Item = Record<'a>;
 
     fn next(&mut self) -> Option<Record<'a>> {
-        if let Some(record) = self.pending.take() {
-            return Some(record);
+        // Most often there is none, which is looked at before it is moved.
+        if self.pending.is_some() {
+            return self.pending.take();
         }
         while self.problem.is_none() && !self.from.is_at_end() {
             let at = self.from.at();

@@ -134,7 +134,11 @@ impl Column {
         let mut bytes = self.take_segment(segment);
         let before = self.chunks[place];
         let start = before.start as usize;
-        let (chunk, packed) = pack(&rows, before.start);
+        let mut packed = Vec::new();
+        let chunk = Chunk {
+            start: before.start,
+            ..pack(&rows, &mut packed)
+        };
         let grown = packed.len() as i64 - before.length() as i64;
         bytes.splice(start..start + before.length(), packed);
         self.chunks[place] = chunk;
@@ -175,12 +179,16 @@ impl Column {
 
     /// The rows from one on, in order.
     pub fn iter_from(&self, row: usize) -> Iter<'_> {
-        Iter {
+        let mut iter = Iter {
             column: self,
-            row,
-            unpacked: usize::MAX,
+            next: row / CHUNK,
+            at: 0,
+            count: 0,
             rows: [0; CHUNK],
-        }
+        };
+        iter.load();
+        iter.at = (row % CHUNK).min(iter.count);
+        iter
     }
 
     /// A column of a store: its chunks, whose places are those in `bytes`.
@@ -279,9 +287,8 @@ impl Column {
         };
         let start = self.tail.len().saturating_sub(PADDING);
         self.tail.truncate(start);
-        let (chunk, packed) = pack(rows, start as u64);
+        let chunk = pack(rows, &mut self.tail);
         self.chunks.push(chunk);
-        self.tail.extend_from_slice(&packed);
         self.tail.extend_from_slice(&[0; PADDING]);
         self.open.clear();
         if self.chunks.len().is_multiple_of(SEGMENT) {
@@ -323,26 +330,34 @@ fn mask(width: u32) -> u64 {
     }
 }
 
-fn pack(rows: &[u64; CHUNK], start: u64) -> (Chunk, Vec<u8>) {
+/// Packs rows behind some bytes.
+fn pack(rows: &[u64; CHUNK], to: &mut Vec<u8>) -> Chunk {
     let base = rows.iter().copied().min().unwrap_or(0);
     let widest = rows.iter().fold(0, |all, row| all | (row - base));
     let width = match 64 - widest.leading_zeros() {
         WIDE.. => 64,
         width => width,
     };
-    let mut packed = Vec::with_capacity(width as usize * CHUNK / 8);
-    let (mut word, mut filled) = (0u128, 0);
-    for row in rows {
-        word |= u128::from(row - base) << filled;
+    let chunk = Chunk {
+        base,
+        start: to.len() as u64,
+        width,
+    };
+    to.reserve(chunk.length() + PADDING);
+    // The bits that do not fill a word yet, and how many there are.
+    let (mut word, mut filled) = (0, 0);
+    for row in rows.iter().filter(|_| width > 0) {
+        let row = row - base;
+        word |= row << filled;
         filled += width;
         if filled >= 64 {
-            packed.extend_from_slice(&(word as u64).to_le_bytes());
-            word >>= 64;
+            to.extend_from_slice(&word.to_le_bytes());
             filled -= 64;
+            // What of the row was beyond the word.
+            word = row.checked_shr(width - filled).unwrap_or(0);
         }
     }
-    let chunk = Chunk { base, start, width };
-    (chunk, packed)
+    chunk
 }
 
 impl FromIterator<u64> for Column {
@@ -363,10 +378,32 @@ impl Extend<u64> for Column {
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     column: &'a Column,
-    row: usize,
-    /// The chunk whose rows these are.
-    unpacked: usize,
+    /// The chunk whose rows come next; the rows behind the last chunk count as one.
+    next: usize,
+    /// The next of these rows, and how many there are.
+    at: usize,
+    count: usize,
     rows: [u64; CHUNK],
+}
+
+impl Iter<'_> {
+    /// Goes on to the next chunk; without rows where there is none.
+    #[cold]
+    fn load(&mut self) {
+        let chunks = self.column.chunks.len();
+        (self.at, self.count) = (0, 0);
+        if self.next < chunks {
+            self.column.unpack(self.next, &mut self.rows);
+            self.count = CHUNK;
+        } else if self.next == chunks {
+            let open = &self.column.open;
+            for (row, &value) in self.rows.iter_mut().zip(open) {
+                *row = value;
+            }
+            self.count = open.len().min(CHUNK);
+        }
+        self.next = self.next.saturating_add(1);
+    }
 }
 
 impl Iterator for Iter<'_> {
@@ -374,23 +411,20 @@ impl Iterator for Iter<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        let (place, at) = (self.row / CHUNK, self.row % CHUNK);
-        if place < self.column.chunks.len() {
-            if self.unpacked != place {
-                self.column.unpack(place, &mut self.rows);
-                self.unpacked = place;
+        if self.at >= self.count {
+            self.load();
+            if self.count == 0 {
+                return None;
             }
-            self.row += 1;
-            return Some(self.rows[at]);
         }
-        let open = self.row - self.column.chunks.len() * CHUNK;
-        let row = self.column.open.get(open).copied()?;
-        self.row += 1;
-        Some(row)
+        let value = self.rows[self.at % CHUNK];
+        self.at += 1;
+        Some(value)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.column.len().saturating_sub(self.row);
+        let behind = self.next.saturating_mul(CHUNK);
+        let left = self.column.len().saturating_sub(behind) + (self.count - self.at);
         (left, Some(left))
     }
 }

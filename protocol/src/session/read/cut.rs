@@ -12,6 +12,7 @@ use super::scan::hash;
 use super::source::Source;
 use crate::session::weave::end::End;
 use crate::session::who::roads::{EndKey, Roads};
+use crate::session::who::shares::Share;
 
 /// The ends that may be of one packet although one of them was cut, and the hash of the bytes that
 /// they are to be compared by.
@@ -25,7 +26,7 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
         return trimmed;
     }
     let all = roads.shares(0..1, 0, &[]);
-    let ends: Vec<End> = all.iter().flat_map(|share| roads.ends(share)).collect();
+    let ends: Vec<End> = all.iter().flat_map(Share::ends).collect();
     let class = |end: &End| (end.from, end.to, end.whole);
     let kept = |end: &End| {
         let scan = roads.scans.get(usize::from(end.reel));

@@ -4,6 +4,8 @@
 //! about as long. Where a receipt may be of several sends, the receipts next to it of which there is
 //! no doubt tell which of these is likely.
 
+use netreel_reel::{EventNumber, Time};
+
 use super::places::{EndId, Places};
 use super::woven::Woven;
 use crate::session::parallel;
@@ -67,13 +69,13 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Looks at all packets without doubt: `partners` has the send of their receipts. `time` places
-    /// an end on the session's clock.
+    /// Looks at all packets without doubt: `partners` has the send of their receipts. `at` places
+    /// an event of a reel on the session's clock.
     pub fn new(
         mut receipts: Vec<EndId>,
         partners: &[u32],
         (scans, places): (&[Scan], &Places),
-        time: impl Fn(usize, Side, usize) -> i64 + Sync,
+        at: impl Fn(usize, Time, &dyn Fn() -> EventNumber) -> i64 + Sync,
         workers: usize,
     ) -> Known {
         receipts.sort_unstable();
@@ -94,10 +96,11 @@ impl Known {
                 if partner == Woven::ALONE || partner == Woven::TAKEN {
                     return None;
                 }
-                let (from, side, at) = places.find(EndId(partner));
-                Some(time(from, side, at))
+                let (from, side, place) = places.find(EndId(partner));
+                let ends = scans.get(from)?.side(side);
+                Some(at(from, ends.time(place), &|| ends.number(place)))
             };
-            let received = |place: usize| time(reel, Side::Receive, place);
+            let received = |number: EventNumber, time: Time| at(reel, time, &|| number);
             match scans.get(reel) {
                 Some(scan) => of_reel(scan, &own, sent, received),
                 None => Vec::new(),
@@ -138,7 +141,7 @@ fn of_reel(
     scan: &Scan,
     asked: &[usize],
     sent: impl Fn(usize) -> Option<i64>,
-    received: impl Fn(usize) -> i64,
+    received: impl Fn(EventNumber, Time) -> i64,
 ) -> Vec<Neighbours> {
     let ends = scan.side(Side::Receive);
     let mut lines: Vec<Option<Line>> = vec![None; scan.connections.len()];
@@ -149,7 +152,7 @@ fn of_reel(
     }
     let mut found = vec![Neighbours::default(); asked.len()];
     let mut next = 0;
-    for (place, (_, _, (connection, _))) in ends.rows().enumerate() {
+    for (place, (number, time, (connection, _))) in ends.rows().enumerate() {
         let Some(Some(line)) = lines.get_mut(connection as usize) else {
             continue;
         };
@@ -158,7 +161,7 @@ fn of_reel(
             line.waiting.push(next);
             next += 1;
         } else if let Some(sent_ns) = sent(place) {
-            let took_ns = received(place).saturating_sub(sent_ns);
+            let took_ns = received(number, time).saturating_sub(sent_ns);
             let certain = Certain { sent_ns, took_ns };
             for waiting in line.waiting.drain(..) {
                 found[waiting].after = Some(certain);

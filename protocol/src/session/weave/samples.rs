@@ -26,7 +26,7 @@ pub(crate) fn samples(
         let (mut gathered, mut unsure) = (Gathered::default(), Vec::new());
         let mut ends = Vec::new();
         for share in roads.shares(parts, bits, &[]) {
-            roads.sorted_ends(&share, &mut ends);
+            share.sorted(&mut ends);
             drop(share);
             for group in groups(&ends) {
                 let mut pair = |before: &End, after: &End| {

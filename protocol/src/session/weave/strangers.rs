@@ -19,6 +19,8 @@ use crate::session::who::cast::{Cast, is_group};
 pub(crate) struct Strangers {
     /// Of each member that is one its address.
     address: Vec<Option<IpAddr>>,
+    /// Whether any is.
+    are_any: bool,
     /// The addresses of all members.
     own: Vec<BTreeSet<IpAddr>>,
     /// The reels with the members that they know by an endpoint.
@@ -40,8 +42,10 @@ impl Strangers {
             let its = member.endpoints.iter().map(|end| end.ip().to_canonical());
             its.filter(|ip| !ip.is_loopback()).collect()
         });
+        let address: Vec<Option<IpAddr>> = address.collect();
         Strangers {
-            address: address.collect(),
+            are_any: address.iter().any(Option::is_some),
+            address,
             own: own.collect(),
             known,
         }
@@ -68,7 +72,7 @@ impl Strangers {
         tolerance_ns: impl Fn(u16, u16) -> i64,
         mut suspect: impl FnMut(&End),
     ) {
-        if ends.len() < 2 {
+        if ends.len() < 2 || !self.are_any {
             return;
         }
         let (mut sent, mut heard) = (Times::new(), Times::new());

@@ -23,13 +23,13 @@ use crate::session::clock::Alignment;
 use crate::session::parallel;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
-use crate::session::who::meeting::meet;
+use crate::session::who::meeting::Meetings;
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
 use crate::session::who::shares::together;
 
-/// A part has about so many ends.
-const PART: usize = 1 << 20;
+/// A part has about so many ends: what a processor holds close by.
+const PART: usize = 1 << 19;
 
 impl Woven {
     fn take(&mut self, mut part: WovenPart) {
@@ -143,7 +143,7 @@ impl Weaver<'_> {
                 let shares = self.roads.shares(parts, bits, known);
                 let mut ends = Vec::new();
                 let done = shares.into_iter().map(|share| {
-                    self.roads.sorted_ends(&share, &mut ends);
+                    share.sorted(&mut ends);
                     drop(share);
                     self.part(&ends)
                 });
@@ -201,6 +201,7 @@ impl Weaver<'_> {
         let mut part = WovenPart::default();
         let mut matched = Vec::new();
         let mut by_sockets = BySockets::default();
+        let mut met = Meetings::default();
         for equal in ends.chunk_by(|a, b| a.hash == b.hash) {
             part.stay.extend(self.stay(equal).into_iter().flatten());
             self.strangers.suspects(
@@ -211,7 +212,7 @@ impl Weaver<'_> {
             );
         }
         for group in groups(ends) {
-            meet(group, &mut part.met);
+            met.note(group);
             let mut take = |some: &[End]| self.take(some, &mut matched, &mut part);
             if has_choice(group) && by_sockets.split(group, self.roads.scans, self.ports) {
                 by_sockets.groups().for_each(&mut take);
@@ -219,6 +220,7 @@ impl Weaver<'_> {
                 take(group);
             }
         }
+        part.met = met.pairs;
         part
     }
 
@@ -247,15 +249,11 @@ impl Weaver<'_> {
         if receipts.is_empty() {
             return Known::default();
         }
-        let time = |reel: usize, side: Side, place: usize| {
-            let Some(scan) = self.roads.scans.get(reel) else {
-                return 0;
-            };
-            let ends = scan.side(side);
-            self.at(reel, ends.time(place), || ends.number(place)).0
+        let at = |reel: usize, time: Time, number: &dyn Fn() -> EventNumber| {
+            self.at(reel, time, number).0
         };
         let ends = (self.roads.scans, self.places);
-        Known::new(receipts, partners, ends, time, self.workers)
+        Known::new(receipts, partners, ends, at, self.workers)
     }
 
     /// Marks those of several packets of one payload that may have an end where its clock was set:

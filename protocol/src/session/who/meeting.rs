@@ -11,13 +11,33 @@ use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
 use crate::session::weave::end::End;
 
-/// Notes the pairs of reels that have the packets of one group in common.
-pub(crate) fn meet(group: &[End], met: &mut BTreeSet<(usize, usize)>) {
-    let Some(first) = group.first() else { return };
-    for end in group {
-        let watched = end.side == Side::Seen && end.reel != first.reel;
-        if watched || end.side != first.side {
-            met.insert((usize::from(first.reel), usize::from(end.reel)));
+/// Pairs of reels that have packets in common.
+#[derive(Default)]
+pub(crate) struct Meetings {
+    pub pairs: BTreeSet<(usize, usize)>,
+    /// Some of them, each where its numbers say.
+    recent: [(u16, u16); RECENT],
+}
+
+/// So many pairs are known without a search.
+const RECENT: usize = 32;
+
+impl Meetings {
+    /// Notes the pairs of reels that have the packets of one group in common.
+    pub fn note(&mut self, group: &[End]) {
+        let Some(first) = group.first() else { return };
+        for end in group {
+            let watched = end.side == Side::Seen && end.reel != first.reel;
+            if !watched && end.side == first.side {
+                continue;
+            }
+            let pair = (first.reel, end.reel);
+            let recent = &mut self.recent[usize::from(pair.0.wrapping_mul(7) ^ pair.1) % RECENT];
+            // At first it is the first reel with itself.
+            if *recent != pair || pair == (0, 0) {
+                *recent = pair;
+                self.pairs.insert((usize::from(pair.0), usize::from(pair.1)));
+            }
         }
     }
 }

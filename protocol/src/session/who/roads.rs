@@ -7,10 +7,9 @@ use netreel_reel::Header;
 use super::cast::{Cast, utc_ns};
 use super::groups::Listeners;
 use super::holders::Holders;
-use super::shares::Share;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
-use crate::session::weave::end::{End, sort};
+use crate::session::weave::end::End;
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
 pub(crate) type EndKey = (u16, Side, u32, u16);
@@ -178,41 +177,9 @@ impl<'a> Roads<'a> {
         (from as u16, to as u16)
     }
 
-    /// The ends of a part.
-    pub fn ends(&self, share: &Share) -> Vec<End> {
-        let mut ends = Vec::with_capacity(share.len());
-        self.ends_into(share, &mut ends);
-        ends
-    }
-
-    /// The ends of a part as [`sort`] has them, in place of what `ends` holds.
-    pub fn sorted_ends(&self, share: &Share, ends: &mut Vec<End>) {
-        ends.clear();
-        let are_plain = Side::ALL.iter().all(|&side| self.is_plain(side));
-        if are_plain && share.sort(ends, |at, hash| self.only_end(at, hash)) {
-            return;
-        }
-        ends.clear();
-        self.ends_into(share, ends);
-        sort(ends);
-    }
-
-    fn ends_into(&self, share: &Share, ends: &mut Vec<End>) {
-        let mut own = Vec::new();
-        for (reel, side, place, hash) in share.iter() {
-            if self.is_plain(side) {
-                ends.extend(self.only_end((reel, side, place), hash));
-                continue;
-            }
-            own.clear();
-            self.ends_at(reel, side, place, &mut own);
-            ends.extend(own.iter().filter(|end| share.has(end.hash)));
-        }
-    }
-
     /// The end that an event of a [plain](Roads::is_plain) side is.
     #[inline(always)]
-    fn only_end(&self, (reel, side, place): (usize, Side, usize), hash: u64) -> Option<End> {
+    pub(super) fn only_end(&self, (reel, side, place): (usize, Side, usize), hash: u64) -> Option<End> {
         let rows = self.scans.get(reel)?.side(side);
         let (from, to) = match self.fixed(reel, side, rows.way(place)) {
             Some(link) => link,
@@ -231,7 +198,11 @@ impl<'a> Roads<'a> {
     }
 
     /// All ends that an event of a reel is: one for each receiver of its packet.
-    pub(super) fn ends_at(&self, reel: usize, side: Side, place: usize, ends: &mut Vec<End>) {
+    pub(super) fn ends_at(
+        &self,
+        (reel, side, place): (usize, Side, usize),
+        ends: &mut Vec<End>,
+    ) {
         let raw = self.scans.get(reel).map(|scan| scan.side(side).get(place));
         let Some(raw) = raw.flatten() else { return };
         let first = ends.len();
@@ -244,12 +215,12 @@ impl<'a> Roads<'a> {
     }
 
     /// Whether some ends are compared by other bytes than their reels have of them.
-    pub(super) fn is_trimmed(&self) -> bool {
+    fn is_trimmed(&self) -> bool {
         !self.known.trimmed.is_empty()
     }
 
     /// Whether each end of this side is compared by all its bytes, and is of one packet.
-    fn is_plain(&self, side: Side) -> bool {
+    pub(super) fn is_plain(&self, side: Side) -> bool {
         self.known.trimmed.is_empty() && (side == Side::Receive || self.known.listeners.is_empty())
     }
 

@@ -8,7 +8,7 @@ use crate::session::read::ends::Side;
 use crate::session::weave::end::{End, sort};
 
 /// So many parts are gathered in one pass over all hashes at most. More take more memory.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 6;
 
 /// The parts, some of them together: as many as are gathered in one pass, and not so many that a worker
 /// has nothing to do.
@@ -21,16 +21,19 @@ pub(crate) fn together(parts: u64, workers: usize) -> Vec<Range<u64>> {
 /// About so many ends are sorted at a time: what a processor holds close by.
 const TRAY: usize = 256;
 
-/// The ends of one part.
+/// The ends of one part, in the order of the reels.
 #[derive(Default)]
 pub(crate) struct Share {
-    part: u64,
+    /// What all have in common: so many of the first bits of their hashes.
     bits: u32,
-    /// Of each end the hash of its bytes, and its place among those of its side.
+    /// See [`End`]: a row an end.
     hashes: Vec<u64>,
     places: Vec<u32>,
-    /// Whose they are: the reel, the side, and where the next side's begin.
-    sides: Vec<(usize, Side, usize)>,
+    wholes: Vec<u32>,
+    links: Vec<(u16, u16)>,
+    /// Of those that follow each other the reel, the side, and whether they are shared; and where
+    /// others begin.
+    runs: Vec<((u16, Side, bool), usize)>,
 }
 
 /// The part that a hash belongs to, of `1 << bits`.
@@ -39,84 +42,126 @@ fn part_of(hash: u64, bits: u32) -> u64 {
 }
 
 impl Share {
-    fn push(&mut self, place: usize, hash: u64) {
-        self.places.push(place as u32);
-        self.hashes.push(hash);
+    fn new(bits: u32, count: usize) -> Share {
+        Share {
+            bits,
+            hashes: Vec::with_capacity(count),
+            places: Vec::with_capacity(count),
+            wholes: Vec::with_capacity(count),
+            links: Vec::with_capacity(count),
+            runs: Vec::new(),
+        }
     }
 
-    /// Whether a hash is of this part.
-    pub fn has(&self, hash: u64) -> bool {
-        part_of(hash, self.bits) == self.part
+    fn push(&mut self, end: &End) {
+        self.hashes.push(end.hash);
+        self.places.push(end.place);
+        self.wholes.push(end.whole);
+        self.links.push((end.from, end.to));
+        let of = (end.reel, end.side, end.shared);
+        let until = self.hashes.len();
+        match self.runs.last_mut() {
+            Some((last, own)) if *last == of => *own = until,
+            _ => self.runs.push((of, until)),
+        }
     }
 
     /// How many ends there are.
-    pub fn len(&self) -> usize {
-        self.places.len()
+    fn len(&self) -> usize {
+        self.hashes.len()
     }
 
-    /// All, each with its reel, its side, its place there, and its hash.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, Side, usize, u64)> + '_ {
+    /// All.
+    pub fn ends(&self) -> impl Iterator<Item = End> + '_ {
         let mut first = 0;
-        self.sides.iter().flat_map(move |&(reel, side, until)| {
+        self.runs.iter().flat_map(move |&(of, until)| {
             let own = std::mem::replace(&mut first, until)..until;
-            let places = self.places.get(own.clone()).unwrap_or(&[]).iter();
-            let hashes = self.hashes.get(own).unwrap_or(&[]);
-            let own = places.zip(hashes);
-            own.map(move |(&place, &hash)| (reel, side, place as usize, hash))
+            let (reel, side, shared) = of;
+            let hashes = self.hashes.get(own.clone()).unwrap_or(&[]);
+            let places = self.places.get(own.clone()).unwrap_or(&[]);
+            let wholes = self.wholes.get(own.clone()).unwrap_or(&[]);
+            let links = self.links.get(own).unwrap_or(&[]);
+            let rows = hashes.iter().zip(places).zip(wholes.iter().zip(links));
+            rows.map(move |((&hash, &place), (&whole, &(from, to)))| End {
+                hash,
+                whole,
+                place,
+                from,
+                to,
+                reel,
+                side,
+                shared,
+            })
         })
     }
 
-    /// Puts the end of each place into `ends`, which is empty, as [`sort`] orders them. Each is laid
-    /// into the tray of its hash, and each tray is sorted by itself. Returns whether all places have
-    /// an end; `ends` is of no use where one has none.
-    pub fn sort(
-        &self,
-        ends: &mut Vec<End>,
-        end: impl Fn((usize, Side, usize), u64) -> Option<End>,
-    ) -> bool {
+    /// Puts all into `ends`, in place of what that holds, as [`sort`] orders them. Each is laid into
+    /// the tray of its hash, and each tray is sorted by itself.
+    pub fn sorted(&self, ends: &mut Vec<End>) {
         let trays = (self.len() / TRAY).max(1).next_power_of_two();
         let bits = trays.trailing_zeros();
         let tray = |hash: u64| part_of(hash.checked_shl(self.bits).unwrap_or(0), bits) as usize;
         let mut until = vec![0; trays];
         for &hash in &self.hashes {
-            if let Some(count) = until.get_mut(tray(hash)) {
-                *count += 1;
-            }
+            until[tray(hash)] += 1;
         }
         // Where each begins; where it ends once all are laid.
         let mut all = 0;
         for each in &mut until {
             all += std::mem::replace(each, all);
         }
+        ends.clear();
         ends.resize(self.len(), End::NONE);
-        for (reel, side, place, hash) in self.iter() {
-            let Some(end) = end((reel, side, place), hash) else {
-                return false;
-            };
-            if let Some(at) = until.get_mut(tray(hash))
-                && let Some(slot) = ends.get_mut(*at)
-            {
-                *slot = end;
-                *at += 1;
-            }
-        }
+        self.ends().for_each(|end| {
+            let at = &mut until[tray(end.hash)];
+            ends[*at] = end;
+            *at += 1;
+        });
         let mut from = 0;
         let mut scratch = Scratch::default();
         for until in until {
-            let tray = ends.get_mut(from..until).unwrap_or(&mut []);
-            scratch.sort(tray, self.bits + bits);
+            scratch.sort(&mut ends[from..until], self.bits + bits);
             from = until;
         }
-        true
+    }
+}
+
+/// Parts that are gathered together, one behind the other.
+struct Gathering<'a> {
+    roads: &'a Roads<'a>,
+    first: u64,
+    bits: u32,
+    shares: Vec<Share>,
+    /// The ends of an event.
+    own: Vec<End>,
+}
+
+impl Gathering<'_> {
+    /// Takes an end, where it is of one of them.
+    fn push(&mut self, end: &End) {
+        let at = part_of(end.hash, self.bits).wrapping_sub(self.first);
+        if let Some(share) = self.shares.get_mut(at as usize) {
+            share.push(end);
+        }
     }
 
-    /// Takes those of some hashes that are of one of the parts that `shares` begin with, which are one
-    /// behind the other; `first` is the place of the first hash.
-    fn gather(shares: &mut [Share], first: usize, hashes: &[u64]) {
-        let Some((part, bits)) = shares.first().map(|share| (share.part, share.bits)) else {
+    /// Takes the ends of an event, whose bytes in the reel have this hash.
+    fn take(&mut self, of: (usize, Side, usize), hash: u64) {
+        if self.roads.is_plain(of.1) {
+            if let Some(end) = self.roads.only_end(of, hash) {
+                self.push(&end);
+            }
             return;
-        };
-        let count = shares.len() as u64;
+        }
+        let mut own = std::mem::take(&mut self.own);
+        self.roads.ends_at(of, &mut own);
+        own.drain(..).for_each(|end| self.push(&end));
+        self.own = own;
+    }
+
+    /// Takes the ends of a plain side that have these hashes, the first of which is of this place.
+    fn take_all(&mut self, (reel, side): (usize, Side), first: usize, hashes: &[u64]) {
+        let count = self.shares.len() as u64;
         let mut found = [0; GATHERED];
         for (nth, some) in hashes.chunks(GATHERED).enumerate() {
             let mut all = 0;
@@ -124,14 +169,10 @@ impl Share {
                 // Whether it is one is not foreseen: it is noted, and the next one in its place where
                 // it is not.
                 found[all] = at;
-                all += usize::from(part_of(hash, bits).wrapping_sub(part) < count);
+                all += usize::from(part_of(hash, self.bits).wrapping_sub(self.first) < count);
             }
             for &at in &found[..all] {
-                let hash = some[at];
-                let share = shares.get_mut((part_of(hash, bits) - part) as usize);
-                if let Some(share) = share {
-                    share.push(first + nth * GATHERED + at, hash);
-                }
+                self.take((reel, side, first + nth * GATHERED + at), some[at]);
             }
         }
     }
@@ -179,63 +220,40 @@ impl Roads<'_> {
         let all: usize = self.scans.iter().map(|scan| scan.packets()).sum();
         let is_settled = settled.iter().flatten().any(|it| !it.is_empty());
         let some = if is_settled { 0 } else { all >> bits };
-        let shares = parts.clone().map(|part| Share {
-            part,
+        // Parts differ by a little.
+        let share = |_| Share::new(bits, some + some / 64);
+        let mut gathering = Gathering {
+            roads: self,
+            first: parts.start,
             bits,
-            // Parts differ by a little.
-            hashes: Vec::with_capacity(some + some / 64),
-            places: Vec::with_capacity(some + some / 64),
-            sides: Vec::new(),
-        });
-        let mut shares: Vec<Share> = shares.collect();
-        let mut own: Vec<End> = Vec::new();
+            shares: parts.map(share).collect(),
+            own: Vec::new(),
+        };
         for (reel, scan) in self.scans.iter().enumerate() {
             for side in Side::ALL {
                 let ends = scan.side(side);
                 let hashes = ends.hashes();
-                let mut take = |place: usize, hash: u64| {
-                    if !self.is_trimmed() {
-                        let at = part_of(hash, bits).wrapping_sub(parts.start);
-                        if let Some(share) = shares.get_mut(at as usize) {
-                            share.push(place, hash);
-                        }
-                        return;
-                    }
-                    own.clear();
-                    self.ends_at(reel, side, place, &mut own);
-                    for share in &mut shares {
-                        if own.iter().any(|end| share.has(end.hash)) {
-                            share.push(place, hash);
-                        }
-                    }
-                };
                 let settled = settled.get(reel).map(|it| &it[side as usize]);
-                match settled.filter(|it| !it.is_empty()) {
-                    Some(settled) => {
-                        let others = settled.others(ends.len() as u32);
-                        let others = others.map(|place| place as usize);
-                        others
-                            .filter_map(|place| Some((place, *hashes.get(place)?)))
-                            .for_each(|(place, hash)| take(place, hash));
-                    }
-                    None if !self.is_trimmed() => {
-                        for (first, hashes) in hashes.pieces() {
-                            Share::gather(&mut shares, first, hashes);
+                if let Some(settled) = settled.filter(|it| !it.is_empty()) {
+                    for place in settled.others(ends.len() as u32) {
+                        if let Some(&hash) = hashes.get(place as usize) {
+                            gathering.take((reel, side, place as usize), hash);
                         }
                     }
-                    None => {
-                        for (first, hashes) in hashes.pieces() {
-                            let hashes = (first..).zip(hashes);
-                            hashes.for_each(|(place, &hash)| take(place, hash));
-                        }
-                    }
+                    continue;
                 }
-                for share in &mut shares {
-                    share.sides.push((reel, side, share.places.len()));
+                for (first, hashes) in hashes.pieces() {
+                    if self.is_plain(side) {
+                        gathering.take_all((reel, side), first, hashes);
+                        continue;
+                    }
+                    for (place, &hash) in (first..).zip(hashes) {
+                        gathering.take((reel, side, place), hash);
+                    }
                 }
             }
         }
-        shares
+        gathering.shares
     }
 }
 
@@ -255,10 +273,7 @@ mod tests {
     fn ends_that_are_laid_into_trays_are_in_order() {
         let mut drawn = 1_u64;
         for (bits, count) in [(0, 1), (0, 7), (3, 5000), (5, 100_000)] {
-            let mut share = Share {
-                bits,
-                ..Share::default()
-            };
+            let mut share = Share::new(bits, 0);
             for place in 0..count {
                 drawn = drawn.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
                 // Some are equal.
@@ -267,29 +282,20 @@ mod tests {
                 } else {
                     drawn >> bits
                 };
-                share.push(place, hash);
-            }
-            share.sides.push((2, Side::Receive, count));
-            let end = |(reel, side, place): (usize, Side, usize), hash: u64| {
-                Some(End {
+                share.push(&End {
                     hash,
-                    place: place as u32,
-                    reel: reel as u16,
-                    side,
+                    place,
+                    reel: 2,
+                    side: Side::Receive,
                     from: (place % 5) as u16,
                     ..End::NONE
-                })
-            };
-            let mut plain: Vec<End> = share
-                .iter()
-                .filter_map(|(reel, side, place, hash)| end((reel, side, place), hash))
-                .collect();
+                });
+            }
+            let mut plain: Vec<End> = share.ends().collect();
             sort(&mut plain);
             let mut ends = Vec::new();
-            assert!(share.sort(&mut ends, end));
+            share.sorted(&mut ends);
             assert_eq!(ends, plain);
-            ends.clear();
-            assert!(!share.sort(&mut ends, |_, _| None));
         }
     }
 
