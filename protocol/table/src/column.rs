@@ -191,6 +191,15 @@ impl Column {
         iter
     }
 
+    /// For rows most of which are asked for next to each other.
+    pub fn cursor(&self) -> Cursor<'_> {
+        Cursor {
+            column: self,
+            chunk: usize::MAX,
+            rows: [0; CHUNK],
+        }
+    }
+
     /// A column of a store: its chunks, whose places are those in `bytes`.
     pub(crate) fn stored(chunks: Vec<Chunk>, bytes: Bytes, open: Vec<u64>) -> Column {
         let stored = chunks.len() / SEGMENT;
@@ -374,6 +383,30 @@ impl Extend<u64> for Column {
     }
 }
 
+/// See [`Column::cursor`].
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    column: &'a Column,
+    /// The chunk whose rows these are.
+    chunk: usize,
+    rows: [u64; CHUNK],
+}
+
+impl Cursor<'_> {
+    /// The same as [`Column::get`].
+    #[inline]
+    pub fn get(&mut self, row: usize) -> u64 {
+        if row / CHUNK != self.chunk {
+            if row / CHUNK >= self.column.chunks.len() {
+                return self.column.get(row);
+            }
+            self.chunk = row / CHUNK;
+            self.column.unpack(self.chunk, &mut self.rows);
+        }
+        self.rows[row % CHUNK]
+    }
+}
+
 /// See [`Column::iter`].
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
@@ -441,9 +474,13 @@ mod tests {
         let column: Column = rows.iter().copied().collect();
         assert_eq!(column.len(), rows.len());
         assert_eq!(column.iter().collect::<Vec<u64>>(), rows);
-        for (row, value) in rows.iter().enumerate() {
+        let mut cursor = column.cursor();
+        for (row, value) in rows.iter().enumerate().rev() {
             assert_eq!(column.get(row), *value);
+            assert_eq!(cursor.get(row), *value);
         }
+        assert_eq!(cursor.get(rows.len()), 0);
+        assert_eq!(column.iter_from(rows.len() / 2).len(), rows.len() - rows.len() / 2);
     }
 
     #[test]

@@ -10,6 +10,6 @@ mod packed;
 mod store;
 
 pub use blobs::Blobs;
-pub use column::{CHUNK, Column, Iter};
+pub use column::{CHUNK, Column, Cursor, Iter};
 pub use list::List;
 pub use store::{Misfit, Putting, Taking};

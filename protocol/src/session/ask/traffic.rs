@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::EventNumber;
+use netreel_reel::{EventNumber, Time};
+use netreel_table::Column;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::session::parallel;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{Cursors, Ends, Side};
 use crate::session::weave::places::EndId;
-use crate::session::weave::rows::{DOUBTFUL, ODD, Rows};
+use crate::session::weave::rows::{DOUBTFUL, ODD, Rows, Track};
 use crate::session::{Fate, NodeId, PacketId};
 
 /// What passed from one node to another.
@@ -82,19 +83,29 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
         .iter_from(start)
         .zip(rows.receipt.iter_from(start));
     let kinds = rows.link.iter_from(start).zip(rows.state.iter_from(start));
+    let sides = |of: fn(&Ends) -> &Column| {
+        let tracks = rows.tracks.iter();
+        Cursors::new(tracks.map(move |track| track.sides.each_ref().map(of)))
+    };
+    let (mut times, mut lengths_of) = (sides(Ends::time_column), sides(Ends::length_column));
+    let mut time = |at: usize, track: &Track, side: Side, place: usize| {
+        let time = Time(times.get(at, side, place));
+        track.clock.time(time, || track.side(side).number(place)).0
+    };
     let packets = (start as u32..).zip(told.zip(kinds)).take(SOME);
     for (id, ((told, receipt), (link, state))) in packets {
         let Some((traffic, lengths)) = links.get_mut(link as usize) else {
             continue;
         };
-        let (track, side, place) = rows.places.find(EndId(told as u32));
-        let Some(track) = rows.tracks.get(track) else {
+        let (at, side, place) = rows.places.find(EndId(told as u32));
+        let Some(track) = rows.tracks.get(at) else {
             continue;
         };
         let ends = track.side(side);
+        let length = lengths_of.get(at, side, place) as u32;
         let fate = Fate::of_state(state);
         traffic.packets += 1;
-        traffic.bytes += u64::from(ends.whole(place, ends.length(place)));
+        traffic.bytes += u64::from(ends.whole(place, length));
         traffic.fates[fate as usize] += 1;
         traffic.doubtful += u64::from(state & DOUBTFUL != 0);
         if state & ODD != 0
@@ -105,10 +116,12 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
         if side == Side::Send
             && fate == Fate::Received
             && let Some(received) = receipt.checked_sub(1)
-            && let Some(received) = rows.time(EndId(received as u32))
+            && let (to, side_in, receipt) = rows.places.find(EndId(received as u32))
+            && let Some(receiver) = rows.tracks.get(to)
         {
-            let sent = track.time(side, place);
-            lengths.push(received.0.saturating_sub(sent.0));
+            let sent = time(at, track, side, place);
+            let received = time(to, receiver, side_in, receipt);
+            lengths.push(received.saturating_sub(sent));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use netreel_reel::{EventNumber, Time};
-use netreel_table::{Column, List, Misfit, Putting, Taking};
+use netreel_table::{Column, Cursor, List, Misfit, Putting, Taking};
 use serde::{Deserialize, Serialize};
 
 use crate::session::index::plain::{put_plain, take_plain};
@@ -103,6 +103,32 @@ impl Rhythm {
     }
 }
 
+/// A column of each side of each reel, most of whose rows are asked for next to each other.
+pub(crate) struct Cursors<'a> {
+    columns: Vec<&'a Column>,
+    known: Vec<Option<Box<Cursor<'a>>>>,
+}
+
+impl<'a> Cursors<'a> {
+    /// Of each reel the columns of its sides, in their order.
+    pub fn new(reels: impl Iterator<Item = [&'a Column; 3]>) -> Cursors<'a> {
+        let columns: Vec<&Column> = reels.flatten().collect();
+        let known = columns.iter().map(|_| None).collect();
+        Cursors { columns, known }
+    }
+
+    /// A row; 0 where there is none.
+    #[inline]
+    pub fn get(&mut self, reel: usize, side: Side, row: usize) -> u64 {
+        let at = reel * Side::ALL.len() + side as usize;
+        let (Some(column), Some(known)) = (self.columns.get(at), self.known.get_mut(at)) else {
+            return 0;
+        };
+        let cursor = known.get_or_insert_with(|| Box::new(column.cursor()));
+        cursor.get(row)
+    }
+}
+
 impl Ends {
     pub fn len(&self) -> usize {
         self.numbers.len()
@@ -174,6 +200,15 @@ impl Ends {
 
     pub fn time(&self, place: usize) -> Time {
         Time(self.times.get(place))
+    }
+
+    /// The rows of [`Ends::time`] and of [`Ends::length`].
+    pub fn time_column(&self) -> &Column {
+        &self.times
+    }
+
+    pub fn length_column(&self) -> &Column {
+        &self.lengths
     }
 
     pub fn times(&self) -> impl Iterator<Item = Time> + '_ {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netreel_reel::Time;
 use netreel_table::Column;
 
 use super::fate::{Fates, Margins, Missing};
@@ -10,7 +11,7 @@ use super::order::{Key, Next, Order, Ordered};
 use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::woven::Woven;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{Cursors, Side};
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::watched;
 use crate::session::{Fate, NodeId, SessionError, SessionTime, parallel};
@@ -112,6 +113,7 @@ pub(super) struct Filling<'a, 'b> {
     /// See [`Woven::elsewhere`].
     elsewhere: Vec<EndId>,
     any_captured: bool,
+    times: Cursors<'b>,
     /// What stood for ends that have their packet by now, where somebody asks for that later.
     pub before: Option<Vec<(EndId, u32)>>,
 }
@@ -123,7 +125,10 @@ impl<'a, 'b> Filling<'a, 'b> {
         filled: Filled,
         (doubtful, elsewhere): (Vec<EndId>, Vec<EndId>),
     ) -> Filling<'a, 'b> {
+        let scans = order.roads.scans.iter();
+        let times = scans.map(|scan| Side::ALL.map(|side| scan.side(side).time_column()));
         Filling {
+            times: Cursors::new(times),
             order,
             filled,
             doubtful,
@@ -133,14 +138,15 @@ impl<'a, 'b> Filling<'a, 'b> {
         }
     }
 
-    fn time(&self, end: EndId) -> SessionTime {
+    fn time(&mut self, end: EndId) -> SessionTime {
         let (reel, side, place) = self.order.places.find(end);
         let scan = self.order.roads.scans.get(reel);
         let clock = self.order.clocks.get(reel);
         let (Some(ends), Some(clock)) = (scan.map(|scan| scan.side(side)), clock) else {
             return SessionTime::default();
         };
-        clock.map.time(ends.time(place), || ends.number(place))
+        let time = Time(self.times.get(reel, side, place));
+        clock.map.time(time, || ends.number(place))
     }
 
     /// Puts the next packet behind them.

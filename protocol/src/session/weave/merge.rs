@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::ops::Range;
 
 use super::order::Key;
 use super::places::EndId;
@@ -90,8 +91,59 @@ impl Tells {
         Tells(words.collect())
     }
 
+    /// How many of these tell packets.
+    pub fn count(&self, ends: Range<usize>) -> usize {
+        let words = self.words(ends);
+        words.map(|(_, word)| word.count_ones() as usize).sum()
+    }
+
+    /// Those of these that tell packets, in order.
+    pub fn those(&self, ends: Range<usize>) -> impl Iterator<Item = EndId> + '_ {
+        self.words(ends).flat_map(|(first, mut word)| {
+            std::iter::from_fn(move || {
+                let bit = (word != 0).then(|| word.trailing_zeros())?;
+                word &= word - 1;
+                Some(EndId(first as u32 + bit))
+            })
+        })
+    }
+
+    /// The words that have some ends, each with its first one, without the bits of others.
+    fn words(&self, ends: Range<usize>) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let words = ends.start / 64..ends.end.div_ceil(64);
+        words.map(move |at| {
+            let first = at * 64;
+            let bits = |count: usize| u64::MAX.checked_shl(count as u32).unwrap_or(0);
+            let own = bits(ends.start.saturating_sub(first)) & !bits(ends.end - first);
+            (first, self.0.get(at).copied().unwrap_or(0) & own)
+        })
+    }
+
     pub fn get(&self, end: EndId) -> bool {
         let word = self.0.get(end.0 as usize / 64).copied().unwrap_or(0);
         word >> (end.0 % 64) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_a_stretch_that_tell_packets_are_found_by_their_bits() {
+        let taken = |end: usize| end % 3 == 0 || (70..300).contains(&end);
+        let partners: Vec<u32> = (0..1000)
+            .map(|end| match taken(end) {
+                true => Woven::TAKEN,
+                false => Woven::ALONE,
+            })
+            .collect();
+        let tells = Tells::new(&partners);
+        for ends in [0..1000, 0..0, 5..64, 64..128, 63..65, 69..301, 999..1000] {
+            let those: Vec<usize> = tells.those(ends.clone()).map(|it| it.0 as usize).collect();
+            let expected: Vec<usize> = ends.clone().filter(|&end| !taken(end)).collect();
+            assert_eq!(tells.count(ends), expected.len());
+            assert_eq!(those, expected);
+        }
     }
 }

@@ -57,6 +57,9 @@ pub(crate) struct Ordered {
 /// So many packets are handed on together. After so many it is asked whether somebody still wants them.
 pub(super) const BATCH: usize = 1 << 11;
 
+/// Where fewer than one in so many of a side's ends tell packets, only these are looked at.
+const SPARSE: usize = 8;
+
 /// So many batches wait at most until they are taken.
 const BATCHES: usize = 4;
 
@@ -159,16 +162,25 @@ impl Order<'_> {
                     ClockMap::Shift(_) => ends.rhythm().is_sorted,
                     ClockMap::Stretches(_) => clock.times(ends).is_sorted(),
                 };
+                let row = |place: usize| {
+                    let row = (ends.number(place), ends.time(place), ends.way(place));
+                    (place, row)
+                };
+                let stretches = || self.places.numbers((reel, side), ends.len());
+                let is_sparse = stretches().map(|own| tells.count(own)).sum::<usize>()
+                    < ends.len() / SPARSE;
                 let rows: Box<dyn Iterator<Item = (usize, Row)> + Send> = match is_sorted {
+                    // Of the receipts most often: the others are not looked at.
+                    true if is_sparse => {
+                        let telling = stretches().flat_map(|own| tells.those(own));
+                        Box::new(telling.map(move |end| row(self.places.find(end).2)))
+                    }
                     true => Box::new(ends.rows().enumerate()),
                     false => {
                         let mut places: Vec<u32> = (0..ends.len() as u32).collect();
                         places.sort_by_key(|&place| (time(place as usize), place));
                         let places = places.into_iter().map(|place| place as usize);
-                        Box::new(places.map(|place| {
-                            let row = (ends.number(place), ends.time(place), ends.way(place));
-                            (place, row)
-                        }))
+                        Box::new(places.map(row))
                     }
                 };
                 streams.push(self.stream_of_ends((reel, side), rows, tells));

@@ -167,12 +167,6 @@ impl Rows {
         Some(self.tracks.get(track)?.stamp(side, place))
     }
 
-    /// When an end was, on the session's clock.
-    pub fn time(&self, end: EndId) -> Option<SessionTime> {
-        let (track, side, place) = self.places.find(end);
-        Some(self.tracks.get(track)?.time(side, place))
-    }
-
     fn sighting(&self, end: EndId) -> Option<Sighting> {
         let (track, side, place) = self.places.find(end);
         let track = self.tracks.get(track)?;

@@ -4,6 +4,7 @@
 //! memory is taken at a time, and several processors work at once.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_reel::{EventNumber, Time};
 
@@ -32,17 +33,15 @@ use crate::session::who::shares::together;
 const PART: usize = 1 << 19;
 
 impl Woven {
-    fn take(&mut self, mut part: WovenPart) {
-        for (sent, received) in part.pairs {
-            self.pair(sent, received);
-        }
-        for end in part.odd.iter().flat_map(Odd::ends) {
-            self.note(end, Woven::TAKEN);
-        }
+    /// Takes what a part came to; those of all packets that may be one of which nobody has the send.
+    fn take(&mut self, mut part: WovenPart) -> impl Iterator<Item = (usize, usize)> {
+        let before = self.odd.len();
         self.stay.append(&mut part.stay);
         self.odd.append(&mut part.odd);
         self.met.append(&mut part.met);
         self.doubtful.append(&mut part.doubtful);
+        let strays = part.strays.into_iter();
+        strays.map(move |(first, count)| (before + first, count))
     }
 }
 
@@ -67,6 +66,16 @@ struct WovenPart {
 }
 
 impl WovenPart {
+    /// Notes what stands for its ends: see [`Woven::partners`].
+    fn note(&mut self, mut note: impl FnMut(EndId, u32)) {
+        for (sent, received) in std::mem::take(&mut self.pairs) {
+            note(sent, received.0);
+            note(received, sent.0);
+        }
+        let odd = self.odd.iter().flat_map(Odd::ends);
+        odd.for_each(|end| note(end, Woven::TAKEN));
+    }
+
     /// Lets a group wait.
     fn wait(&mut self, group: &[End]) {
         self.later.push(group.len());
@@ -112,8 +121,11 @@ impl Weaver<'_> {
         let settled = self.settled.map_or(0, Settled::len);
         let ends: usize = self.roads.scans.iter().map(Scan::packets).sum();
         let (bits, parts) = parts(ends - settled);
+        let partners = partners.unwrap_or_else(|| vec![Woven::ALONE; self.places.len()]);
+        // Each end is of one part: nobody else notes its partner.
+        let partners: Vec<AtomicU32> = partners.into_iter().map(AtomicU32::new).collect();
         let mut woven = Woven {
-            partners: partners.unwrap_or_else(|| vec![Woven::ALONE; self.places.len()]),
+            partners: Vec::new(),
             odd: Vec::new(),
             met: BTreeSet::new(),
             doubtful: Vec::new(),
@@ -125,12 +137,6 @@ impl Weaver<'_> {
         }
         let mut suspects = Vec::new();
         let mut strays = Vec::new();
-        let mut take = |woven: &mut Woven, mut part: WovenPart| {
-            let before = woven.odd.len();
-            let own = part.strays.drain(..);
-            strays.extend(own.map(|(first, count)| (before + first, count)));
-            woven.take(part);
-        };
         // A few at a time, so that what they came to does not pile up.
         let workers = self.workers.max(1);
         let mut later = Vec::new();
@@ -145,7 +151,13 @@ impl Weaver<'_> {
                 let done = shares.into_iter().map(|share| {
                     share.sorted(&mut ends);
                     drop(share);
-                    self.part(&ends)
+                    let mut part = self.part(&ends);
+                    part.note(|end, partner| {
+                        if let Some(slot) = partners.get(end.0 as usize) {
+                            slot.store(partner, Ordering::Relaxed);
+                        }
+                    });
+                    part
                 });
                 done.collect::<Vec<WovenPart>>()
             });
@@ -153,15 +165,18 @@ impl Weaver<'_> {
                 let ends = std::mem::take(&mut part.later_ends);
                 suspects.append(&mut part.suspects);
                 later.push((std::mem::take(&mut part.later), ends));
-                take(&mut woven, part);
+                strays.extend(woven.take(part));
             }
         }
+        let partners = partners.into_iter().map(AtomicU32::into_inner);
+        woven.partners = partners.collect();
         if !(self.wanted)() {
             return woven;
         }
         let known = self.neighbours(&later, &woven.partners);
-        for part in parallel::map(later, workers, |some| self.later(&some, &known)) {
-            take(&mut woven, part);
+        for mut part in parallel::map(later, workers, |some| self.later(&some, &known)) {
+            part.note(|end, partner| woven.note(end, partner));
+            strays.extend(woven.take(part));
         }
         suspects.sort_unstable();
         let is_receipt = |end: EndId| self.places.find(end).1 == Side::Receive;

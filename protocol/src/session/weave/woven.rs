@@ -48,11 +48,6 @@ impl Woven {
         }
     }
 
-    pub(super) fn pair(&mut self, sent: EndId, received: EndId) {
-        self.note(sent, received.0);
-        self.note(received, sent.0);
-    }
-
     /// All ends are put together: no receipt tells its packet.
     pub fn settle(&mut self, scans: &[Scan], places: &Places) {
         for (reel, scan) in scans.iter().enumerate() {
