@@ -95,6 +95,42 @@ impl<'a> Records<'a> {
         Time(self.state.time)
     }
 
+    /// Shows all events that are left, in order.
+    pub fn show_each(&mut self, show: &mut dyn FnMut(&Record<'a>)) {
+        if let Some(record) = self.pending.take() {
+            show(&record);
+        }
+        while let Some(item) = self.next_item() {
+            match item {
+                Item::Silent => {}
+                Item::One(event, time) => show(&self.record(event, time)),
+                Item::Two(first, first_time, second, second_time) => {
+                    show(&self.record(first, first_time));
+                    show(&self.record(second, second_time));
+                }
+            }
+        }
+    }
+
+    /// The next item; `None` at the end, and where something is wrong.
+    #[inline(always)]
+    fn next_item(&mut self) -> Option<Item<'a>> {
+        if self.problem.is_some() || self.from.is_at_end() {
+            return None;
+        }
+        let at = self.from.at();
+        match self.item() {
+            Ok(item) => {
+                self.good_to = self.from.at();
+                Some(item)
+            }
+            Err(why) => {
+                self.problem = Some(BlockProblem { at, why });
+                None
+            }
+        }
+    }
+
     fn record(&mut self, event: Event<'a>, time: u64) -> Record<'a> {
         let number = EventNumber(self.next);
         self.next = self.next.wrapping_add(1);
@@ -502,21 +538,15 @@ impl<'a> Iterator for Records<'a> {
         if self.pending.is_some() {
             return self.pending.take();
         }
-        while self.problem.is_none() && !self.from.is_at_end() {
-            let at = self.from.at();
-            match self.item() {
-                Ok(Item::Silent) => self.good_to = self.from.at(),
-                Ok(Item::One(event, time)) => {
-                    self.good_to = self.from.at();
-                    return Some(self.record(event, time));
-                }
-                Ok(Item::Two(first, first_time, second, second_time)) => {
-                    self.good_to = self.from.at();
+        while let Some(item) = self.next_item() {
+            match item {
+                Item::Silent => {}
+                Item::One(event, time) => return Some(self.record(event, time)),
+                Item::Two(first, first_time, second, second_time) => {
                     let record = self.record(first, first_time);
                     self.pending = Some(self.record(second, second_time));
                     return Some(record);
                 }
-                Err(why) => self.problem = Some(BlockProblem { at, why }),
             }
         }
         None

@@ -468,10 +468,10 @@ impl Reel {
             let (problem, reached) = match block {
                 Ok(block) => {
                     let mut records = block.records();
-                    for record in records.by_ref() {
+                    records.show_each(&mut |record| {
                         walk.events += 1;
-                        show(&record);
-                    }
+                        show(record);
+                    });
                     let problem = records.problem().map(|BlockProblem { why, .. }| {
                         let end = block.info.offset.saturating_add(block.info.length);
                         BlockError::Damaged {

@@ -480,7 +480,10 @@ mod tests {
             assert_eq!(cursor.get(row), *value);
         }
         assert_eq!(cursor.get(rows.len()), 0);
-        assert_eq!(column.iter_from(rows.len() / 2).len(), rows.len() - rows.len() / 2);
+        assert_eq!(
+            column.iter_from(rows.len() / 2).len(),
+            rows.len() - rows.len() / 2
+        );
     }
 
     #[test]

@@ -64,16 +64,13 @@ pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId),
         }
     }
     let reordered = reordered(rows, workers);
-    let counted = rows
-        .links
-        .iter()
-        .zip(links)
-        .zip(reordered)
-        .map(|((&link, (mut traffic, mut lengths)), reordered)| {
+    let counted = rows.links.iter().zip(links).zip(reordered).map(
+        |((&link, (mut traffic, mut lengths)), reordered)| {
             traffic.latency_ns = lengths.spread();
             traffic.reordered = reordered;
             (link, traffic)
-        });
+        },
+    );
     counted.collect()
 }
 

@@ -485,7 +485,7 @@ impl Reading<'_> {
             let Ok(block) = reel.block(index) else {
                 continue;
             };
-            block.records().for_each(|record| self.take(&record));
+            block.records().show_each(&mut |record| self.take(record));
         }
     }
 

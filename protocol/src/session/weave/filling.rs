@@ -223,7 +223,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                 self.filled.missing.push((id, missing));
             }
         }
-        self.note(link, (side, departed), received, odd.as_ref());
+        self.note(link, (side, departed), received, odd.as_deref());
         let filled = &mut self.filled;
         let rows = &mut filled.ordered.rows;
         rows.link.push(at as u64);
@@ -248,7 +248,7 @@ impl<'a, 'b> Filling<'a, 'b> {
         filled.states.push(state);
         let plain = [Some(next.told), apart].into_iter().flatten();
         let plain = plain.filter(|_| odd.is_none());
-        for end in odd.iter().flat_map(Odd::ends).chain(plain) {
+        for end in odd.iter().flat_map(|odd| odd.ends()).chain(plain) {
             let Some(slot) = partners.get_mut(end.0 as usize) else {
                 continue;
             };
@@ -262,9 +262,9 @@ impl<'a, 'b> Filling<'a, 'b> {
                 _ => rows.shared.entry(end).or_default().push(id),
             }
         }
-        self.note_passing(id, link, side, odd.as_ref());
+        self.note_passing(id, link, side, odd.as_deref());
         if let Some(odd) = odd {
-            self.filled.ordered.rows.odd.insert(id, odd);
+            self.filled.ordered.rows.odd.insert(id, *odd);
         }
         Ok(())
     }

@@ -204,7 +204,7 @@ impl Kept {
             };
             let stays = || {
                 let plain = [Some(next.told), next.receipt].into_iter().flatten();
-                let mut ends = plain.chain(next.odd.iter().flat_map(Odd::ends));
+                let mut ends = plain.chain(next.odd.iter().flat_map(|odd| odd.ends()));
                 key.0 < until && ends.all(|end| settled.is_firm(order, end))
             };
             if kept.is_none() {

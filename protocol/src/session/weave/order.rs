@@ -73,7 +73,7 @@ pub(super) struct Next {
     /// The reel of that end, its side, and its place there.
     pub at: (usize, Side, usize),
     pub receipt: Option<EndId>,
-    pub odd: Option<Odd>,
+    pub odd: Option<Box<Odd>>,
 }
 
 impl Order<'_> {
@@ -144,7 +144,7 @@ impl Order<'_> {
                     told,
                     at: self.places.find(told),
                     receipt: first.filter(|first| *first != told),
-                    odd: Some(own),
+                    odd: Some(Box::new(own)),
                 })
             }
         }
@@ -167,8 +167,8 @@ impl Order<'_> {
                     (place, row)
                 };
                 let stretches = || self.places.numbers((reel, side), ends.len());
-                let is_sparse = stretches().map(|own| tells.count(own)).sum::<usize>()
-                    < ends.len() / SPARSE;
+                let is_sparse =
+                    stretches().map(|own| tells.count(own)).sum::<usize>() < ends.len() / SPARSE;
                 let rows: Box<dyn Iterator<Item = (usize, Row)> + Send> = match is_sorted {
                     // Of the receipts most often: the others are not looked at.
                     true if is_sparse => {

@@ -129,7 +129,10 @@ impl Places {
 
     #[inline]
     pub fn id(&self, reel: usize, side: Side, place: usize) -> EndId {
-        let of = self.stretches.sides.get(reel * Side::ALL.len() + side as usize);
+        let of = self
+            .stretches
+            .sides
+            .get(reel * Side::ALL.len() + side as usize);
         let mut stretches = of.map_or(&[][..], |(stretches, _)| stretches).iter().rev();
         let own = stretches.find(|(first, _)| *first as usize <= place);
         let &(first, start) = own.unwrap_or(&(0, 0));
@@ -162,7 +165,10 @@ impl Places {
         (reel, side): (usize, Side),
         count: usize,
     ) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
-        let of = self.stretches.sides.get(reel * Side::ALL.len() + side as usize);
+        let of = self
+            .stretches
+            .sides
+            .get(reel * Side::ALL.len() + side as usize);
         let stretches = of.map_or(&[][..], |(stretches, _)| stretches);
         stretches
             .iter()

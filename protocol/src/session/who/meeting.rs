@@ -36,7 +36,8 @@ impl Meetings {
             // At first it is the first reel with itself.
             if *recent != pair || pair == (0, 0) {
                 *recent = pair;
-                self.pairs.insert((usize::from(pair.0), usize::from(pair.1)));
+                self.pairs
+                    .insert((usize::from(pair.0), usize::from(pair.1)));
             }
         }
     }

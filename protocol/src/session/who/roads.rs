@@ -179,7 +179,11 @@ impl<'a> Roads<'a> {
 
     /// The end that an event of a [plain](Roads::is_plain) side is.
     #[inline(always)]
-    pub(super) fn only_end(&self, (reel, side, place): (usize, Side, usize), hash: u64) -> Option<End> {
+    pub(super) fn only_end(
+        &self,
+        (reel, side, place): (usize, Side, usize),
+        hash: u64,
+    ) -> Option<End> {
         let rows = self.scans.get(reel)?.side(side);
         let (from, to) = match self.fixed(reel, side, rows.way(place)) {
             Some(link) => link,
@@ -198,11 +202,7 @@ impl<'a> Roads<'a> {
     }
 
     /// All ends that an event of a reel is: one for each receiver of its packet.
-    pub(super) fn ends_at(
-        &self,
-        (reel, side, place): (usize, Side, usize),
-        ends: &mut Vec<End>,
-    ) {
+    pub(super) fn ends_at(&self, (reel, side, place): (usize, Side, usize), ends: &mut Vec<End>) {
         let raw = self.scans.get(reel).map(|scan| scan.side(side).get(place));
         let Some(raw) = raw.flatten() else { return };
         let first = ends.len();
