@@ -5,6 +5,7 @@
 //! the other, in the recorded order. Nothing is sent. Where the program does something else than
 //! it did, that is written beside the tape, and the process ends.
 
+mod did;
 mod floor;
 mod locks;
 mod network;
@@ -27,6 +28,7 @@ use crate::tape::{
 use crate::vectors::Vectors;
 use crate::{cancels, signals, threads};
 
+pub use did::Did;
 pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};
 pub use locks::{joins, level, meets, once, posts, semaphore, takes, waits};
 pub use network::{
@@ -132,48 +134,6 @@ pub fn opened(path: u64, sum: u64) {
 pub struct TapeTurn {
     tape: &'static TapeControl,
     entry: &'static Entry,
-}
-
-/// What this thread did.
-#[derive(Clone, Copy)]
-pub struct Did<'a> {
-    why: u32,
-    kind: EventKind,
-    id: u8,
-    socket: u16,
-    descriptor: i32,
-    endpoint: &'a [u8],
-    bytes: Option<(*const IoVec, usize)>,
-}
-
-impl Did<'_> {
-    fn plain(kind: EventKind, id: u8) -> Did<'static> {
-        Did {
-            why: why::OTHER,
-            kind,
-            id,
-            socket: u16::MAX,
-            descriptor: -1,
-            endpoint: &[],
-            bytes: None,
-        }
-    }
-
-    /// A call on a descriptor; -1 for none.
-    pub fn called(call: CallId, descriptor: i32) -> Did<'static> {
-        Did {
-            descriptor,
-            ..Did::plain(EventKind::Called, call.0)
-        }
-    }
-
-    /// A call on a UDP socket.
-    pub fn on_socket(call: CallId, descriptor: i32, socket: u16) -> Did<'static> {
-        Did {
-            socket,
-            ..Did::called(call, descriptor)
-        }
-    }
 }
 
 /// Free threads had nothing to do with packets in the recording: they are not replayed.

@@ -10,7 +10,7 @@ use netreel_reel::{Endpoint, Event, EventNumber, Header, Record, SendOutcome, So
 use netreel_wire::{PacketFacts, Wire};
 
 use super::ask::rpc::{Rpc, rpcs_in};
-use super::facts::asking::Asking;
+use super::facts::asking::{Asking, Of};
 use super::facts::told::CHECKPOINTS;
 use super::read::connections::payload;
 use super::read::ends::Side;
@@ -302,7 +302,9 @@ impl LiveNode {
         // A packet is decoded as it came: after those before it.
         let names = wire.has_field(None, Some("rpc_name"));
         let before = names.then(|| self.asking.before(wire, &raw));
-        let facts = self.asking.say(wire, connection, (side, &raw), payload);
+        let facts = self
+            .asking
+            .say(wire, connection, Of::end(side, &raw), payload);
         let is_rpc = facts.messages.iter().any(|it| it.rpc_name.is_some());
         let rpcs = before.filter(|_| is_rpc).map(|mut state| {
             let context = connection.context(side.is_out(&raw));

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Event, Record};
+use netreel_reel::{Event, EventNumber, Record};
 use netreel_table::{Blobs, Misfit, Putting, Taking};
 use netreel_wire::{ConnectionState, PacketFacts, States, StreamId, Wire};
 
@@ -62,6 +62,28 @@ impl Piece {
             facts: [from.blobs()?, from.blobs()?, from.blobs()?],
             kept: take_map(from, Kept::from_index)?,
         })
+    }
+}
+
+/// Whose packet it is that the wire is asked about.
+#[derive(Clone, Copy)]
+pub(crate) struct Of {
+    pub side: Side,
+    pub number: EventNumber,
+    /// A place among its reel's.
+    pub connection: u32,
+    /// Whether it goes out of the near end of that.
+    pub is_out: bool,
+}
+
+impl Of {
+    pub fn end(side: Side, raw: &RawEnd) -> Of {
+        Of {
+            side,
+            number: raw.number,
+            connection: raw.connection,
+            is_out: side.is_out(raw),
+        }
     }
 }
 
@@ -139,10 +161,10 @@ impl Asking {
         &mut self,
         wire: &Wire,
         connection: &Connection,
-        (side, raw): (Side, &RawEnd),
+        of: Of,
         payload: &[u8],
     ) -> &PacketFacts {
-        let context = connection.context(side.is_out(raw));
+        let context = connection.context(of.is_out);
         let budget = &mut self.checkpoints.budget;
         budget.steps = budget.steps.saturating_add(budget.packet_steps);
         if self.steps >= budget.steps {
@@ -150,7 +172,7 @@ impl Asking {
             wire.unread_facts(payload, &mut self.facts);
             return &self.facts;
         }
-        let at = raw.connection as usize;
+        let at = of.connection as usize;
         let state = self.states.of(wire, at);
         wire.facts_in(&context, state, payload, &mut self.facts);
         self.steps = self.steps.saturating_add(self.facts.charged());
@@ -168,18 +190,19 @@ impl Asking {
         &mut self,
         wire: &Wire,
         connection: &Connection,
-        (side, raw): (Side, &RawEnd),
+        of: Of,
         payload: &[u8],
         tells: bool,
     ) {
         if wire.has_state() {
-            let kept = self.piece.kept.entry(raw.connection).or_default();
-            let state = self.states.of(wire, raw.connection as usize);
-            self.bytes += kept.take(raw.number, state, self.checkpoints.packets);
+            let kept = self.piece.kept.entry(of.connection).or_default();
+            let state = self.states.of(wire, of.connection as usize);
+            self.bytes += kept.take(of.number, state, self.checkpoints.packets);
         } else if !tells {
-            return self.pass(side);
+            return self.pass(of.side);
         }
-        self.say(wire, connection, (side, raw), payload);
+        let side = of.side;
+        self.say(wire, connection, of, payload);
         if self.bytes > self.checkpoints.bytes_max {
             self.checkpoints.packets = self.checkpoints.packets.saturating_mul(2);
             self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
@@ -261,7 +284,7 @@ impl Telling {
         self.connections = self.connections.max(raw.connection as usize + 1);
         let wire = &self.wire;
         self.asking
-            .ask(wire, connection, (side, &raw), payload, true);
+            .ask(wire, connection, Of::end(side, &raw), payload, true);
         let facts = &self.asking.piece.facts;
         if facts.iter().map(Blobs::len).sum::<usize>() >= ENDS {
             self.seal();

@@ -13,7 +13,7 @@ use netreel_reel::{Event, EventNumber, Record, Reel};
 use netreel_table::{Blobs, Column, List, Misfit, Putting, Taking};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
-use super::asking::{Asking, Piece};
+use super::asking::{Asking, Of, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
 use super::numbered::Numbered;
 use super::shape::{Messages, Said};
@@ -520,17 +520,26 @@ impl Reading<'_> {
     fn end(&mut self, side: Side, record: &Record<'_>) {
         let place = self.asking.next(side);
         let ends = self.known.side(side);
+        let tells = self.rows.is_told_by(self.job.track, side, place);
+        if !tells && !self.wire.has_state() {
+            return self.asking.pass(side);
+        }
         let (own, of) = self.job.connections;
-        let at = ends.connection(place) as usize;
+        let (at, forward) = ends.way(place);
+        let at = at as usize;
         let Some(connection) = self.known.connections.get(at).filter(|_| at % of == own) else {
             return self.asking.pass(side);
         };
-        let (Some(raw), Some(payload)) = (ends.get(place), payload(&record.event)) else {
+        let Some(payload) = payload(&record.event) else {
             return self.asking.pass(side);
         };
-        let tells = self.rows.is_told_by(self.job.track, side, place);
-        self.asking
-            .ask(self.wire, connection, (side, &raw), payload, tells);
+        let of = Of {
+            side,
+            number: record.number,
+            connection: at as u32,
+            is_out: side.goes_out(forward),
+        };
+        self.asking.ask(self.wire, connection, of, payload, tells);
         if let Some(left) = self.left.get_mut(at) {
             *left -= 1;
             if *left == 0 {

@@ -227,6 +227,11 @@ impl Ends {
         self.numbers.iter_from(place).map(EventNumber)
     }
 
+    /// Their times.
+    pub fn times_from(&self, place: usize) -> impl Iterator<Item = Time> + '_ {
+        self.times.iter_from(place).map(Time)
+    }
+
     /// The place of the first that is not before `time`, where they are in the order of time.
     pub fn place_of(&self, time: Time) -> usize {
         self.times.lower_bound(time.0)

@@ -36,6 +36,15 @@ pub(crate) struct Track {
     pub ticks: Ticks,
 }
 
+/// An end of a side of a track: its place there, and the first of its packets.
+#[derive(Clone, Copy)]
+struct Row {
+    place: usize,
+    number: EventNumber,
+    time: Time,
+    packet: u32,
+}
+
 impl Track {
     pub fn side(&self, side: Side) -> &Ends {
         &self.sides[side as usize]
@@ -81,6 +90,21 @@ impl Track {
         self.connections = std::mem::take(&mut scan.connections);
         self.faults = std::mem::take(&mut scan.faults);
         self.ticks = std::mem::take(&mut scan.turns);
+    }
+
+    /// The ends of a side from a place on.
+    fn rows_from(&self, side: Side, first: usize) -> impl Iterator<Item = Row> + '_ {
+        let ends = self.side(side);
+        let packets = self.packets[side as usize].iter_from(first);
+        let rows = packets.zip(ends.numbers_from(first).zip(ends.times_from(first)));
+        (first..)
+            .zip(rows)
+            .map(|(place, (packet, (number, time)))| Row {
+                place,
+                number,
+                time,
+                packet: packet as u32,
+            })
     }
 
     pub fn faults(&self, number: EventNumber) -> &[ProxyFault] {
@@ -249,69 +273,67 @@ impl Rows {
     ) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
         let is_all = events.end == EventNumber(u64::MAX);
         let side = |side: Side| {
-            let ends = self.tracks.get(track).map(|track| track.side(side));
-            let ends = ends.map(|ends| {
-                let first = ends.lower_bound(events.start);
-                let numbers = (first..).zip(ends.numbers_from(first));
-                numbers.take_while(move |&(_, number)| number < events.end || is_all)
+            let known = self.tracks.get(track);
+            let rows = known.map(|known| {
+                let first = known.side(side).lower_bound(events.start);
+                let rows = known.rows_from(side, first);
+                rows.take_while(move |row| row.number < events.end || is_all)
             });
-            ends.into_iter().flatten()
+            rows.into_iter().flatten()
         };
-        let mut sends = side(Side::Send).peekable();
-        let mut receives = side(Side::Receive).peekable();
-        let merged = std::iter::from_fn(move || {
-            let out = match (sends.peek(), receives.peek()) {
-                (None, None) => return None,
-                (Some((_, one)), Some((_, other))) => one <= other,
+        let (mut sends, mut receives) = (side(Side::Send), side(Side::Receive));
+        let mut next = (sends.next(), receives.next());
+        // All but the first of the packets of an event that is an end of several.
+        let mut others: &[u32] = &[];
+        let mut last = None;
+        std::iter::from_fn(move || {
+            if let Some((&packet, rest)) = others.split_first()
+                && let Some((side, row)) = last
+            {
+                others = rest;
+                return Some(self.crossing(track, side, &Row { packet, ..row }));
+            }
+            let out = match &next {
+                (Some(one), Some(other)) => one.number <= other.number,
                 (one, _) => one.is_some(),
             };
-            match out {
-                true => sends.next().map(|end| (Side::Send, end)),
-                false => receives.next().map(|end| (Side::Receive, end)),
+            let (side, row) = match out {
+                true => (Side::Send, std::mem::replace(&mut next.0, sends.next())?),
+                false => (
+                    Side::Receive,
+                    std::mem::replace(&mut next.1, receives.next())?,
+                ),
+            };
+            if !self.shared.is_empty() {
+                others = self.others(self.places.id(track, side, row.place));
+                last = Some((side, row));
             }
-        });
-        merged.flat_map(move |(side, end)| self.crossings_of(track, side, end))
+            Some(self.crossing(track, side, &row))
+        })
     }
 
-    /// What an end is to its packets; most have one.
-    fn crossings_of(
-        &self,
-        track: usize,
-        side: Side,
-        (place, number): (usize, EventNumber),
-    ) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
-        let end = self.places.id(track, side, place);
-        let known = self.tracks.get(track);
-        let first = known.map(|track| track.packets[side as usize].get(place) as u32);
-        let others = match self.shared.is_empty() {
-            true => None,
-            false => self.shared.get(&end),
+    /// All but the first of the packets of an end.
+    fn others(&self, end: EndId) -> &[u32] {
+        self.shared.get(&end).map_or(&[], Vec::as_slice)
+    }
+
+    /// What an end is to a packet.
+    fn crossing(&self, track: usize, side: Side, row: &Row) -> (EndId, Crossing, Stamp) {
+        let end = self.places.id(track, side, row.place);
+        let (number, packet) = (row.number, PacketId(row.packet));
+        let way = match side {
+            Side::Send => Way::Out,
+            _ => self.way_in(packet, end),
         };
-        let stamp = known
-            .map(|track| Stamp {
-                number,
-                time: track.clock.time(track.side(side).time(place), || number),
-            })
-            .unwrap_or_default();
-        let packets = first
-            .into_iter()
-            .chain(others.into_iter().flatten().copied());
-        packets.map(move |packet| {
-            let packet = PacketId(packet);
-            let way = match side {
-                Side::Send => Way::Out,
-                _ => self.way_in(packet, end),
-            };
-            (
-                end,
-                Crossing {
-                    number,
-                    packet,
-                    way,
-                },
-                stamp,
-            )
-        })
+        let known = self.tracks.get(track);
+        let time = known.map(|known| known.clock.time(row.time, || number));
+        let crossing = Crossing {
+            number,
+            packet,
+            way,
+        };
+        let time = time.unwrap_or_default();
+        (end, crossing, Stamp { number, time })
     }
 
     /// Whether a receipt is a packet's first.
@@ -335,8 +357,13 @@ impl Rows {
         let known = self.tracks.get(track)?;
         [Side::Send, Side::Receive].into_iter().find_map(|side| {
             let place = known.side(side).find(number)?;
-            let (_, crossing, _) = self.crossings_of(track, side, (place, number)).next()?;
-            Some(crossing)
+            let row = Row {
+                place,
+                number,
+                time: known.side(side).time(place),
+                packet: known.packets[side as usize].get(place) as u32,
+            };
+            Some(self.crossing(track, side, &row).1)
         })
     }
 

@@ -1,0 +1,48 @@
+//! What a thread of a replayed program does, which is compared with the tape.
+
+use crate::body::EventKind;
+use crate::call::CallId;
+use crate::sys::IoVec;
+use crate::tape::why;
+
+/// What this thread did.
+#[derive(Clone, Copy)]
+pub struct Did<'a> {
+    pub(super) why: u32,
+    pub(super) kind: EventKind,
+    pub(super) id: u8,
+    pub(super) socket: u16,
+    pub(super) descriptor: i32,
+    pub(super) endpoint: &'a [u8],
+    pub(super) bytes: Option<(*const IoVec, usize)>,
+}
+
+impl Did<'_> {
+    pub(super) fn plain(kind: EventKind, id: u8) -> Did<'static> {
+        Did {
+            why: why::OTHER,
+            kind,
+            id,
+            socket: u16::MAX,
+            descriptor: -1,
+            endpoint: &[],
+            bytes: None,
+        }
+    }
+
+    /// A call on a descriptor; -1 for none.
+    pub fn called(call: CallId, descriptor: i32) -> Did<'static> {
+        Did {
+            descriptor,
+            ..Did::plain(EventKind::Called, call.0)
+        }
+    }
+
+    /// A call on a UDP socket.
+    pub fn on_socket(call: CallId, descriptor: i32, socket: u16) -> Did<'static> {
+        Did {
+            socket,
+            ..Did::called(call, descriptor)
+        }
+    }
+}
