@@ -252,7 +252,8 @@ impl Reel {
         mut show: impl FnMut(&[u8]),
     ) -> Result<(), ReadError> {
         let infos = self.blocks.get(blocks.clone()).unwrap_or_default();
-        let mut frame = [0; FRAME_HEAD];
+        // What was read last, and where that begins.
+        let (mut window, mut start) = (Vec::new(), 0);
         for (index, info) in blocks.zip(infos) {
             for number in [
                 info.offset,
@@ -266,8 +267,22 @@ impl Reel {
             match self.in_memory.get(&index) {
                 Some(body) => show(body),
                 None => {
-                    let filled = self.source.read_at(info.offset, &mut frame)?;
-                    show(&frame[..filled]);
+                    let place = |start: u64| usize::try_from(info.offset.checked_sub(start)?).ok();
+                    let frame = |at: usize, window: &[u8]| window.len() >= at + FRAME_HEAD;
+                    if !place(start).is_some_and(|at| frame(at, &window)) {
+                        // One reading tells of several short blocks.
+                        let length = match info.length < SHORT_BLOCK {
+                            true => WINDOW,
+                            false => FRAME_HEAD,
+                        };
+                        start = info.offset;
+                        window.resize(length, 0);
+                        let filled = self.source.read_at(start, &mut window)?;
+                        window.truncate(filled);
+                    }
+                    let own = place(start).and_then(|at| window.get(at..));
+                    let own = own.unwrap_or(&[]);
+                    show(own.get(..FRAME_HEAD).unwrap_or(own));
                 }
             }
         }
@@ -507,6 +522,10 @@ impl Reel {
         }
     }
 }
+
+/// Of shorter blocks than this several frames are read at once, so many bytes.
+const SHORT_BLOCK: u64 = 4 << 10;
+const WINDOW: usize = 16 << 10;
 
 /// Why the body of a block cannot be had.
 pub(crate) enum BodyError {
