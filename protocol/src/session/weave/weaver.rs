@@ -24,7 +24,7 @@ use crate::session::clock::Alignment;
 use crate::session::parallel;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
-use crate::session::who::meeting::Meetings;
+use crate::session::who::meeting::Met;
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
 use crate::session::who::shares::together;
@@ -216,7 +216,7 @@ impl Weaver<'_> {
         let mut part = WovenPart::default();
         let mut matched = Vec::new();
         let mut by_sockets = BySockets::default();
-        let mut met = Meetings::default();
+        let mut met = Met::default();
         for equal in ends.chunk_by(|a, b| a.hash == b.hash) {
             part.stay.extend(self.stay(equal).into_iter().flatten());
             self.strangers.suspects(

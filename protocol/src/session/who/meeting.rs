@@ -13,7 +13,7 @@ use crate::session::weave::end::End;
 
 /// Pairs of reels that have packets in common.
 #[derive(Default)]
-pub(crate) struct Meetings {
+pub(crate) struct Met {
     pub pairs: BTreeSet<(usize, usize)>,
     /// Some of them, each where its numbers say.
     recent: [(u16, u16); RECENT],
@@ -22,7 +22,7 @@ pub(crate) struct Meetings {
 /// So many pairs are known without a search.
 const RECENT: usize = 32;
 
-impl Meetings {
+impl Met {
     /// Notes the pairs of reels that have the packets of one group in common.
     pub fn note(&mut self, group: &[End]) {
         let Some(first) = group.first() else { return };
