@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_stretch_that_tell_packets_are_found_by_their_bits() {
-        let taken = |end: usize| end % 3 == 0 || (70..300).contains(&end);
+        let taken = |end: usize| end.is_multiple_of(3) || (70..300).contains(&end);
         let partners: Vec<u32> = (0..1000)
             .map(|end| match taken(end) {
                 true => Woven::TAKEN,
