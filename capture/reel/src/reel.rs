@@ -253,7 +253,7 @@ impl Reel {
     ) -> Result<(), ReadError> {
         let infos = self.blocks.get(blocks.clone()).unwrap_or_default();
         // What was read last, and where that begins.
-        let (mut window, mut start) = (Vec::new(), 0);
+        let (mut window, mut start): (Vec<u8>, u64) = (Vec::new(), 0);
         for (index, info) in blocks.zip(infos) {
             for number in [
                 info.offset,
@@ -267,22 +267,23 @@ impl Reel {
             match self.in_memory.get(&index) {
                 Some(body) => show(body),
                 None => {
-                    let place = |start: u64| usize::try_from(info.offset.checked_sub(start)?).ok();
-                    let frame = |at: usize, window: &[u8]| window.len() >= at + FRAME_HEAD;
-                    if !place(start).is_some_and(|at| frame(at, &window)) {
-                        // One reading tells of several short blocks.
-                        let length = match info.length < SHORT_BLOCK {
-                            true => WINDOW,
-                            false => FRAME_HEAD,
-                        };
-                        start = info.offset;
-                        window.resize(length, 0);
-                        let filled = self.source.read_at(start, &mut window)?;
-                        window.truncate(filled);
+                    let place = info.offset.checked_sub(start);
+                    let place = place.and_then(|at| usize::try_from(at).ok());
+                    let known = place.and_then(|at| window.get(at..)?.get(..FRAME_HEAD));
+                    if let Some(frame) = known {
+                        show(frame);
+                        continue;
                     }
-                    let own = place(start).and_then(|at| window.get(at..));
-                    let own = own.unwrap_or(&[]);
-                    show(own.get(..FRAME_HEAD).unwrap_or(own));
+                    // One reading tells of several short blocks.
+                    let length = match info.length < SHORT_BLOCK {
+                        true => WINDOW,
+                        false => FRAME_HEAD,
+                    };
+                    start = info.offset;
+                    window.resize(length, 0);
+                    let filled = self.source.read_at(start, &mut window)?;
+                    window.truncate(filled);
+                    show(window.get(..FRAME_HEAD).unwrap_or(&window));
                 }
             }
         }

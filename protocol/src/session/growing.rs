@@ -139,7 +139,8 @@ impl Growing {
         order.sort_by_key(|&at| Reverse(length(at)));
         let all: u64 = (0..reels.len()).map(length).sum();
         let scanned = parallel::map(order.clone(), self.workers, |at| {
-            // What is longer than all others together has a processor to itself when they are done.
+            // One that has more than five eighths of all events is still read when the others are
+            // done: then a processor is free to read ahead.
             let is_long = length(at) > all / 2 + all / 8;
             let reel = reels.get(at).map(|each| each.reel.clone())?;
             Some(Grown::whole(reel, is_long && self.workers > 1, wanted))

@@ -29,7 +29,7 @@ use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
 use crate::session::who::shares::together;
 
-/// A part has about so many ends: what a processor holds close by.
+/// A part has about so many ends. They are laid in order in 12 MB.
 const PART: usize = 1 << 19;
 
 impl Woven {
@@ -122,7 +122,8 @@ impl Weaver<'_> {
         let ends: usize = self.roads.scans.iter().map(Scan::packets).sum();
         let (bits, parts) = parts(ends - settled);
         let partners = partners.unwrap_or_else(|| vec![Woven::ALONE; self.places.len()]);
-        // Each end is of one part: nobody else notes its partner.
+        // An end is of one part, and nobody else notes its partner. One that was sent to several may be
+        // of several parts: all of them note that it is taken.
         let partners: Vec<AtomicU32> = partners.into_iter().map(AtomicU32::new).collect();
         let mut woven = Woven {
             partners: Vec::new(),
