@@ -190,7 +190,7 @@ fn captures_beside_the_repository_are_answered_as_ever() {
         PathBuf::from,
     );
     if !folder.is_dir() {
-        println!("skipped: no folder {}", folder.display());
+        support::skipped(format_args!("no folder {}", folder.display()));
         return;
     }
     let stage = Stage::new();

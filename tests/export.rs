@@ -62,7 +62,7 @@ fn tool(name: &str, arguments: &[&str], file: &Path) -> Option<Output> {
     match Command::new(name).args(arguments).arg(file).output() {
         Ok(output) => Some(output),
         Err(error) => {
-            println!("skipped: {name}: {error}");
+            support::skipped(format_args!("{name}: {error}"));
             None
         }
     }

@@ -51,7 +51,7 @@ fn ask(engine: &str, folder: &Path, queries: Option<&[&str]>) -> Option<Value> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .inspect_err(|error| println!("skipped: {engine}: no python: {error}"))
+        .inspect_err(|error| support::skipped(format_args!("{engine}: no python: {error}")))
         .ok()?;
     let mut asks = child.stdin.take().expect("a pipe");
     // An engine that is not there reads nothing.
@@ -59,7 +59,9 @@ fn ask(engine: &str, folder: &Path, queries: Option<&[&str]>) -> Option<Value> {
     drop(asks);
     let output = child.wait_with_output().expect("the engine ends");
     if output.status.code() == Some(77) {
-        println!("skipped: {engine} is not installed: pip install {engine}");
+        support::skipped(format_args!(
+            "{engine} is not installed: pip install {engine}"
+        ));
         return None;
     }
     assert!(output.status.success(), "{engine} could not read it");

@@ -30,7 +30,7 @@ fn in_healthy_captures_there_is_no_error_and_no_warning() {
     let folder = std::env::var_os("NETREEL_CAPTURES");
     let folder = folder.map_or_else(|| root.join("../shared/captures"), PathBuf::from);
     if !folder.is_dir() {
-        println!("skipped: no folder {}", folder.display());
+        support::skipped(format_args!("no folder {}", folder.display()));
         return;
     }
     let mut wrong = Vec::new();

@@ -313,7 +313,7 @@ fn captures() -> Option<PathBuf> {
         PathBuf::from,
     );
     if !folder.is_dir() {
-        eprintln!("skipped: no folder {}", folder.display());
+        support::skipped(format_args!("no folder {}", folder.display()));
         return None;
     }
     Some(folder)
@@ -396,7 +396,7 @@ fn where_there_is_no_room_the_error_names_the_place_and_nothing_is_left_there() 
 #[test]
 fn on_a_full_disk_the_error_names_the_place_and_nothing_is_left_there() {
     let Some(disk) = tempfile::tempdir().ok().filter(|disk| mount(disk.path())) else {
-        println!("skipped: only root can mount a small disk");
+        support::skipped("only root can mount a small disk");
         return;
     };
     assert!(unmount(disk.path()));

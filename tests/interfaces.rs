@@ -163,7 +163,7 @@ fn tshark_shows_each_packet_at_its_interface() {
     let arguments = ["-T", "fields", "-e", "frame.interface_name", "-r", &back];
     let output = match Command::new("tshark").args(arguments).output() {
         Ok(output) => output,
-        Err(error) => return println!("skipped: tshark: {error}"),
+        Err(error) => return support::skipped(format_args!("tshark: {error}")),
     };
     let said = String::from_utf8_lossy(&output.stderr);
     let mut said = said.lines().filter(|line| !line.trim().is_empty());

@@ -207,7 +207,7 @@ fn recorded_guest(bench: &Bench) -> Option<(String, String)> {
         .args(["-c", "import sys; print(sys.executable)"])
         .output();
     let Ok(python) = python.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned()) else {
-        println!("skipped: there is no python3");
+        support::skipped("there is no python3");
         return None;
     };
     let (door, guest) = (bench.at("door.py"), bench.at("guest.py"));

@@ -43,7 +43,7 @@ impl Network {
         let name = format!("netreel-{name}-{}", std::process::id());
         let ip = |arguments: &[&str]| runs(Command::new("ip").args(arguments));
         if !ip(&["netns", "add", &name]) {
-            println!("skipped: cannot make a network namespace (needs root and iproute2)");
+            support::skipped("cannot make a network namespace (needs root and iproute2)");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -65,7 +65,7 @@ impl Network {
         let started = Instant::now();
         while !std::fs::metadata(network.capture()).is_ok_and(|file| file.len() >= 24) {
             if !up || started.elapsed() > Duration::from_secs(5) {
-                println!("skipped: tcpdump does not start");
+                support::skipped("tcpdump does not start");
                 return None;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -91,7 +91,7 @@ impl Network {
         compiler.args(["-O2", "-w", "-o"]).arg(&program);
         compiler.arg(source.join(format!("{name}.c"))).args(flags);
         if !runs(&mut compiler) {
-            println!("skipped: {name}.c does not compile with {flags:?}");
+            support::skipped(format_args!("{name}.c does not compile with {flags:?}"));
             return None;
         }
         Some(program)
@@ -306,7 +306,7 @@ fn sessions_of_c_enet_are_recorded_packet_for_packet() {
 fn a_session_of_godot_is_recorded_packet_for_packet() {
     let godot = netreel_capture::preload::find_program(Path::new("godot3-server"));
     if godot.is_none() {
-        println!("skipped: godot3-server is not installed");
+        support::skipped("godot3-server is not installed");
         return;
     }
     let Some(network) = Network::new("godot") else {
@@ -370,14 +370,14 @@ fn a_match_of_ioquake3_is_recorded_packet_for_packet_and_read_by_its_wire() {
         .chain(&data)
         .all(|path| Path::new(path).exists())
     {
-        println!("skipped: needs the packages ioquake3, openarena-server, openarena and xvfb");
+        support::skipped("needs the packages ioquake3, openarena-server, openarena and xvfb");
         return;
     }
     let Some(network) = Network::new("ioquake3") else {
         return;
     };
     let Some(display) = Display::new(&network) else {
-        println!("skipped: Xvfb does not start");
+        support::skipped("Xvfb does not start");
         return;
     };
     let home = format!("HOME={}", network.folder.path().display());

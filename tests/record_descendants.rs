@@ -155,7 +155,7 @@ fn a_program_that_drops_roots_rights_is_recorded_and_so_is_its_child() {
         .arg("true")
         .status();
     if !able.is_ok_and(|status| status.success()) {
-        println!("skipped: no setpriv, or no right to become another user");
+        support::skipped("no setpriv, or no right to become another user");
         return;
     }
     let program = bench.compile("orphan");

@@ -19,7 +19,7 @@ fn record_onto_a_small_disk(kilobytes: u32, flags: &[&str], rounds: &str) -> Opt
         .args(["-t", "tmpfs", "-o", &size, "tmpfs", text(&out)])
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        println!("skipped: only root can mount a small disk");
+        support::skipped("only root can mount a small disk");
         return None;
     }
     let ran = bench.record(flags, &[text(&program), rounds]);

@@ -133,7 +133,7 @@ fn has_no_ring(program: &Path) -> bool {
     let status = Command::new(program).arg("0").status().unwrap();
     let none = status.code() == Some(77);
     if none {
-        println!("skipped: this kernel makes no io_uring");
+        support::skipped("this kernel makes no io_uring");
     }
     none
 }
@@ -233,7 +233,7 @@ fn a_setuid_program_is_refused() {
     let bench = Bench::new();
     let program = bench.compile("pair");
     if std::os::unix::fs::chown(&program, Some(65_534), None).is_err() {
-        println!("skipped: only root can give a file away");
+        support::skipped("only root can give a file away");
         return;
     }
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o4755)).unwrap();
@@ -304,7 +304,7 @@ fn what_a_start_script_of_bash_starts_is_watched() {
     let bench = Bench::new();
     let raw = bench.compile("raw");
     if Command::new("bash").arg("--version").output().is_err() {
-        println!("skipped: no bash");
+        support::skipped("no bash");
         return;
     }
     let line = format!("{} 5; true", text(&raw));
@@ -324,7 +324,7 @@ fn a_program_given_to_the_loader_is_recorded() {
     let interpreter = "/lib64/ld-linux-x86-64.so.2";
     let loader = Path::new(interpreter);
     if !loader.exists() {
-        println!("skipped: the loader has another name here");
+        support::skipped("the loader has another name here");
         return;
     }
     bench

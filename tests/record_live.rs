@@ -18,7 +18,7 @@ impl Net {
     fn has_game_interfaces(&self) -> bool {
         let pair = ["type", "veth", "peer", "name", "game1"];
         if !self.ip(&[&["link", "add", "game0"][..], &pair[..]].concat()) {
-            eprintln!("skipped: no right to make an interface");
+            support::skipped("no right to make an interface");
             return false;
         }
         assert!(self.ip(&["link", "set", "game1", "up"]));
@@ -389,7 +389,7 @@ fn a_capture_at_all_interfaces_says_by_which_one_a_packet_came() {
         .collect();
     seen.sort_unstable();
     if seen.len() == 1 {
-        return eprintln!("skipped: this libpcap does not say by which interface a packet came");
+        return support::skipped("this libpcap does not say by which interface a packet came");
     }
     assert_eq!(seen, [("game0", 5), ("game1", 5), ("lo", 5)]);
 }
@@ -422,7 +422,7 @@ fn what_cannot_be_captured_says_what_to_do() {
 fn who_has_no_right_to_it_is_told_how_to_get_it() {
     // SAFETY: a call without arguments.
     if unsafe { libc::geteuid() } != 0 {
-        eprintln!("skipped: a right is taken away here, which needs root");
+        support::skipped("a right is taken away here, which needs root");
         return;
     }
     let (_folder, out) = folder();
@@ -442,7 +442,7 @@ fn who_has_no_right_to_it_is_told_how_to_get_it() {
         .arg(&out)
         .output();
     let Ok(ran) = ran else {
-        eprintln!("skipped: no setpriv");
+        support::skipped("no setpriv");
         return;
     };
     let err = String::from_utf8_lossy(&ran.stderr);
@@ -496,7 +496,7 @@ fn seen_and_missed_is_sent(interface: &str) {
     let ended = recording.wait();
     assert_eq!(ended.code, Some(1), "{} {}", ended.out, ended.err);
     if ended.err.contains("are counted twice") {
-        return eprintln!("skipped: here nobody can count them once, and it says so");
+        return support::skipped("here nobody can count them once, and it says so");
     }
     assert!(
         ended.out.contains("passed without being seen"),
@@ -595,7 +595,7 @@ fn what_tcpdump_sees_is_seen() {
         .stderr(Stdio::null())
         .spawn();
     let Ok(dump) = dump else {
-        eprintln!("skipped: no tcpdump");
+        support::skipped("no tcpdump");
         return;
     };
     let mut dump = Recording(Some(dump));
@@ -603,7 +603,7 @@ fn what_tcpdump_sees_is_seen() {
         std::fs::metadata(&capture).is_ok_and(|file| file.len() >= 24) || dump.has_ended()
     });
     if dump.has_ended() {
-        eprintln!("skipped: tcpdump does not capture here");
+        support::skipped("tcpdump does not capture here");
         return;
     }
     let recording = net.record("lo", &out.join("live"), &[]);

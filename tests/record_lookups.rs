@@ -45,11 +45,11 @@ sys.exit(c.sendto(s.fileno(), b'ctypes', 6, 0, to, 16) != 6)
 ";
     let path = "import ctypes, sys; print(sys.executable, end='')";
     let Ok(found) = Command::new("python3").args(["-c", path]).output() else {
-        println!("skipped: there is no python3");
+        support::skipped("there is no python3");
         return;
     };
     if !found.status.success() {
-        println!("skipped: this python3 has no ctypes");
+        support::skipped("this python3 has no ctypes");
         return;
     }
     let python = String::from_utf8(found.stdout).unwrap();

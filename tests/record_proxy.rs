@@ -119,7 +119,7 @@ fn packets_pass_also_where_nobody_reads_what_the_command_says() {
 fn the_thread_that_passes_packets_on_runs_before_others_where_it_may() {
     let may = std::thread::spawn(netreel_capture::proxy::run_before_others);
     if let Err(error) = may.join().unwrap() {
-        println!("skipped: no real-time priority here: {error}");
+        support::skipped(format_args!("no real-time priority here: {error}"));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -263,7 +263,7 @@ fn a_disk_that_fills_up_ends_the_reel_and_not_the_game() {
         .arg(folder.path())
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        println!("skipped: only root can mount a small disk");
+        support::skipped("only root can mount a small disk");
         return;
     }
     let proxy = Running::start(&folder.path().join("session"), &[]);

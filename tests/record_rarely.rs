@@ -51,7 +51,7 @@ fn an_address_without_a_family_is_what_the_kernel_takes_it_for() {
     assert_eq!(to.get(..5), Some(&expected[..]));
     assert_eq!(from, one);
     if sixth == "0" {
-        println!("skipped: no IPv6 here");
+        support::skipped("no IPv6 here");
         return;
     }
     expected.push(format!("g [::1]:{sixth}"));

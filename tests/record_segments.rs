@@ -20,7 +20,7 @@ fn program(bench: &Bench) -> Option<PathBuf> {
     let ran = Command::new(&program).args(["option", "asking"]).output();
     let able = ran.is_ok_and(|ran| ran.status.success() && ran.stdout == b"250 ");
     if !able {
-        println!("skipped: this kernel has no UDP_SEGMENT and UDP_GRO");
+        support::skipped("this kernel has no UDP_SEGMENT and UDP_GRO");
     }
     able.then_some(program)
 }

@@ -14,7 +14,7 @@ use support::programs::{Bench, text};
 fn program(name: &str) -> Option<PathBuf> {
     let found = find_program(Path::new(name)).and_then(|path| path.canonicalize().ok());
     if found.is_none() {
-        println!("skipped: there is no {name} here");
+        support::skipped(format_args!("there is no {name} here"));
     }
     found
 }
@@ -195,7 +195,7 @@ fn a_server_of_quake_3_with_bots_is_exact() {
     let server = program("/usr/lib/ioquake3/ioq3ded");
     let data = Path::new("/usr/lib/openarena-server/baseoa").exists();
     let Some(server) = server.filter(|_| data) else {
-        println!("skipped: there is no OpenArena here");
+        support::skipped("there is no OpenArena here");
         return;
     };
     let bench = Bench::new();
@@ -290,7 +290,7 @@ fn a_server_of_minetest_is_exact_with_one_thread_at_a_time() {
     let server = program("/usr/lib/minetest/minetestserver");
     let game = Path::new("/usr/share/games/minetest/games/minetest_game").exists();
     let Some(server) = server.filter(|_| game) else {
-        println!("skipped: there is no server of Minetest with a game here");
+        support::skipped("there is no server of Minetest with a game here");
         return;
     };
     let bench = Bench::new();

@@ -64,7 +64,7 @@ const SESSIONS: &[Session] = &[
 fn found(name: &str) -> Option<String> {
     let path = find_program(Path::new(name)).and_then(|path| path.canonicalize().ok());
     if path.is_none() {
-        println!("skipped: there is no {name} here");
+        support::skipped(format_args!("there is no {name} here"));
     }
     Some(text(&path?).to_owned())
 }
@@ -112,7 +112,7 @@ fn quake(bench: &Bench, port: &str) -> Option<Vec<Node>> {
     let server = found("/usr/lib/ioquake3/ioq3ded")?;
     let data = "/usr/lib/openarena-server";
     if !Path::new(data).join("baseoa").exists() {
-        println!("skipped: there is no OpenArena here");
+        support::skipped("there is no OpenArena here");
         return None;
     }
     let sets = |program: &str, data: &str, pairs: &[(&str, &str)]| -> Vec<String> {

@@ -119,7 +119,7 @@ fn python() -> Option<PathBuf> {
         .map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
     let path = path.filter(|path| !path.is_empty()).map(PathBuf::from);
     if path.is_none() {
-        println!("skipped: there is no python3 here");
+        support::skipped("there is no python3 here");
     }
     path
 }

@@ -171,7 +171,7 @@ fn a_terminal_gives_the_key_without_a_line_and_is_left_as_it_was() {
         )
     };
     if made != 0 {
-        println!("skipped: no pseudo terminal can be had here");
+        support::skipped("no pseudo terminal can be had here");
         return;
     }
     // SAFETY: two fresh descriptors that nobody else owns.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use netreel::Api;
 use netreel::types::{self, *};
-use support::{C99, CPP11, Compiler, checked, file, library_folder};
+use support::{C99, CPP11, Compiler, checked, file, library_folder, skipped};
 
 fn check_clean(compiler: Compiler, standard: &'static str) {
     if !compiler.is_here() {
@@ -159,7 +159,7 @@ fn the_library_exports_one_function_and_a_place_for_breakpoints() {
         .arg(library)
         .output()
     else {
-        println!("skipped: there is no nm here");
+        skipped("there is no nm here");
         return;
     };
     let symbols = String::from_utf8(output.stdout).unwrap();

@@ -1,12 +1,16 @@
 //! What happens to the folder while a recording goes on: full, read-only, removed. The recorded
 //! program goes on, what is on the disk opens, and what is missing is said.
 
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use netreel_capture::{Limits, Options, RecordError, Recorder, open, reel_files};
 use netreel_reel::{CutWhy, Ending, Event, EventKind, Header, Time};
+use skipped::skipped;
 
 const REEL: &str = "NETREEL_TEST_LOST_REEL";
 const NOSPC: i32 = 28;
@@ -89,7 +93,7 @@ fn a_disk_that_fills_up_while_files_follow_one_another_keeps_what_it_took() {
     for kilobytes in [700, 704, 708, 712, 1200, 1260] {
         let folder = tempfile::tempdir().unwrap();
         let Some(_disk) = small_disk(folder.path(), kilobytes) else {
-            println!("skipped: only root can make a small file system");
+            skipped("only root can make a small file system");
             return;
         };
         let path = folder.path().join("A.reel");
@@ -195,7 +199,7 @@ fn in_a_read_only_folder_there_is_no_recording_and_the_error_says_why() {
     std::fs::set_permissions(folder.path(), read_only).unwrap();
     let path = folder.path().join("A.reel");
     if std::fs::write(&path, "").is_ok() {
-        println!("skipped: this user may write everywhere");
+        skipped("this user may write everywhere");
         return;
     }
     let error = Recorder::create(&path, &Header::default(), rotating()).unwrap_err();

@@ -2,12 +2,16 @@
 
 mod captures;
 
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
 use captures::*;
 use netreel_capture::pcap::{Counts, Ending, PcapError, UdpPayloads};
+use skipped::skipped;
 
 /// What a capture holds, one line a payload: index, time, ends, bytes.
 fn read(file: &[u8]) -> (String, Counts, String) {
@@ -558,7 +562,7 @@ fn real_captures_give_as_many_payloads_as_tshark() {
         PathBuf::from,
     );
     if !folder.is_dir() {
-        eprintln!("skipped: no folder {}", folder.display());
+        skipped(format_args!("no folder {}", folder.display()));
         return;
     }
     let cases = [

@@ -1,5 +1,8 @@
 //! The proxy: what it passes on, what it says, what is in its reel.
 
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +14,7 @@ use netreel_capture::Options;
 use netreel_capture::proxy::{FaultSpec, Outcome, Proxy, Report, Route, Wanted};
 use netreel_reel::SocketId;
 use netreel_reel::{Ending, Endpoint, Event, EventNumber, FaultVerdict, OwnedRecord, SendOutcome};
+use skipped::skipped;
 
 /// Nothing in these tests takes so long on a machine that works.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -170,7 +174,7 @@ fn network_of_its_own() -> bool {
     // SAFETY: a call without memory; what it changes is this thread's own.
     let entered = unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0;
     if !entered || !ip("link set lo up") {
-        println!("skipped: no network namespace of its own can be had here (needs root and ip)");
+        skipped("no network namespace of its own can be had here (needs root and ip)");
         return false;
     }
     true
@@ -554,7 +558,7 @@ fn an_interface_that_is_removed_is_in_the_reel_and_ends_nothing() {
         }
         let kinds = ["link add there type bridge", "link add there type dummy"];
         if !kinds.into_iter().any(ip) {
-            println!("skipped: no interface can be made here");
+            skipped("no interface can be made here");
             return;
         }
         assert!(ip("addr add 10.9.8.1/24 dev there"));

@@ -1,5 +1,8 @@
 //! Ring mode on a disk that is full, or that cannot do all that is asked of it.
 
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +13,7 @@ use netreel_capture::ring_mode::{Ring, TriggerNews, Triggers};
 use netreel_capture::{Options, Pusher, RecordError, Recorder, open, open_session};
 use netreel_reel::{CutWhy, Ending, Event, Header, Reel, TriggerCause};
 use netreel_transport::monotonic_now;
+use skipped::skipped;
 
 /// Nothing here takes so long, on any machine.
 const LONG: Duration = Duration::from_secs(120);
@@ -119,7 +123,7 @@ fn without_hard_links_a_window_is_a_copy() {
     // The writing thread is started by this one, and can do no more than it.
     let inside = || {
         if !forbid_hard_links() {
-            println!("skipped: this machine has no filter for system calls");
+            skipped("this machine has no filter for system calls");
             return;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -162,7 +166,7 @@ fn small_disk<'a>(folder: &'a Path, size: &str) -> Option<Mounted<'a>> {
         .output()
         .is_ok_and(|output| output.status.success());
     if !mounted {
-        println!("skipped: only root can mount a small disk");
+        skipped("only root can mount a small disk");
     }
     mounted.then_some(Mounted(folder))
 }

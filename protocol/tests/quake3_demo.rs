@@ -3,6 +3,9 @@
 //! The demo is read here from its bytes by the game's own rules, with nothing of the code under test but
 //! the table of Huffman codes, which is taken from the text of the wire.
 
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +16,7 @@ use netreel_protocol::history::state::{Known, Scalar, States};
 use netreel_protocol::session::{NodeId, PacketId, ReelInput, Session, SessionTime};
 use netreel_reel::{Append, AppendError, Reel};
 use netreel_wire::Wire;
+use skipped::skipped;
 
 const WIRE: &str = include_str!("../../samples/wires/quake3.wire");
 
@@ -313,7 +317,7 @@ fn session(capture: &Path) -> Option<(Session, History)> {
 fn entities_at_each_snapshot_are_those_of_the_clients_demo() {
     let folder = captures();
     let Some((session, history)) = session(&folder.join("openarena_q3.pcap")) else {
-        println!("skipped: there is no capture in {}", folder.display());
+        skipped(format_args!("there is no capture in {}", folder.display()));
         return;
     };
     let bytes = std::fs::read(folder.join("openarena_q3_client.dm_71")).expect("the demo");

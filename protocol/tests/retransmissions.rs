@@ -2,6 +2,9 @@
 //! long as the bytes of captures say. The bytes are read here by hand, from the captures' own headers
 //! on; nothing of that is shared with what is tested.
 
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +15,7 @@ use netreel_protocol::session::{NodeId, PacketId, ReelInput, Session};
 use netreel_protocol::stats::Stats;
 use netreel_reel::{Append, AppendError, Reel};
 use netreel_wire::Wire;
+use skipped::skipped;
 
 /// An address and a port.
 type End = (Vec<u8>, u16);
@@ -471,7 +475,7 @@ fn capture(name: &str) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    println!("skipped: there is no {}", path.display());
+    skipped(format_args!("there is no {}", path.display()));
     None
 }
 

@@ -8,12 +8,17 @@ pub mod net;
 pub mod plugins;
 #[allow(dead_code)]
 pub mod programs;
+mod signals;
+mod skipped;
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+#[allow(unused_imports)]
+pub use skipped::skipped;
 
 /// What the command printed, and its exit code.
 pub struct Ran {

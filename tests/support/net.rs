@@ -16,11 +16,11 @@ impl Net {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let net = Net(format!("netreel-{}-{number}", std::process::id()));
         if !ip(&["netns", "add", &net.0]) {
-            eprintln!("skipped: no right to make a network namespace, or no ip command");
+            super::skipped("no right to make a network namespace, or no ip command");
             return None;
         }
         if !net.ip(&["link", "set", "lo", "up"]) {
-            eprintln!("skipped: no right to work inside a network namespace");
+            super::skipped("no right to work inside a network namespace");
             return None;
         }
         Some(net)

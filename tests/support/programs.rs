@@ -40,11 +40,13 @@ impl Bench {
             Ok(output) if output.status.success() => Some(program),
             Ok(output) => {
                 let why = String::from_utf8_lossy(&output.stderr).into_owned();
-                println!("skipped: {compiler} {flags:?} cannot compile {name}.c: {why}");
+                super::skipped(format_args!(
+                    "{compiler} {flags:?} cannot compile {name}.c: {why}"
+                ));
                 None
             }
             Err(error) => {
-                println!("skipped: {compiler}: {error}");
+                super::skipped(format_args!("{compiler}: {error}"));
                 None
             }
         }

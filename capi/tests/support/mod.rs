@@ -1,11 +1,15 @@
 //! The system's compilers and the programs that they make.
 #![allow(dead_code, unused_imports, unused_macros)] // each test uses some
 
+#[path = "../../../tests/support/skipped.rs"]
+mod skipped;
 pub mod table;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+pub use skipped::skipped;
 
 /// The folder of the built library. Cargo makes `libnetreel.so` in the same breath as the `lib`
 /// that every test links, in the folder of the tests themselves.
@@ -47,7 +51,7 @@ impl Compiler {
         let asked = Command::new(self.command).arg("--version").output();
         let here = asked.is_ok_and(|output| output.status.success());
         if !here {
-            println!("skipped: there is no {} here", self.command);
+            skipped(format_args!("there is no {} here", self.command));
         }
         here
     }
@@ -104,7 +108,7 @@ pub fn libenet_is_here() -> bool {
     drop(source);
     let here = child.wait().unwrap().success();
     if !here {
-        println!("skipped: libenet-dev is not here");
+        skipped("libenet-dev is not here");
     }
     here
 }

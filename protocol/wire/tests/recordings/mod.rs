@@ -2,6 +2,9 @@
 //! connection.
 #![allow(dead_code)]
 
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,6 +12,7 @@ use std::path::{Path, PathBuf};
 use netreel_capture::pcap::{UdpPayload, UdpPayloads};
 use netreel_reel::Endpoint;
 use netreel_wire::{ConnectionState, Context, Decoded, PacketFacts, Wire};
+pub use skipped::skipped;
 
 /// A capture file.
 pub struct Recording {
@@ -48,7 +52,7 @@ pub fn capture(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    println!("skipped: there is no {}", path.display());
+    skipped(format_args!("there is no {}", path.display()));
     None
 }
 

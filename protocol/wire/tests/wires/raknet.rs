@@ -9,7 +9,7 @@ use netreel_reel::Endpoint;
 use netreel_wire::{Decoded, Name, PacketFacts, Value};
 
 use crate::explained::{check_explained, check_own_tests, small, wire};
-use crate::recordings::{Recording, Story, capture};
+use crate::recordings::{Recording, Story, capture, skipped};
 
 const SMALL_FIELDS: &str = include_str!("../recordings/raknet.tsv");
 
@@ -416,7 +416,7 @@ fn ask_tshark(path: &Path) -> Option<String> {
             Some(String::from_utf8(output.stdout).expect("tshark prints text"))
         }
         Err(error) => {
-            println!("skipped: tshark cannot be run ({error})");
+            skipped(format_args!("tshark cannot be run ({error})"));
             None
         }
     }
