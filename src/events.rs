@@ -223,7 +223,10 @@ impl<'a> Listing<'a> {
 /// The first bytes of what is not a text: `: b0 10 34 …`.
 fn first_bytes(event: &Event<'_>) -> String {
     let bytes = match event {
-        Event::Note { .. } | Event::Triggered { .. } | Event::Interface { .. } => None,
+        Event::Note { .. }
+        | Event::Triggered { .. }
+        | Event::Interface { .. }
+        | Event::Believed { .. } => None,
         Event::Called {
             call: CallId::PRINTED,
             ..

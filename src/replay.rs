@@ -256,6 +256,14 @@ pub fn print(
             }
         }
     }
+    if let Some(differs) = &report.belief_differs {
+        let recorded = differs.recorded.as_deref().unwrap_or("nothing");
+        writeln!(
+            out,
+            "    first belief that differs, before event {}: it says `{}`, recorded is {recorded}",
+            differs.number, differs.said
+        )?;
+    }
     stretches::print(report, out)
 }
 
@@ -308,6 +316,13 @@ pub fn as_json(
         "cut": report.cut,
         "divergence": null,
     });
+    if let Some(differs) = &report.belief_differs {
+        object["belief_differs"] = json!({
+            "event": differs.number.0,
+            "recorded": differs.recorded,
+            "said": differs.said,
+        });
+    }
     match (&report.outcome, explanation) {
         (Outcome::InputRejected(number, why) | Outcome::SnapshotRefused(number, why), _) => {
             object["divergence"] = json!({ "event": number.0, "why": why });

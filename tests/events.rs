@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use netreel_reel::{
-    CallId, ClockId, Event, EventKind, EventNumber, FaultVerdict, Header, Reel, ReelWriter,
-    SendOutcome, SocketId, ThreadId, Time, Trigger, TriggerCause,
+    Believed, CallId, ClockId, Event, EventKind, EventNumber, FaultVerdict, Header, Reel,
+    ReelWriter, SendOutcome, SocketId, ThreadId, Time, Trigger, TriggerCause,
 };
 use serde_json::Value;
 use support::netreel;
@@ -214,6 +214,12 @@ fn every_kind() -> Vec<Event<'static>> {
             socket,
             listener: socket,
             client: there,
+        },
+        Event::Believed {
+            object: 42,
+            believed: Believed::Value {
+                said: b"position 1.5 2 3",
+            },
         },
         Event::SocketClosed { socket },
         Event::WriteFailed { code: 28 },

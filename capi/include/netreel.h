@@ -95,6 +95,9 @@ typedef struct netreel_seed {
     uint64_t value;
 } netreel_seed;
 
+/* The owner of an object of which the game does not know one. */
+#define NETREEL_NO_OWNER UINT64_MAX
+
 /* netreel_options.flags */
 #define NETREEL_REPLACE 1u         /* replace a reel of this name; else NETREEL_E_EXISTS */
 #define NETREEL_DROP_WHEN_FULL 2u  /* drop events when the disk cannot keep up; else calls wait */
@@ -371,6 +374,36 @@ typedef struct netreel_api {
 
     /* What the replay has come to so far. */
     int32_t (*replay_report)(netreel_replay *replay, netreel_report *report);
+
+    /*
+     * ---- What the game believes ----
+     *
+     * May be left out. A reader concludes from the packets, and from the rules that a wire declares,
+     * what each node believes of each object: that it lives, who owns it, which values it has. Where
+     * the game says it, the reader takes the game's word, and tells where the rules and the game part.
+     *
+     * Call these where the game changes its own table, after it has: an object and an owner are the
+     * numbers that the protocol has for them. Say either of all objects what happens to them, or of
+     * none. They are no part of a replay.
+     */
+
+    /* The object lives, and this peer owns it, or NETREEL_NO_OWNER. */
+    int32_t (*believes_created)(netreel_thread *thread, uint64_t object, uint64_t owner);
+
+    /* The object lives no more. */
+    int32_t (*believes_destroyed)(netreel_thread *thread, uint64_t object);
+
+    /* Another peer owns the object. */
+    int32_t (*believes_owner)(netreel_thread *thread, uint64_t object, uint64_t owner);
+
+    /* A property of the object has this value: a name without blanks, that of the wire's property
+     * where it declares one, and its numbers, at most 65536. */
+    int32_t (*believes_value)(netreel_thread *thread, uint64_t object, const char *property,
+                              const double *numbers, uint32_t count);
+
+    /* The same of a value that is a text, or the name of an enum's member. UTF-8. */
+    int32_t (*believes_text)(netreel_thread *thread, uint64_t object, const char *property,
+                             const char *text, uint64_t length);
 } netreel_api;
 
 #if defined(__GNUC__)

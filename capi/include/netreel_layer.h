@@ -54,6 +54,12 @@ typedef struct netreel_world {
 
     /* Leaves a note for people. UTF-8. */
     int32_t (*note)(void *world, const char *text, uint64_t length);
+
+    /* Says what the game believes of an object, in the words of a log line without `netreel: `:
+     * "created 42 owner 3", "destroyed 42", "owner 42 3", "value 42 position 1.5 2 3". A replay
+     * compares it with what was recorded, and tells the first that differs. NETREEL_E_ARGUMENT for
+     * other words. Not there where `size` ends before it. */
+    int32_t (*believes)(void *world, const char *words, uint64_t length);
 } netreel_world;
 
 /* What a layer starts from: what stands in the reel. */

@@ -48,6 +48,8 @@ codes! {
     E_INTERNAL -17 c"NETREEL_E_INTERNAL"
 }
 
+pub const NO_OWNER: u64 = u64::MAX;
+
 pub const REPLACE: u32 = 1;
 pub const DROP_WHEN_FULL: u32 = 2;
 pub const CLOCK_MONOTONIC: u32 = 4;

@@ -104,7 +104,8 @@ fn lines() -> Lines {
             packet_sent send_result packet_received poll_empty receive_failed input tick
             clock_read random_drawn note snapshot replay_open replay_close replay_start
             replay_socket replay_next replay_tick replay_input replay_receive replay_send
-            replay_clock replay_random replay_report
+            replay_clock replay_random replay_report believes_created believes_destroyed
+            believes_owner believes_value believes_text
         }
     }
     constants! { lines:

@@ -111,6 +111,11 @@ fn a_hundred_thousand_calls_at_random_do_no_harm() {
             ),
             360..370 => call!(api, replay_clock(handle, &mut sent.number)),
             370..380 => call!(api, replay_random(handle, &mut sent.number)),
+            390..395 => call!(api, believes_created(handle, length, u64::from(number))),
+            395..400 => call!(
+                api,
+                believes_text(handle, length, c"name".as_ptr(), bytes.cast(), length)
+            ),
             380..390 => call!(api, replay_socket(handle, number, &mut endpoint)),
             _ => call!(api, replay_report(handle, &mut report)),
         };

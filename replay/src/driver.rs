@@ -1,7 +1,9 @@
 //! The loop around a sans-IO layer.
 
 use netreel_reel::{Ending, Event, EventNumber, Reel, Time};
-use netreel_transport::{Divergence, Layer, ReplayTransport, Shared, Step, Transport};
+use netreel_transport::{
+    BeliefDifference, Divergence, Layer, ReplayTransport, Shared, Step, Transport,
+};
 use std::sync::{Arc, MutexGuard};
 
 use crate::replayable::check_whole;
@@ -61,6 +63,9 @@ pub struct Report {
     pub cut: bool,
     /// What the layer did behind its divergence, in the same turn: at most 64 steps.
     pub afterwards: Vec<Step>,
+    /// The first belief of a layer that says what it believes which is not the recorded one. It makes
+    /// no divergence.
+    pub belief_differs: Option<BeliefDifference>,
 }
 
 /// See [`Report::outcome`].
@@ -266,6 +271,7 @@ impl Driver {
             states: self.states.equal,
             cut: self.cut,
             afterwards: io.afterwards().to_vec(),
+            belief_differs: io.belief_differs().cloned(),
         }
     }
 }

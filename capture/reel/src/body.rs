@@ -38,13 +38,14 @@ pub enum EventKind {
     CaptureDrops = 22,
     Triggered = 23,
     Interface = 24,
+    Believed = 25,
     Cut = 28,
     Relay = 29,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 26] = [
+    pub const ALL: [EventKind; 27] = [
         EventKind::SocketOpened,
         EventKind::SocketClosed,
         EventKind::Sent,
@@ -69,6 +70,7 @@ impl EventKind {
         EventKind::CaptureDrops,
         EventKind::Triggered,
         EventKind::Interface,
+        EventKind::Believed,
         EventKind::Cut,
         EventKind::Relay,
     ];

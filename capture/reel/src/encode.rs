@@ -290,6 +290,7 @@ impl BlockEncoder {
             | Event::Fault { .. }
             | Event::Relay { .. }
             | Event::Interface { .. }
+            | Event::Believed { .. }
             | Event::Triggered { .. } => self.plain(record),
         }
     }

@@ -1,8 +1,8 @@
 //! What a reel holds: everything that crossed the boundary of a network layer, on both sides.
 
 use crate::{
-    CallId, ClockId, Endpoint, EventKind, EventNumber, FaultVerdict, SendOutcome, SocketId,
-    ThreadId, Time, Trigger,
+    Believed, CallId, ClockId, Endpoint, EventKind, EventNumber, FaultVerdict, SendOutcome,
+    SocketId, ThreadId, Time, Trigger,
 };
 
 /// One event with its place in the order and on the clock.
@@ -109,6 +109,8 @@ pub enum Event<'a> {
     /// shown lossily; empty where the capture says nothing). `link_type` is a `LINKTYPE_` number of
     /// the tcpdump group's registry.
     Interface { link_type: u32, name: &'a [u8] },
+    /// The game says what it believes of `object`, the protocol's number, from here on.
+    Believed { object: u64, believed: Believed<'a> },
 }
 
 impl EventKind {
@@ -139,6 +141,7 @@ impl EventKind {
             EventKind::CaptureDrops => "capture-drops",
             EventKind::Triggered => "triggered",
             EventKind::Interface => "interface",
+            EventKind::Believed => "believed",
             EventKind::Cut => "cut",
             EventKind::Relay => "relay",
         }
@@ -170,7 +173,11 @@ impl Event<'_> {
             | Event::Snapshot { state: bytes }
             | Event::Called { details: bytes, .. }
             | Event::Triggered { text: bytes, .. }
-            | Event::Interface { name: bytes, .. } => Some(bytes),
+            | Event::Interface { name: bytes, .. }
+            | Event::Believed {
+                believed: Believed::Value { said: bytes },
+                ..
+            } => Some(bytes),
             Event::SocketOpened { .. }
             | Event::SocketClosed { .. }
             | Event::SendResult { .. }
@@ -187,7 +194,8 @@ impl Event<'_> {
             | Event::CaptureDrops { .. }
             | Event::Cut { .. }
             | Event::Fault { .. }
-            | Event::Relay { .. } => None,
+            | Event::Relay { .. }
+            | Event::Believed { .. } => None,
         }
     }
 
@@ -219,6 +227,7 @@ impl Event<'_> {
             Event::Fault { .. } => EventKind::Fault,
             Event::Relay { .. } => EventKind::Relay,
             Event::Interface { .. } => EventKind::Interface,
+            Event::Believed { .. } => EventKind::Believed,
             Event::Triggered { .. } => EventKind::Triggered,
         }
     }

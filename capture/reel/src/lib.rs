@@ -4,6 +4,7 @@
 //! of its network layer. This crate knows how a reel is written in bytes and read back; it makes
 //! no system call, so that everything above it can be tested without a disk.
 
+mod believed;
 pub mod bell;
 mod body;
 mod call;
@@ -37,6 +38,9 @@ mod trigger;
 mod varint;
 mod writer;
 
+pub use believed::{
+    BELIEF_LINE, Believed, SaidNumber, SaidValue, said_value, say_numbers, say_text,
+};
 pub use body::{EventKind, SendOutcome};
 pub use call::{CallId, ClockId, PastId, StartId};
 pub use decode::{BlockProblem, Records};

@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use crate::body;
 use crate::varint::Cursor;
 use crate::{
-    CallId, ClockId, Endpoint, Event, EventKind, EventNumber, FaultVerdict, SendOutcome, SocketId,
-    Time, Trigger, TriggerCause,
+    Believed, CallId, ClockId, Endpoint, Event, EventKind, EventNumber, FaultVerdict, SendOutcome,
+    SocketId, Time, Trigger, TriggerCause,
 };
 
 /// The longest fixed part of a body: two IPv6 endpoints.
@@ -140,6 +140,25 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
             head.put(&link_type.to_le_bytes());
             tail = name;
         }
+        Event::Believed { object, believed } => {
+            head.put(&object.to_le_bytes());
+            match believed {
+                Believed::Created { owner: None } => head.put(&[CREATED]),
+                Believed::Created { owner: Some(owner) } => {
+                    head.put(&[CREATED_BY]);
+                    head.put(&owner.to_le_bytes());
+                }
+                Believed::Destroyed => head.put(&[DESTROYED]),
+                Believed::Owner { owner } => {
+                    head.put(&[OWNER]);
+                    head.put(&owner.to_le_bytes());
+                }
+                Believed::Value { said } => {
+                    head.put(&[VALUE]);
+                    tail = said;
+                }
+            }
+        }
         Event::Triggered { trigger, text } => {
             head.put(&[trigger.cause.0, u8::from(trigger.from_peer)]);
             head.put(&trigger.id.to_le_bytes());
@@ -151,6 +170,13 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
     }
     (head, tail)
 }
+
+/// What a game believes, in a body.
+const CREATED: u8 = 0;
+const CREATED_BY: u8 = 1;
+const DESTROYED: u8 = 2;
+const OWNER: u8 = 3;
+const VALUE: u8 = 4;
 
 /// Why a plain event could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,6 +293,19 @@ fn read_rarely<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> 
         EventKind::Interface => Event::Interface {
             link_type: from.u32()?,
             name: from.rest(),
+        },
+        EventKind::Believed => Event::Believed {
+            object: from.u64()?,
+            believed: match from.u8()? {
+                CREATED => Believed::Created { owner: None },
+                CREATED_BY => Believed::Created {
+                    owner: Some(from.u64()?),
+                },
+                DESTROYED => Believed::Destroyed,
+                OWNER => Believed::Owner { owner: from.u64()? },
+                VALUE => Believed::Value { said: from.rest() },
+                _ => return None,
+            },
         },
         EventKind::Triggered => Event::Triggered {
             trigger: Trigger {
@@ -487,6 +526,28 @@ mod tests {
             Event::Interface {
                 link_type: 276,
                 name: b"eth0",
+            },
+            Event::Believed {
+                object: u64::MAX,
+                believed: Believed::Created { owner: None },
+            },
+            Event::Believed {
+                object: 42,
+                believed: Believed::Created { owner: Some(3) },
+            },
+            Event::Believed {
+                object: 42,
+                believed: Believed::Destroyed,
+            },
+            Event::Believed {
+                object: 42,
+                believed: Believed::Owner { owner: u64::MAX },
+            },
+            Event::Believed {
+                object: 42,
+                believed: Believed::Value {
+                    said: b"position 1.5 2 3",
+                },
             },
             Event::Triggered {
                 trigger: Trigger {

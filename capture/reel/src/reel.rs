@@ -15,7 +15,7 @@ use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
 use crate::read_at::{ReadAt, ReadError, Until, read_vec};
 use crate::scan::Known;
-use crate::{Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
+use crate::{Believed, Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
 /// The recording of one node, open for reading: from one file, or from the parts of a recording in
 /// several, which read as one.
@@ -335,6 +335,10 @@ impl Reel {
             Event::Input { call: bytes }
             | Event::Note { text: bytes }
             | Event::Interface { name: bytes, .. }
+            | Event::Believed {
+                believed: Believed::Value { said: bytes },
+                ..
+            }
             | Event::Snapshot { state: bytes }
             | Event::Called { details: bytes, .. }
             | Event::Triggered { text: bytes, .. } => payload_bytes += bytes.len() as u64,

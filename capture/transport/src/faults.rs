@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use netreel_reel::{Duration, Endpoint, Time};
+use netreel_reel::{Believed, Duration, Endpoint, Time};
 
 use crate::draw::{mix, unit};
 use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
@@ -223,6 +223,14 @@ impl<T: Transport> Transport for Faults<T> {
 
     fn note(&mut self, text: &str) {
         self.inner.note(text);
+    }
+
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        self.inner.believes(object, believed);
+    }
+
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        self.inner.believes_value(object, property, numbers);
     }
 
     fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
+use netreel_reel::{
+    Believed, Endpoint, Event, EventNumber, SendOutcome, SocketId, Time, say_numbers,
+};
 
 use crate::pusher::Pusher;
 use crate::recorded::monotonic_now;
@@ -135,6 +137,20 @@ impl Journal {
         self.push(Event::Note {
             text: text.as_bytes(),
         });
+    }
+
+    /// The game believes this of an object from here on; see
+    /// [`Transport::believes`](crate::Transport::believes).
+    pub fn believes(&self, object: u64, believed: Believed<'_>) {
+        self.push(Event::Believed { object, believed });
+    }
+
+    /// The same of a property whose value is numbers.
+    pub fn believes_value(&self, object: u64, property: &str, numbers: &[f64]) {
+        let mut said = String::new();
+        say_numbers(property, numbers, &mut said);
+        let said = said.as_bytes();
+        self.believes(object, Believed::Value { said });
     }
 
     /// The engine's state, in its own encoding: a replay can start here.

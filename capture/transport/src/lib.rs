@@ -23,7 +23,7 @@ mod transport;
 mod udp;
 
 // What a network layer needs of the ground floor, so that it can depend on this crate alone.
-pub use netreel_reel::{Duration, Endpoint, Time};
+pub use netreel_reel::{Believed, Duration, Endpoint, Time};
 
 pub use draw::{Draw, mix};
 pub use faults::{Faults, LinkEnd, LinkFaults, Verdict};
@@ -33,7 +33,7 @@ pub use memory::MemoryRecorder;
 pub use pusher::{BellRef, Gate, GateRef, Pusher, RingSink, WhenFull};
 pub use recorded::{InnerClock, MonotonicClock, Recorded, StampClock, monotonic_now};
 pub use recorded_socket::RecordedSocket;
-pub use replay::{Divergence, Events, ReplayTransport, Step};
+pub use replay::{BeliefDifference, Divergence, Events, ReplayTransport, Step};
 pub use shared::Shared;
 pub use sim::{SimClock, SimNet, SimTransport};
 pub use snapshots::SnapshotPlan;

@@ -1,6 +1,8 @@
 //! Writing down what crosses the seam.
 
-use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
+use netreel_reel::{
+    Believed, Endpoint, Event, EventNumber, SendOutcome, SocketId, Time, say_numbers,
+};
 
 use crate::pusher::Pusher;
 use crate::snapshots::{SnapshotPlan, Snapshots};
@@ -19,6 +21,8 @@ pub struct Recorded<T: Transport, C: StampClock<T> = InnerClock> {
     socket: SocketId,
     latest: Time,
     snapshots: Option<Snapshots>,
+    /// Where a value is put into words.
+    said: String,
 }
 
 /// Where the times in the reel come from.
@@ -92,6 +96,7 @@ impl<T: Transport, C: StampClock<T>> Recorded<T, C> {
             socket,
             latest,
             snapshots: None,
+            said: String::new(),
         }
     }
 
@@ -232,6 +237,26 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
         self.record(Event::Note {
             text: text.as_bytes(),
         });
+    }
+
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        self.inner.believes(object, believed);
+        self.record(Event::Believed { object, believed });
+    }
+
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        self.inner.believes_value(object, property, numbers);
+        if !self.pusher.is_on() {
+            return;
+        }
+        let mut said = std::mem::take(&mut self.said);
+        said.clear();
+        say_numbers(property, numbers, &mut said);
+        let believed = Believed::Value {
+            said: said.as_bytes(),
+        };
+        self.record(Event::Believed { object, believed });
+        self.said = said;
     }
 
     fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {

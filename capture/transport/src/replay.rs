@@ -1,7 +1,9 @@
 //! Plays a recording back: answers each call of the layer as it was answered when it was recorded,
 //! and compares each send with what was sent.
 
-use netreel_reel::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time};
+use netreel_reel::{
+    Believed, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time, say_numbers,
+};
 
 use crate::{Datagram, ReceiveError, SendError, Transport};
 
@@ -34,6 +36,9 @@ pub struct ReplayTransport<E> {
     overrun: Option<Box<Divergence>>,
     divergence: Option<Box<Divergence>>,
     afterwards: Vec<Step>,
+    /// How many beliefs were equal to the recording.
+    beliefs: u64,
+    belief_differs: Option<Box<BeliefDifference>>,
 }
 
 /// So many steps behind a divergence are kept.
@@ -53,6 +58,20 @@ pub struct Divergence {
     /// The recording's socket and the layer's, where a layer with several sockets did the same
     /// kind of step on another one.
     pub sockets: Option<(SocketId, SocketId)>,
+}
+
+/// The first belief of a layer that is not the recorded one. It ends no replay: the sends behind it
+/// show whether it mattered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeliefDifference {
+    /// The event of the recording that was to come.
+    pub number: EventNumber,
+    /// The time of that event, or of the last one at the end of the recording.
+    pub time: Time,
+    /// What the recording has there, as [`Believed::words`] says it; `None` where it has no belief.
+    pub recorded: Option<String>,
+    /// What the layer says.
+    pub said: String,
 }
 
 /// A step over the boundary, as far as a replay compares it.
@@ -123,6 +142,7 @@ impl Step {
             | Event::Fault { .. }
             | Event::Relay { .. }
             | Event::Triggered { .. }
+            | Event::Believed { .. }
             // The driver replays engines; these come from unmodified programs.
             | Event::ClockRead { .. }
             | Event::Called { .. }
@@ -149,6 +169,8 @@ impl<E: Events> ReplayTransport<E> {
             overrun: None,
             divergence: None,
             afterwards: Vec::new(),
+            beliefs: 0,
+            belief_differs: None,
         }
     }
 
@@ -161,6 +183,49 @@ impl<E: Events> ReplayTransport<E> {
     /// steps. The recording no longer answered these.
     pub fn afterwards(&self) -> &[Step] {
         &self.afterwards
+    }
+
+    /// The first belief that is not the recorded one, of a layer that says what it believes.
+    pub fn belief_differs(&self) -> Option<&BeliefDifference> {
+        self.belief_differs.as_deref()
+    }
+
+    /// Compares a belief with the next one of the recording before its next step. Where the recording
+    /// has none so far, it was made of a layer that said nothing.
+    fn compare_belief(&mut self, object: u64, believed: Believed<'_>) {
+        if self.over() || self.belief_differs.is_some() {
+            return;
+        }
+        let (mut number, mut time, mut recorded) = (self.next, self.now, None);
+        while let Some(record) = self.events.peek() {
+            (number, time) = (record.number, record.time);
+            match record.event {
+                Event::Believed {
+                    object: of,
+                    believed: known,
+                } => {
+                    let is_same = (of, known) == (object, believed);
+                    recorded = (!is_same).then(|| known.words(of));
+                    self.events.advance();
+                    if is_same {
+                        self.beliefs += 1;
+                        return;
+                    }
+                    break;
+                }
+                Event::Snapshot { .. } => break,
+                ref other if Step::is_one(other) => break,
+                _ => self.events.advance(),
+            }
+        }
+        if recorded.is_some() || self.beliefs > 0 {
+            self.belief_differs = Some(Box::new(BeliefDifference {
+                number,
+                time,
+                recorded,
+                said: believed.words(object),
+            }));
+        }
     }
 
     fn goes_on(&mut self, step: impl FnOnce() -> Step) {
@@ -500,6 +565,17 @@ impl<E: Events> Transport for ReplayTransport<E> {
 
     /// Notes are for readers of the recording: a replay neither has them nor misses them.
     fn note(&mut self, _text: &str) {}
+
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        self.compare_belief(object, believed);
+    }
+
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        let mut said = String::new();
+        say_numbers(property, numbers, &mut said);
+        let said = said.as_bytes();
+        self.compare_belief(object, Believed::Value { said });
+    }
 }
 
 /// The socket that a send or a receive was on.

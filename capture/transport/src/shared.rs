@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netreel_reel::{Endpoint, Time};
+use netreel_reel::{Believed, Endpoint, Time};
 
 use crate::{Datagram, ReceiveError, SendError, Transport};
 
@@ -56,6 +56,14 @@ impl<T: Transport> Transport for Shared<T> {
 
     fn note(&mut self, text: &str) {
         self.lock().note(text);
+    }
+
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        self.lock().believes(object, believed);
+    }
+
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        self.lock().believes_value(object, property, numbers);
     }
 
     fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {

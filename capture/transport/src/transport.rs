@@ -1,6 +1,6 @@
 //! The traits on both sides of the seam.
 
-use netreel_reel::{Endpoint, Time};
+use netreel_reel::{Believed, Endpoint, Time};
 
 /// The world, as a network layer sees it: one socket, one clock, one source of randomness.
 ///
@@ -30,6 +30,18 @@ pub trait Transport {
 
     /// Leaves a note for whoever reads the recording.
     fn note(&mut self, text: &str);
+
+    /// Says what the game believes of an object from here on; `object` and owners are the protocol's
+    /// numbers. A recorder writes it down, so that a reader need not conclude it from packets by the
+    /// rules of the wire; everybody else does nothing. A replay compares it and goes on.
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        let _ = (object, believed);
+    }
+
+    /// The same of a property whose value is numbers, which only a recorder puts into words.
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        let _ = (object, property, numbers);
+    }
 
     /// Offers the layer's state; to be called between two turns, that is before
     /// [`tick`](Transport::tick) or [`input`](Transport::input). A recorder calls `save` where it is
@@ -68,6 +80,14 @@ impl<T: Transport + ?Sized> Transport for &mut T {
     #[inline]
     fn note(&mut self, text: &str) {
         (**self).note(text);
+    }
+    #[inline]
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        (**self).believes(object, believed);
+    }
+    #[inline]
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        (**self).believes_value(object, property, numbers);
     }
     #[inline]
     fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {

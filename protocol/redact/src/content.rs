@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use netreel_reel::{CallId, Endpoint, Event, Header, Removed};
+use netreel_reel::{Believed, CallId, Endpoint, Event, Header, Removed};
 
 use crate::forms::Form;
 
@@ -51,6 +51,11 @@ impl<'e, 'b> Parts<'e, 'b> {
                 };
                 ([None, None], Content::Text(form, text))
             }
+            // A value may be a player's name, or what it wrote: the game's own words, like its calls.
+            Event::Believed {
+                believed: Believed::Value { said },
+                ..
+            } => ([None, None], Content::Bytes(Removed::Inputs, said)),
             Event::Interface { name, .. } => ([None, None], Content::Text(Form::Any, name)),
             Event::Called { call, details, .. } => ([None, None], Content::Details(*call, details)),
             Event::Random { value } => ([None, None], Content::Random(value)),
@@ -67,7 +72,8 @@ impl<'e, 'b> Parts<'e, 'b> {
             | Event::ClockRead { .. }
             | Event::CaptureDrops { .. }
             | Event::Cut { .. }
-            | Event::Fault { .. } => ([None, None], Content::Nothing),
+            | Event::Fault { .. }
+            | Event::Believed { .. } => ([None, None], Content::Nothing),
         };
         Parts { endpoints, content }
     }

@@ -138,6 +138,7 @@ impl Cut<'_> {
             Event::Tick { .. }
             | Event::Note { .. }
             | Event::Triggered { .. }
+            | Event::Believed { .. }
             | Event::Stalled { .. } => self.time.contains(&of.time(record)),
             _ => false,
         }

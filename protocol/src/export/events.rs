@@ -1,6 +1,9 @@
 //! `events`: one object an event of a reel, and the same in words.
 
-use netreel_reel::{CallId, ClockId, Event, ProcessEnd, Record, SendOutcome};
+use netreel_reel::{
+    Believed, CallId, ClockId, Event, ProcessEnd, Record, SaidNumber, SaidValue, SendOutcome,
+    said_value,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -45,7 +48,10 @@ pub fn event(
     }
     let texts = matches!(
         record.event,
-        Event::Note { .. } | Event::Triggered { .. } | Event::Interface { .. }
+        Event::Note { .. }
+            | Event::Triggered { .. }
+            | Event::Interface { .. }
+            | Event::Believed { .. }
     );
     if let Some(bytes) = record.event.bytes().filter(|_| !texts) {
         fields.insert("length".to_owned(), json!(bytes.len()));
@@ -124,10 +130,40 @@ fn fields(of: &SessionReel<'_>, event: &Event<'_>) -> Map<String, Value> {
         Event::Interface { link_type, name } => {
             json!({ "link_type": link_type, "name": text(name) })
         }
+        Event::Believed { object, believed } => believed_fields(object, believed),
     };
     match fields {
         Value::Object(fields) => fields,
         _ => Map::new(),
+    }
+}
+
+fn believed_fields(object: u64, believed: Believed<'_>) -> Value {
+    match believed {
+        Believed::Created { owner } => {
+            json!({ "belief": "created", "object": object, "owner": owner })
+        }
+        Believed::Destroyed => json!({ "belief": "destroyed", "object": object }),
+        Believed::Owner { owner } => {
+            json!({ "belief": "owner", "object": object, "owner": owner })
+        }
+        Believed::Value { said } => {
+            let number = |number| match number {
+                SaidNumber::Whole(whole) => json!(whole),
+                SaidNumber::Real(real) => json!(real),
+            };
+            let read = said_value(said);
+            let value = read.as_ref().map(|(_, value)| match value {
+                SaidValue::Numbers(numbers) => numbers.iter().copied().map(number).collect(),
+                SaidValue::Text(text) => json!(text),
+            });
+            json!({
+                "belief": "value",
+                "object": object,
+                "property": read.map(|(property, _)| property),
+                "value": value,
+            })
+        }
     }
 }
 
@@ -219,6 +255,9 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         } => format!("an interface of link type {link_type}"),
         Event::Interface { link_type, name } => {
             format!("interface {} of link type {link_type}", text(name))
+        }
+        Event::Believed { object, believed } => {
+            format!("the game says: {}", text(believed.words(object).as_bytes()))
         }
     }
 }

@@ -53,6 +53,8 @@ pub struct CWorld {
     pub clock: Option<Read>,
     pub random: Option<Read>,
     pub note: Option<Note>,
+    /// Behind the end of an older netreel's.
+    pub believes: Option<Note>,
 }
 
 #[repr(C)]

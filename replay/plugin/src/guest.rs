@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use netreel_reel::{Endpoint, SocketId, Time};
+use netreel_reel::{Believed, Endpoint, SocketId, Time, say_numbers};
 use netreel_transport::{Datagram, Layer, ReceiveError, SendError, Shared, Transport};
 
 use crate::abi::{
@@ -146,6 +146,25 @@ impl Transport for World {
             // SAFETY: the function is that of the table; the text lives here.
             unsafe { note(world.world, from, text.len() as u64) };
         }
+    }
+
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        if let Some(world) = self.table()
+            && world.size as usize >= size_of::<CWorld>()
+            && let Some(believes) = world.believes
+        {
+            let words = believed.words(object);
+            let from = words.as_ptr().cast::<c_char>();
+            // SAFETY: the function is that of the table; the words live here.
+            unsafe { believes(world.world, from, words.len() as u64) };
+        }
+    }
+
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        let mut said = String::new();
+        say_numbers(property, numbers, &mut said);
+        let said = said.as_bytes();
+        self.believes(object, Believed::Value { said });
     }
 }
 

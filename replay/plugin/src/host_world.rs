@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 
-use netreel_reel::{Endpoint, EventNumber, SocketId, Time};
+use netreel_reel::{Believed, Endpoint, EventNumber, SocketId, Time};
 use netreel_replay::together::NodeIo;
 use netreel_replay::{Current, ReelEvents};
 use netreel_transport::{Datagram, ReceiveError, ReplayTransport, SendError, Shared, Transport};
@@ -33,6 +33,9 @@ pub trait Sockets {
 
     /// See [`Transport::note`].
     fn say(&mut self, text: &str);
+
+    /// See [`Transport::believes`].
+    fn believe(&mut self, object: u64, believed: Believed<'_>);
 
     /// The last tick that began, and the game's virtual time then.
     fn last_tick(&mut self) -> (u64, Time);
@@ -93,6 +96,14 @@ macro_rules! sockets {
                     $now
                 }
                 .note(text);
+            }
+
+            fn believe(&mut self, object: u64, believed: Believed<'_>) {
+                {
+                    let $own = self;
+                    $now
+                }
+                .believes(object, believed);
             }
 
             fn last_tick(&mut self) -> (u64, Time) {
@@ -173,6 +184,7 @@ pub fn table(number: usize) -> CWorld {
         clock: Some(clock),
         random: Some(random),
         note: Some(note),
+        believes: Some(believes),
     }
 }
 
@@ -276,6 +288,20 @@ unsafe extern "C" fn random(world: *mut c_void, value: *mut u64) -> i32 {
     };
     with(world, |sockets| {
         *value = sockets.draw();
+        OK
+    })
+}
+
+unsafe extern "C" fn believes(world: *mut c_void, words: *const c_char, length: u64) -> i32 {
+    // SAFETY: a plugin gives so many bytes.
+    let Some(words) = (unsafe { bytes(words.cast(), length) }) else {
+        return E_ARGUMENT;
+    };
+    let Some((object, believed)) = Believed::of_words(words) else {
+        return E_ARGUMENT;
+    };
+    with(world, |sockets| {
+        sockets.believe(object, believed);
         OK
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netreel_reel::{Endpoint, EventNumber, SocketId, Time};
+use netreel_reel::{Believed, Endpoint, EventNumber, SocketId, Time, say_numbers};
 use netreel_transport::{Datagram, ReceiveError, SendError, Transport};
 
 use super::world::World;
@@ -80,5 +80,16 @@ impl Transport for NodeIo {
 
     fn note(&mut self, text: &str) {
         self.world().note(self.node, text);
+    }
+
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        self.world().believes(self.node, object, believed);
+    }
+
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        let mut said = String::new();
+        say_numbers(property, numbers, &mut said);
+        let said = said.as_bytes();
+        self.believes(object, Believed::Value { said });
     }
 }

@@ -174,7 +174,10 @@ impl NodePlayed {
             self.copied += 1;
             if matches!(
                 record.event,
-                Event::Note { .. } | Event::SocketOpened { .. } | Event::SocketClosed { .. }
+                Event::Note { .. }
+                    | Event::Believed { .. }
+                    | Event::SocketOpened { .. }
+                    | Event::SocketClosed { .. }
             ) {
                 self.pass_to(record.time);
                 self.write(sink, node, record.event);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use netreel_reel::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time};
+use netreel_reel::{Believed, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time};
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 
 use super::inbox::{Item, Place, Waiting};
@@ -228,6 +228,17 @@ impl World {
         if !lane.is_past_end && !lane.has_note(text) {
             let text = text.as_bytes();
             lane.write(self.sink.as_mut(), node, Event::Note { text });
+        }
+    }
+
+    /// As long as a node does what it did, what it believed is the recording's.
+    pub fn believes(&mut self, node: usize, object: u64, believed: Believed<'_>) {
+        let Some(lane) = self.lanes.get_mut(node) else {
+            return;
+        };
+        if !lane.is_on() && !lane.is_past_end {
+            let event = Event::Believed { object, believed };
+            lane.write(self.sink.as_mut(), node, event);
         }
     }
 

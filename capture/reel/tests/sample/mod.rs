@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use netreel_reel::{
-    CallId, ClockId, Event, EventNumber, FaultVerdict, Header, OpenError, OwnedRecord, Record,
-    Reel, ReelWriter, SendOutcome, SocketId, ThreadId, Time, Trigger, TriggerCause, WireText,
+    Believed, CallId, ClockId, Event, EventNumber, FaultVerdict, Header, OpenError, OwnedRecord,
+    Record, Reel, ReelWriter, SendOutcome, SocketId, ThreadId, Time, Trigger, TriggerCause,
+    WireText,
 };
 
 pub fn header() -> Header {
@@ -201,6 +202,24 @@ pub fn sample(payload: &[u8]) -> Vec<(u64, u16, Event<'_>)> {
         ),
         (
             16_666_990,
+            0,
+            Event::Believed {
+                object: 42,
+                believed: Believed::Created { owner: Some(3) },
+            },
+        ),
+        (
+            16_666_995,
+            0,
+            Event::Believed {
+                object: 42,
+                believed: Believed::Value {
+                    said: b"position 1.5 2 3",
+                },
+            },
+        ),
+        (
+            16_666_995,
             0,
             Event::Fault {
                 of: EventNumber(3),

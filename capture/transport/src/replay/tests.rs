@@ -175,6 +175,7 @@ fn every_event_that_has_a_step_is_one() {
         Event::ReceiveFailed { socket, code: 1 },
         sent(b""),
         Event::Note { text: b"" },
+        created(1),
         Event::Snapshot { state: b"" },
         Event::Switched { on: true },
     ];
@@ -231,4 +232,49 @@ fn what_only_the_recorder_said_is_stepped_over() {
         Event::Random { value: 3 },
     ]);
     assert_eq!((io.random(), io.divergence()), (3, None));
+}
+
+fn created(object: u64) -> Event<'static> {
+    let believed = Believed::Created { owner: None };
+    Event::Believed { object, believed }
+}
+
+#[test]
+fn a_belief_that_differs_is_told_and_ends_nothing() {
+    let mut io = replay(&[
+        created(1),
+        created(2),
+        Event::Random { value: 3 },
+        Event::Random { value: 4 },
+    ]);
+    io.believes(1, Believed::Created { owner: None });
+    io.believes(2, Believed::Destroyed);
+    assert_eq!((io.random(), io.random(), io.divergence()), (3, 4, None));
+    let differs = io.belief_differs().unwrap();
+    assert_eq!(differs.number, EventNumber(1));
+    assert_eq!(differs.recorded.as_deref(), Some("created 2"));
+    assert_eq!(differs.said, "destroyed 2");
+}
+
+#[test]
+fn a_belief_more_than_the_recording_has_differs_unless_it_has_none() {
+    let random = Event::Random { value: 3 };
+    let mut io = replay(&[created(1), random]);
+    io.believes(1, Believed::Created { owner: None });
+    io.believes_value(1, "hp", &[2.5]);
+    let differs = io.belief_differs().unwrap();
+    assert_eq!(
+        (differs.recorded.as_deref(), differs.said.as_str()),
+        (None, "value 1 hp 2.5")
+    );
+    let mut io = replay(&[random]);
+    io.believes(1, Believed::Destroyed);
+    assert_eq!(io.belief_differs(), None);
+    assert_eq!(io.random(), 3);
+}
+
+#[test]
+fn a_layer_that_says_nothing_differs_in_nothing() {
+    let mut io = replay(&[created(1), Event::Random { value: 3 }]);
+    assert_eq!((io.random(), io.belief_differs()), (3, None));
 }

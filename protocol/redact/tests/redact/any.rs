@@ -1,7 +1,7 @@
 //! Any events under any rules.
 
 use netreel_redact::{Bytes, Redaction, Survey, Texts};
-use netreel_reel::{CallId, Endpoint, Event, Reel, SocketId, Time};
+use netreel_reel::{Believed, CallId, Endpoint, Event, Reel, SocketId, Time};
 use proptest::prelude::*;
 
 use crate::copied::{MARKER, complaints, contains, copy, header, reel};
@@ -66,6 +66,10 @@ impl Made {
                 payload,
             },
             10 => Event::PollEmpty { socket },
+            11 => Event::Believed {
+                object: *number,
+                believed: Believed::Value { said: payload },
+            },
             _ => Event::Clock {
                 value: Time(*number),
             },

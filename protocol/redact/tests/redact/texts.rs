@@ -1,7 +1,7 @@
 //! Addresses, names and ports in texts.
 
-use netreel_redact::{Redaction, Survey, Texts};
-use netreel_reel::{Event, Header, Reel};
+use netreel_redact::{Bytes, Redaction, Survey, Texts};
+use netreel_reel::{Believed, Event, Header, Reel};
 
 use crate::copied::{SOCKET, at, complaints, contains, copy, header, reel, rules, trigger};
 
@@ -119,4 +119,38 @@ fn the_name_of_a_node_stays_where_a_peer_says_it() {
     let text = b"HOST: key";
     let events = [Event::Triggered { trigger, text }];
     assert_eq!(texts(rules(), &events), ["HOST: key"]);
+}
+
+/// What a game said in words of its own: which objects live, and a value of one of them.
+fn beliefs(rules: Redaction) -> Vec<String> {
+    let value = Believed::Value {
+        said: b"name \"Bob the second\"",
+    };
+    let events = [Believed::Created { owner: Some(3) }, value].map(|believed| Event::Believed {
+        object: 42,
+        believed,
+    });
+    let old = reel(&header(), &events);
+    let survey = Survey::new(rules, std::slice::from_ref(&old)).unwrap();
+    let (bytes, report) = copy(&survey, &old);
+    assert_eq!(complaints(&survey, &old, &bytes, &report), [""; 0]);
+    let mut said = Vec::new();
+    Reel::from_bytes(bytes).unwrap().for_each(|record| {
+        if let Event::Believed { object, believed } = record.event {
+            said.push(believed.words(object));
+        }
+    });
+    said
+}
+
+#[test]
+fn of_what_a_game_believed_the_objects_stay_and_the_values_go() {
+    let zeros = format!("value 42 {}", "\0".repeat(21));
+    assert_eq!(beliefs(rules()), ["created 42 owner 3", zeros.as_str()]);
+    let keeps = Redaction {
+        inputs: Bytes::Keep,
+        ..rules()
+    };
+    let kept = "value 42 name \"Bob the second\"";
+    assert_eq!(beliefs(keeps), ["created 42 owner 3", kept]);
 }

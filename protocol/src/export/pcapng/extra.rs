@@ -49,6 +49,9 @@ pub(super) fn words(event: &Event<'_>) -> Option<String> {
             "interface {} of link type {link_type}",
             String::from_utf8_lossy(name)
         ),
+        Event::Believed { object, believed } => {
+            format!("the game says: {}", believed.words(object))
+        }
         _ => return None,
     })
 }
