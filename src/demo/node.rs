@@ -11,8 +11,8 @@ use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers
 use netreel_capture::{Options, Recorded, Recorder};
 use netreel_reel::TriggerCause;
 use netreel_sample_engine::{
-    Boxes, Call, Demonstration, Game, Hands, Mode, NetLayer, Peer, PeerStart, Start, Topology,
-    play_tick,
+    Beliefs, Believing, Boxes, Call, Demonstration, Game, Hands, Mode, NetLayer, Peer, PeerStart,
+    Start, Topology, play_tick,
 };
 use netreel_transport::{Faults, LinkEnd, SnapshotPlan, UdpTransport, mix};
 
@@ -100,6 +100,7 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
         Some(_) => Box::new(Boxes::new(assignment.seed, &header.node, u64::MAX)),
         None => Box::new(Demonstration::new(assignment.seed, &header.node)),
     };
+    let mut beliefs = Beliefs::default();
     let begin = Instant::now();
     let mut idle = false;
     for tick in 0.. {
@@ -111,7 +112,8 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
         if ends {
             break;
         }
-        play_tick(tick, &mut layer, game.as_mut(), &mut io, &gates);
+        let mut believing = Believing::new(&mut beliefs, game.as_mut());
+        play_tick(tick, &mut layer, &mut believing, &mut io, &gates);
         if game.is_idle(&layer) != idle {
             idle = !idle;
             say(if idle { "idle" } else { "busy" })?;

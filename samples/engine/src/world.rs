@@ -9,7 +9,9 @@ use netreel_transport::{Faults, Gates, LinkFaults, SimClock, SimNet, SimTranspor
 use crate::call::Call;
 use crate::event::Event;
 use crate::fault::Fault;
-use crate::game::{Boxes, Demonstration, Game, Hands, Idle, link_end, play_tick, tell_events};
+use crate::game::{
+    Beliefs, Believing, Boxes, Demonstration, Game, Hands, Idle, link_end, play_tick, tell_events,
+};
 use crate::layer::NetLayer;
 use crate::message::{Counter, ObjectId, Peer, State};
 use crate::start::{Mode, PeerStart, Start, StartError, Topology, Tuning};
@@ -42,6 +44,8 @@ pub struct SimWorldStart {
     pub tuning: Tuning,
     /// What the layers of some nodes do wrong on purpose.
     pub planted: BTreeMap<Peer, Fault>,
+    /// Whether the games say what they believe ([`Transport::believes`]).
+    pub says_beliefs: bool,
 }
 
 /// What the players of a simulated session do.
@@ -98,6 +102,8 @@ struct SimPlayer {
     io: Box<dyn Transport>,
     gates: Gates,
     events: Vec<Event>,
+    /// Where it says what it believes.
+    beliefs: Option<Beliefs>,
     is_running: bool,
 }
 
@@ -131,6 +137,7 @@ impl SimWorldStart {
             clock_offsets: BTreeMap::new(),
             tuning: Tuning::default(),
             planted: BTreeMap::new(),
+            says_beliefs: false,
         }
     }
 
@@ -207,6 +214,7 @@ impl SimWorld {
                 io: wrap(&node, faults),
                 gates,
                 events: Vec::new(),
+                beliefs: start.says_beliefs.then(Beliefs::default),
                 is_running: true,
             });
         }
@@ -229,13 +237,14 @@ impl SimWorld {
                 game: node.game.as_mut(),
                 events: &mut node.events,
             };
-            play_tick(
-                self.tick,
-                &mut node.layer,
-                &mut game,
-                node.io.as_mut(),
-                &node.gates,
-            );
+            let (layer, io, gates) = (&mut node.layer, node.io.as_mut(), &node.gates);
+            match &mut node.beliefs {
+                Some(beliefs) => {
+                    let mut game = Believing::new(beliefs, &mut game);
+                    play_tick(self.tick, layer, &mut game, io, gates);
+                }
+                None => play_tick(self.tick, layer, &mut game, io, gates),
+            }
         }
         self.tick += 1;
         self.net.advance(self.tick_length);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use netreel_sample_engine::{Deed, NetLayer, Peer, Player, Start, StartError, link_end, play_tick};
+use netreel_sample_engine::{
+    Beliefs, Believing, Deed, NetLayer, Peer, Player, Start, StartError, link_end, play_tick,
+};
 use netreel_transport::{Faults, Gates, LinkFaults, Pusher, Recorded, SnapshotPlan, Transport};
 
 use crate::seen::Seen;
@@ -42,6 +44,7 @@ pub struct LinkSetting {
 pub struct Node<T: Transport> {
     layer: NetLayer,
     player: Player,
+    beliefs: Beliefs,
     io: Recorded<Faults<T>>,
     gates: Gates,
     links: BTreeMap<Peer, LinkSetting>,
@@ -99,6 +102,7 @@ impl<T: Transport> Node<T> {
             player,
             io,
             gates,
+            beliefs: Beliefs::default(),
             links: BTreeMap::new(),
             tick: 0,
         })
@@ -107,7 +111,8 @@ impl<T: Transport> Node<T> {
     /// Plays one tick.
     pub fn step(&mut self) {
         let (io, gates) = (&mut self.io, &self.gates);
-        play_tick(self.tick, &mut self.layer, &mut self.player, io, gates);
+        let mut game = Believing::new(&mut self.beliefs, &mut self.player);
+        play_tick(self.tick, &mut self.layer, &mut game, io, gates);
         self.tick += 1;
     }
 

@@ -1,11 +1,13 @@
 //! Games on the layer: what they see, what they can do, and one tick of the loop around both.
 
 mod background;
+mod believing;
 mod boxes;
 mod demonstration;
 mod grants;
 mod player;
 
+pub use believing::{Beliefs, Believing};
 pub use boxes::Boxes;
 pub use demonstration::Demonstration;
 pub use player::{ARENA, Deed, Doing, News, Player};
