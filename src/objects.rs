@@ -181,9 +181,10 @@ pub fn believed(
         Some(span) => {
             let since = text::time(span.time.start);
             format!(
-                "{}{} since {since} s",
+                "{}{} since {since} s{}",
                 belief(session, span.belief),
-                counter(span)
+                counter(span),
+                said(span)
             )
         }
     }
@@ -199,12 +200,13 @@ fn lane(
     for span in spans {
         writeln!(
             out,
-            "  {:<names$}  {:>time$} to {:>time$} s  {}{}",
+            "  {:<names$}  {:>time$} to {:>time$} s  {}{}{}",
             text::node(session, node),
             text::time(span.time.start),
             text::time(span.time.end),
             belief(session, span.belief),
             counter(span),
+            said(span),
         )?;
     }
     Ok(())
@@ -214,6 +216,14 @@ fn counter(span: &Span) -> String {
     span.counter
         .map(|counter| format!(", counter {counter}"))
         .unwrap_or_default()
+}
+
+/// Whose word it is, where it is not what the rules of the wire make of messages.
+fn said(span: &Span) -> &'static str {
+    match span.said {
+        Some(_) => ", as the game said",
+        None => "",
+    }
 }
 
 fn belief(session: &Session, belief: Belief) -> String {
@@ -248,6 +258,7 @@ mod tests {
             belief: Belief::Destroyed,
             counter: None,
             because: 0,
+            said: None,
         };
         let widths = Widths::new(&session);
         let mut out = Vec::new();

@@ -82,6 +82,7 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
         print_object(object, (node.is_some(), question.at), out)?;
     }
     writeln!(out)?;
+    print_whose(&answer.objects, out)?;
     if node.is_none() && answer.compared > 0 {
         let compared = text::count(answer.compared, "value");
         match answer.differ {
@@ -94,6 +95,22 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
     }
     print_rest(&answer.rest, out)?;
     Ok(Answer::Clean)
+}
+
+/// How many of the values are the games' own words, where some are.
+fn print_whose(objects: &[StateObject], out: &mut dyn Write) -> Result<(), Failure> {
+    let properties = objects.iter().flat_map(|object| &object.properties);
+    let values = properties.flat_map(|property| &property.nodes);
+    let (said, ruled): (Vec<_>, Vec<_>) = values.partition(|value| value.said.is_some());
+    if !said.is_empty() {
+        let said = text::count(said.len() as u64, "value");
+        let ruled = ruled.len();
+        writeln!(
+            out,
+            "{said} as the games said, {ruled} by the rules of the wire"
+        )?;
+    }
+    Ok(())
 }
 
 /// Without properties there is nothing to say.
@@ -201,6 +218,8 @@ fn print_object(
                 (true, differs) => {
                     let since = text::time(SessionTime(value.since_ns));
                     let packet = value.packet.map(|it| format!(", packet {it}"));
+                    let said = value.said.map(|_| ", as the game said".to_owned());
+                    let packet = packet.or(said);
                     let differs = differs.as_ref().map(|it| differs_words(it, at));
                     format!(
                         "since {since} s{}{}",

@@ -364,6 +364,7 @@ mod tests {
             belief,
             counter: None,
             because: 0,
+            said: None,
         }
     }
 

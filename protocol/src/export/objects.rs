@@ -55,8 +55,12 @@ pub struct SpanJson {
     pub owner: Option<String>,
     /// The highest migration counter that the node had heard.
     pub counter: Option<u64>,
-    /// The packet that began it.
+    /// The packet that began it; where the game said it, the last one before that told of the object.
     pub packet: Option<u32>,
+    /// The event by which the node's game said it; not there where it follows from messages by the rules
+    /// of the wire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<u64>,
 }
 
 /// A message about the object, at a node.
@@ -213,6 +217,7 @@ fn unknown(stretch: std::ops::Range<SessionTime>) -> SpanJson {
         owner: None,
         counter: None,
         packet: None,
+        said: None,
     }
 }
 
@@ -233,5 +238,6 @@ pub fn span(session: &Session, history: &History, span: &Span) -> SpanJson {
         owner: owner.map(|peer| session.peer_name(peer)),
         counter: span.counter,
         packet: packet.map(|message| message.packet.0),
+        said: span.said.map(|said| said.0),
     }
 }

@@ -72,6 +72,10 @@ pub struct StateValue {
     pub since_ns: i64,
     /// The packet that told it, or that the node told it with.
     pub packet: Option<u32>,
+    /// The event by which the node's game said it; not there where it follows from messages by the rules
+    /// of the wire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<u64>,
     /// How it differs from what the owner believed; `null` where it does not, or there is no owner.
     pub differs: Option<StateDiffers>,
 }
@@ -260,6 +264,7 @@ fn value(
         words: known_words(declared, &held.value),
         since_ns: held.since.0,
         packet: packet(session, &held),
+        said: held.said.map(|said| said.0),
         differs,
     })
 }

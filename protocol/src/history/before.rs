@@ -63,10 +63,12 @@ impl History {
         let is_before = |place: &u32| *place < deliveries;
         self.objects.retain(|_, object| {
             object.deliveries.retain(is_before);
-            object.lanes.retain(|_, lane| {
-                lane.retain(|span| is_before(&span.because));
-                !lane.is_empty()
-            });
+            for lanes in [&mut object.lanes, &mut object.by_rules] {
+                lanes.retain(|_, lane| {
+                    lane.retain(|span| is_before(&span.because));
+                    !lane.is_empty()
+                });
+            }
             !object.deliveries.is_empty() || !object.lanes.is_empty()
         });
         let mut telling = Shelf::default();

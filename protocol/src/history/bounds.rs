@@ -17,6 +17,8 @@ pub struct Bounds {
     pub reliable_not_delivered: ReliableNotDelivered,
     /// `objects-differ-at-rest`.
     pub objects_differ_at_rest: ObjectsDifferAtRest,
+    /// `belief-differs`.
+    pub belief_differs: BeliefDiffers,
     /// `head-of-line-wait`.
     pub head_of_line_wait: HeadOfLineWait,
     /// `rtt-step`.
@@ -61,6 +63,14 @@ pub struct ReliableNotDelivered {
 pub struct ObjectsDifferAtRest {
     /// Objects that are never told of are missing where so many in a hundred are known.
     pub known_percent: u64,
+}
+
+/// See `belief-differs`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BeliefDiffers {
+    /// What a game said and what follows from its messages must have stood apart for so long.
+    pub longest: Length,
 }
 
 /// See `head-of-line-wait`.
@@ -140,6 +150,14 @@ impl Default for ObjectsDifferAtRest {
     }
 }
 
+impl Default for BeliefDiffers {
+    fn default() -> BeliefDiffers {
+        BeliefDiffers {
+            longest: Length(500_000_000),
+        }
+    }
+}
+
 impl Default for SilentLink {
     fn default() -> SilentLink {
         SilentLink {
@@ -212,7 +230,8 @@ impl Bounds {
 }
 
 /// The rules that have bounds.
-pub const WITH_BOUNDS: [&str; 9] = [
+pub const WITH_BOUNDS: [&str; 10] = [
+    "belief-differs",
     "resend-storm",
     "duplicate-sequence",
     "reliable-not-delivered",

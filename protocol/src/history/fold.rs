@@ -18,7 +18,7 @@ use super::nodes::Facts;
 use super::streams::Streams;
 use super::walked::Walked;
 use super::wholes::Wholes;
-use super::{History, Wanted, finding};
+use super::{History, Wanted, finding, game};
 use crate::session::{Node, NodeId, PacketId, Session, SessionTime, parallel};
 
 /// Of so many packets before the place where a fold stops it may not have come to the acks yet.
@@ -268,6 +268,7 @@ impl Fold {
             ..History::default()
         };
         self.merged.conclude(nodes, &mut history);
+        game::overlay(session, &mut history);
         lanes::orphan(session, &mut history);
         let claims = Claims::of(claiming.into_iter());
         let case = finding::Case {

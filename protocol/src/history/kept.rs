@@ -19,6 +19,7 @@ struct KeptObject {
     id: u64,
     object_type: Option<u64>,
     lanes: BTreeMap<NodeId, Vec<Span>>,
+    by_rules: BTreeMap<NodeId, Vec<Span>>,
     deliveries: u64,
 }
 
@@ -73,6 +74,7 @@ impl History {
             id,
             object_type: object.object_type,
             lanes: object.lanes.clone(),
+            by_rules: object.by_rules.clone(),
             deliveries: object.deliveries.len() as u64,
         });
         put_plain(&objects.collect::<Vec<_>>(), to)?;
@@ -119,6 +121,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         let kept = Object {
             object_type: object.object_type,
             lanes: object.lanes,
+            by_rules: object.by_rules,
             deliveries: deliveries.map(|place| place as u32).collect(),
         };
         let telling = kept.deliveries.iter().copied();

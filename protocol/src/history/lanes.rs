@@ -211,6 +211,7 @@ fn end_in_orphan(lane: &mut Vec<Span>, time: SessionTime, because: u32) {
         belief: Belief::Orphaned(owner),
         counter,
         because,
+        said: None,
     });
 }
 

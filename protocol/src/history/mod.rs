@@ -12,6 +12,7 @@ mod claims;
 mod delivered;
 mod finding;
 mod fold;
+mod game;
 mod kept;
 mod lanes;
 mod line;
@@ -180,7 +181,11 @@ pub struct Object {
     /// The protocol's number of its type.
     pub object_type: Option<u64>,
     /// Per node, spans in time order. A node that never heard of it has no lane.
+    /// From the first word on that a node's game said of the object, its word counts.
     pub lanes: BTreeMap<NodeId, Vec<Span>>,
+    /// Of nodes whose games spoke of the object, the lane that follows from its messages by the rules of
+    /// the wire; none where no message told the node of it.
+    pub by_rules: BTreeMap<NodeId, Vec<Span>>,
     /// All deliveries about it, in order: places in [`History::deliveries`].
     pub deliveries: Vec<u32>,
 }
@@ -195,8 +200,16 @@ pub struct Span {
     /// The highest migration counter that the node had heard, where the protocol has one.
     pub counter: Option<u64>,
     /// The delivery that began it, or the last before the hole that began it: a place in
-    /// [`History::deliveries`].
+    /// [`History::deliveries`]. Where the game said it, the last delivery about the object before that;
+    /// [`Span::NO_DELIVERY`] where there was none.
     pub because: u32,
+    /// The event by which the node's game said it; `None` where it follows from the rules of the wire.
+    pub said: Option<EventNumber>,
+}
+
+impl Span {
+    /// See [`Span::because`].
+    pub const NO_DELIVERY: u32 = u32::MAX;
 }
 
 /// What a node believes of an object.

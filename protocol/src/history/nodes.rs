@@ -465,6 +465,7 @@ impl Walk<'_> {
             belief,
             counter,
             because,
+            said: None,
         });
     }
 

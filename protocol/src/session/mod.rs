@@ -31,6 +31,7 @@ pub use growing::Growing;
 pub(crate) use index::plain::{put_plain, take_plain};
 pub use index::{IndexError, IndexKey};
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
+pub(crate) use read::beliefs::GameSays;
 pub use read::connections::Connection;
 pub use read::interfaces::Interface;
 pub(crate) use read::interfaces::Interfaces;

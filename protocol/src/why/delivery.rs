@@ -6,7 +6,9 @@ use super::fact::{Fact, NotKnown, RuleWord};
 use super::telling::Telling;
 use super::transit::LATE_NS_MIN;
 use super::{Certainty, StepId};
-use crate::history::{Belief, Delivery, Effect, Told, is_about_object, request, rules_of, told};
+use crate::history::{
+    Belief, Delivery, Effect, Span, Told, is_about_object, request, rules_of, told,
+};
 use crate::session::{MessageId, NodeId, SessionTime};
 
 impl<'a> Telling<'a> {
@@ -304,6 +306,7 @@ impl<'a> Telling<'a> {
         let fact = Fact::Believed { node, object, at };
         let span = self.history.belief_at(object, node, at);
         let because = span.map(|span| span.because);
+        let because = because.filter(|&place| place != Span::NO_DELIVERY);
         let certainty = match span.map(|span| span.belief) {
             Some(Belief::Unknown) => Certainty::Unknown,
             _ if self

@@ -40,6 +40,11 @@ impl Telling<'_> {
         match finding.rule {
             "reliable-not-delivered" => because.extend(self.given_up(finding)),
             "resend-storm" => because.extend(self.storm(finding)),
+            "belief-differs" => {
+                let about = finding.object.map(|object| (object, finding.time));
+                because.extend(about.map(|(object, at)| self.believed(object, node, at)));
+                because.push(self.nothing(NotKnown::Program(node)));
+            }
             "told-twice" => because.push(self.nothing(NotKnown::Program(node))),
             "objects-differ-at-rest" => because.extend(self.differs(finding)),
             "ack-of-unreceived" | "never-acked" | "duplicate-sequence" => {

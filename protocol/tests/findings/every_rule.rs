@@ -54,6 +54,56 @@ fn pair(rule: &str) -> Option<Pair> {
             };
             (vec![with(3)], vec![with(2)])
         }
+        "belief-differs" => {
+            let create = say(0, 1, 10, Some(20), (CREATE, 0, 0));
+            let destroy = say(0, 1, 30, Some(1_000_000), (DESTROY, 0, 0));
+            let migrate = say(0, 1, 30, Some(1_000_000), (MIGRATE, 1, 0));
+            let said = |story: &[Sent], says: &[(usize, u64, &'static str)]| {
+                objects::said(HOST_MODE, story, says)
+            };
+            // So long, in ns, that both stand apart for half a second or a little less.
+            let late = |at| {
+                let says = [(1, 30, "created 5 owner 0"), (1, at, "destroyed 5")];
+                said(&[create, destroy], &says)
+            };
+            let twice = |between| {
+                let says = [(1, 30, "created 5 owner 0"), (1, 1_000_010, between)];
+                said(
+                    &[create],
+                    &[says[0], says[1], (1, 1_000_020, "created 5 owner 0")],
+                )
+            };
+            let owner = |owner| {
+                let says = [(1, 30, "created 5 owner 0"), (1, 1_000_010, owner)];
+                said(&[create, migrate], &says)
+            };
+            // A's game spoke of two objects, and of the third never.
+            let silent = |third: &'static str| {
+                let says = [
+                    (0, 11, "created 5 owner 0"),
+                    (1, 30, "created 7 owner 0"),
+                    (1, 31, "created 8 owner 0"),
+                    (1, 32, "destroyed 7"),
+                    (1, 33, "destroyed 8"),
+                    (1, 34, third),
+                ];
+                said(&[create], &says)
+            };
+            (
+                vec![
+                    late(501_000_000),
+                    twice("owner 5 0"),
+                    owner("owner 5 0"),
+                    silent("destroyed 9"),
+                ],
+                vec![
+                    late(500_999_999),
+                    twice("destroyed 5"),
+                    owner("owner 5 1"),
+                    silent("created 5 owner 0"),
+                ],
+            )
+        }
         "clock-disagreement" => (vec![took(-1)], vec![took(0)]),
         // The packets leave 10 ms open.
         "clock-set" => (vec![set_by(2_000_000_000)], vec![set_by(1_000_000)]),

@@ -125,6 +125,18 @@ pub fn made(mode: u8, story: &[Sent]) -> Made {
     Made::new(WIRE, nodes.collect())
 }
 
+/// The same, and what the peers' games said at which times.
+pub fn said(mode: u8, story: &[Sent], says: &[(usize, u64, &'static str)]) -> Made {
+    let mut made = made(mode, story);
+    for &(peer, at, words) in says {
+        let events = &mut made.nodes[peer].events;
+        events.push((at, Happened::Says(words)));
+        // Of one moment the word comes after the message.
+        events.sort_by_key(|(time, _)| *time);
+    }
+    made
+}
+
 fn play(mode: u8, story: &[Sent]) -> (Session, History) {
     let (session, history) = made(mode, story).read();
     assert_eq!(session.warnings(), Vec::<String>::new());
@@ -555,4 +567,67 @@ fn what_an_older_counter_says_is_ignored_and_what_a_newer_one_says_is_not() {
     };
     assert!(said(4));
     assert!(!said(6));
+}
+
+/// The stream is ordered, and B's game takes its messages as they come: DESTROY, of which it knows no
+/// object, then CREATE.
+#[test]
+fn a_game_that_does_not_keep_the_order_of_a_stream_says_so_itself() {
+    let story = [
+        say(0, 1, 10, Some(500), (CREATE, 0, 0)),
+        say(0, 1, 20, Some(100), (DESTROY, 0, 0)),
+        say(1, 0, 600, Some(610), (HOST, 0, 0)),
+        say(2, 0, 600, Some(610), (HOST, 0, 0)),
+    ];
+    assert_eq!(made(HOST_MODE, &story).found(), []);
+    let mut found = said(HOST_MODE, &story, &[(1, 501, "created 5 owner 0")]).found();
+    found.sort_by_key(|(rule, ..)| std::cmp::Reverse(*rule));
+    let expected = [
+        (
+            "objects-differ-at-rest",
+            Level::Error,
+            "A destroyed object 5, and it still lives at B, when all is delivered",
+        ),
+        (
+            "belief-differs",
+            Level::Warning,
+            "the game of B has object 5, and by the rules of the wire it ended (DESTROY by A at counter \
+             0, packet 1), for 10.000 s",
+        ),
+    ];
+    let found: Vec<(&str, Level, &str)> = found
+        .iter()
+        .map(|(rule, level, sentence)| (*rule, *level, sentence.as_str()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// Without rules nobody knows what B made of its messages, unless all games say so.
+#[test]
+fn what_games_say_themselves_needs_no_rules() {
+    use netreel_protocol::verdict::Judgement;
+
+    let story = [
+        say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+        say(1, 0, 30, Some(40), (HOST, 0, 0)),
+    ];
+    let reasons = |says: &[(usize, u64, &'static str)]| {
+        let mut made = said(HOST_MODE, &story, says);
+        let rules = made.wire.find("rules historic").expect("rules");
+        let end = made.wire.find("enum Mode").expect("a mode");
+        made.wire.replace_range(rules..end, "");
+        for mode in ["historic", "counted", "careless"] {
+            made.wire = made.wire.replace(&format!(" @rules({mode})"), "");
+        }
+        made.wire = made.wire.replace("mode: Mode @rules;", "mode: Mode;");
+        made.nodes.truncate(2);
+        let (session, history) = made.read();
+        let judged = Judgement::new(&session, &history, Level::Error, &[]);
+        let ids = judged.reasons.iter().map(|reason| reason.id);
+        ids.collect::<Vec<&str>>()
+    };
+    let [a, b] = [(0, 11, "created 5 owner 0"), (1, 21, "created 5 owner 0")];
+    assert_eq!(reasons(&[]), ["no-rules"]);
+    assert_eq!(reasons(&[a]), ["no-rules"]);
+    assert_eq!(reasons(&[a, b]), [""; 0]);
 }

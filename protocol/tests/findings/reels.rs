@@ -6,8 +6,8 @@ use netreel_protocol::history::bounds::Bounds;
 use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{ReelInput, Session};
 use netreel_reel::{
-    ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId,
-    ThreadId, Time, WireText,
+    Believed, ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter,
+    SocketId, ThreadId, Time, WireText,
 };
 
 /// What stands in a node's reel.
@@ -19,6 +19,8 @@ pub enum Happened {
     Received(u16, Vec<u8>),
     /// A tick begins.
     Tick(u64),
+    /// The game says what it believes, in the words of a log line.
+    Says(&'static str),
 }
 
 /// A node and what happened at it, in order, by its own clock in ns.
@@ -136,6 +138,11 @@ impl Made {
                         tick: *tick,
                         time: Time(*time),
                     },
+                    Happened::Says(words) => {
+                        let said = Believed::of_words(words.as_bytes());
+                        let (object, believed) = said.expect("words of a belief");
+                        Event::Believed { object, believed }
+                    }
                 },
             );
         }

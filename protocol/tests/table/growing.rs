@@ -9,12 +9,13 @@ use netreel_capture::{Limits, Openings, Options, Pusher, Recorder, open_session_
 use netreel_protocol::history::{Certain, Finding, History, Ongoing};
 use netreel_protocol::session::{Growing, PacketId, ReelInput, Session, SessionError};
 use netreel_reel::{Ending, OwnedRecord, Reel, ReelWriter};
-use netreel_sample_engine::{Script, SimWorldStart};
+use netreel_sample_engine::{Fault, Peer, Script, SimWorldStart};
 use netreel_wire::{Keys, Wire};
 
+use crate::index::through_index;
 use crate::played::{Played, WAYS, boxes};
 use crate::story::{Out, RECORDINGS, imported, story, story_of, wire_of};
-use crate::tape::Tape;
+use crate::tape::{Tape, again};
 
 /// Numbers that look as if they were drawn (xorshift64).
 struct Draw(u64);
@@ -181,6 +182,48 @@ fn what_was_settled_is_not_followed_again() {
     assert!(gone_on > 30, "{gone_on}");
     assert!(ordered > 30, "{ordered}");
     assert!(matched > packets * 3 / 4, "{matched} of {packets}");
+}
+
+/// A world whose games say what they believe, of which one forgets what ended.
+fn said() -> Vec<ReelInput> {
+    let mut start = boxes(3, WAYS[2].0, WAYS[2].1);
+    start.nodes = 4;
+    start.says_beliefs = true;
+    start.planted.insert(Peer(3), Fault::ForgetTombstones);
+    let played = Played::to_rest(&start);
+    let reels = played.reels.iter().map(|(name, bytes)| ReelInput {
+        name: format!("{name}.reel"),
+        reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a good reel")),
+    });
+    reels.collect()
+}
+
+#[test]
+fn what_games_say_grows_as_well() {
+    check(&said(), None, 12, &mut Draw(11));
+}
+
+#[test]
+fn an_index_keeps_what_games_said() {
+    let reels = said();
+    let session = Session::build(again(&reels), None).expect("one session");
+    let history = History::build(&session);
+    let at_once = story_of(&session, &history);
+    assert!(at_once.iter().any(|line| line.contains("\"said\"")));
+    for history in [Some(&history), None] {
+        let kept = through_index(&session, history, &reels, None);
+        let rest = kept_story(&kept, &at_once);
+        assert_eq!(rest, None);
+    }
+}
+
+/// The first line that is another one in a story.
+fn kept_story(kept: &Session, expected: &[String]) -> Option<(String, String)> {
+    let kept = story(kept);
+    assert_eq!(kept.len(), expected.len());
+    let mut both = kept.into_iter().zip(expected);
+    let (came, was) = both.find(|(came, was)| came != *was)?;
+    Some((came, was.clone()))
 }
 
 const SPLIT: &str = "wire w { byte_order = little; bit_order = lsb; root = P; }

@@ -15,5 +15,6 @@ mod outcomes;
 mod owners;
 mod planted;
 mod played;
+mod said;
 mod states;
 mod why;

@@ -11,7 +11,7 @@ use netreel_transport::LinkFaults;
 use crate::played::{Played, boxes, read, read_with};
 
 #[path = "../../../samples/engine/examples/planted/table.rs"]
-mod table;
+pub mod table;
 #[path = "../../../samples/engine/examples/planted/trouble.rs"]
 mod trouble;
 

@@ -2,6 +2,8 @@
 
 mod ack_of_unreceived;
 mod ack_of_unsent;
+mod belief_differs;
+mod belief_differs_values;
 mod clock_disagreement;
 mod clock_set;
 mod counter_falls;
@@ -38,9 +40,10 @@ use super::{Finding, History, Level, Wanted};
 use crate::session::{PacketId, Session, SessionTime, parallel};
 
 /// The ids of all rules.
-pub const RULES: [&str; 28] = [
+pub const RULES: [&str; 29] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
+    belief_differs::RULE,
     clock_disagreement::RULE,
     clock_set::RULE,
     counter_falls::RULE,
@@ -108,6 +111,7 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
         |case| undecodable_packet::find(case.session, case.history),
         ack_of_unreceived::find,
         ack_of_unsent::find,
+        belief_differs::find,
         counter_falls::find,
         duplicate_sequence::find,
         head_of_line_wait::find,

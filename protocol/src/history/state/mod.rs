@@ -9,6 +9,7 @@
 
 mod differ;
 mod rest;
+mod said;
 mod snapshots;
 mod told;
 pub(crate) mod value;
@@ -24,6 +25,7 @@ use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{Property, PropertyId, Role};
 
+use self::said::{Changes, Marks};
 use self::snapshots::Snapshots;
 use self::told::Told;
 use self::value::Values;
@@ -37,6 +39,8 @@ pub struct States {
     values: Values,
     types: BTreeMap<u64, String>,
     nodes: BTreeMap<NodeId, Lanes>,
+    /// Of what games spoke of, the lanes that follow from messages by the rules of the wire.
+    by_rules: BTreeMap<NodeId, Lanes>,
 }
 
 /// What a node believes of a property, and since when.
@@ -46,8 +50,10 @@ pub struct Held {
     pub since: SessionTime,
     /// What.
     pub value: Known,
-    /// The message that told it; `None` behind a hole of the reel.
+    /// The message that told it; `None` behind a hole of the reel, and where the game said it.
     pub because: Option<MessageId>,
+    /// The event by which the node's game said it; `None` where it follows from messages.
+    pub said: Option<EventNumber>,
 }
 
 /// What a node knows of a property.
@@ -70,6 +76,7 @@ struct Lanes {
     times: Column,
     values: Column,
     because: Column,
+    said: Column,
 }
 
 const UNKNOWN: u32 = 0;
@@ -95,7 +102,8 @@ impl States {
         if properties.is_empty() {
             return States::default();
         }
-        let told = Told::new(session, history, wanted);
+        let mut told = Told::new(session, history, wanted);
+        let said = said::said(session, properties, &mut told, wanted);
         let mut deliveries: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
         for (_, known) in history.objects.iter().filter(|(id, _)| wanted(**id)) {
             for &place in &known.deliveries {
@@ -124,13 +132,24 @@ impl States {
                 queued: BTreeMap::new(),
                 now: SessionTime(i64::MIN),
             };
-            (id, walk.run(&places, wanted))
+            let mut lanes = walk.run(&places, wanted);
+            let own = said.get(&id).filter(|own| !own.is_empty());
+            let (by_rules, marks) = own
+                .map(|own| said::overlay(history, id, own, &mut lanes))
+                .unwrap_or_default();
+            let by_rules = pack(by_rules, &Marks::new());
+            (id, (pack(lanes, &marks), by_rules))
         });
+        let (nodes, by_rules): (Vec<_>, Vec<_>) = nodes
+            .into_iter()
+            .map(|(id, (lanes, by_rules))| ((id, lanes), (id, by_rules)))
+            .unzip();
         States {
             properties: properties.to_vec(),
             values: told.values,
             types: told.types,
             nodes: nodes.into_iter().collect(),
+            by_rules: by_rules.into_iter().collect(),
         }
     }
 
@@ -187,11 +206,33 @@ impl States {
         held.into_iter().flatten()
     }
 
+    /// The same by what messages tell alone; none where the node's game spoke of no value of it.
+    pub fn changes_by_rules(
+        &self,
+        object: u64,
+        property: PropertyId,
+        node: NodeId,
+    ) -> impl DoubleEndedIterator<Item = Held> + '_ {
+        let lanes = self.by_rules.get(&node);
+        let rows = lanes.and_then(|lanes| Some((lanes, lanes.rows(object, property.0)?)));
+        let held = rows.map(|(lanes, rows)| rows.map(move |row| self.held(lanes, row)));
+        held.into_iter().flatten()
+    }
+
+    /// The properties of which messages tell a node something, and its game said something else or the
+    /// same.
+    pub(crate) fn spoken(&self) -> impl Iterator<Item = (NodeId, u64, PropertyId)> + '_ {
+        self.by_rules.iter().flat_map(|(&node, lanes)| {
+            let lanes = lanes.lanes.iter();
+            lanes.map(move |&(object, property, _)| (node, object, PropertyId(property)))
+        })
+    }
+
     /// How many bytes of memory it takes, by what they are for.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
-        let nodes = || self.nodes.values();
+        let nodes = || self.nodes.values().chain(self.by_rules.values());
         let columns = |lanes: &Lanes| {
-            let columns = [&lanes.times, &lanes.values, &lanes.because];
+            let columns = [&lanes.times, &lanes.values, &lanes.because, &lanes.said];
             columns.into_iter().map(Column::memory).sum::<usize>()
         };
         let lane = size_of::<(u64, u16, u32)>();
@@ -215,6 +256,7 @@ impl States {
                 .because
                 .get_some(row)
                 .map(|message| MessageId(message as u32)),
+            said: lanes.said.get_some(row).map(EventNumber),
         }
     }
 
@@ -276,7 +318,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn run(mut self, places: &[u32], wanted: &(dyn Fn(u64) -> bool + Sync)) -> Lanes {
+    fn run(mut self, places: &[u32], wanted: &(dyn Fn(u64) -> bool + Sync)) -> Changes {
         let deliveries = places.iter();
         let deliveries =
             deliveries.filter_map(|&place| self.history.deliveries.get(place as usize));
@@ -321,11 +363,11 @@ impl Walk<'_> {
         if !self.node.complete {
             self.forget_all(self.node.span.end);
         }
-        pack(self.lanes)
+        self.lanes
     }
 
     /// The same of a protocol whose objects come in snapshots.
-    fn run_snapshots(mut self, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Lanes {
+    fn run_snapshots(mut self, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Changes {
         let session = self.session;
         let mut snapshots = Snapshots::default();
         let mut holes: Vec<_> = self.node.holes.iter().collect();
@@ -349,7 +391,7 @@ impl Walk<'_> {
         if !self.node.complete {
             self.forget_all(self.node.span.end);
         }
-        pack(self.lanes)
+        self.lanes
     }
 
     fn pass(&mut self, time: SessionTime) {
@@ -451,20 +493,30 @@ fn put(lane: &mut Vec<Change>, change: Change) {
     }
 }
 
-fn pack(all: BTreeMap<(u64, u16), Vec<Change>>) -> Lanes {
+fn pack(all: Changes, marks: &Marks) -> Lanes {
     let mut lanes = Lanes::default();
     for ((object, property), changes) in all {
         lanes
             .lanes
             .push((object, property, lanes.times.len() as u32));
-        for (time, value, because) in changes {
+        let marks = marks
+            .get(&(object, property))
+            .map_or(&[][..], Vec::as_slice);
+        for (place, (time, value, because)) in changes.into_iter().enumerate() {
+            let said = marks.get(place).copied().flatten();
+            lanes.said.push_some(said.map(|number| number.0));
             lanes.times.push(time.0.wrapping_sub(i64::MIN) as u64);
             lanes.values.push(u64::from(value));
             let because = because.map(|message| u64::from(message.0));
             lanes.because.push_some(because);
         }
     }
-    let columns = [&mut lanes.times, &mut lanes.values, &mut lanes.because];
+    let columns = [
+        &mut lanes.times,
+        &mut lanes.values,
+        &mut lanes.because,
+        &mut lanes.said,
+    ];
     columns.into_iter().for_each(Column::shrink);
     lanes.lanes.shrink_to_fit();
     lanes

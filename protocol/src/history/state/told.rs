@@ -102,6 +102,18 @@ impl Told {
         }
     }
 
+    /// The values of a property, each as often as it was told.
+    pub fn values_of(&self, property: u16) -> impl Iterator<Item = u32> + '_ {
+        let joined = self.joined.values().flatten().copied();
+        let plain = self
+            .rows
+            .iter()
+            .map(|&(_, property, value)| (property, value));
+        let all = plain.chain(joined);
+        all.filter(move |(each, _)| *each == property)
+            .map(|(_, value)| value)
+    }
+
     /// Whether objects come in snapshots.
     pub fn has_snapshots(&self) -> bool {
         !self.snapshots.is_empty()

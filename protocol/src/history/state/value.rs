@@ -98,6 +98,20 @@ pub(crate) fn write(values: &[Value], to: &mut Vec<u8>) {
     }
 }
 
+/// The same of parts.
+pub(super) fn write_scalars(parts: &[Scalar], to: &mut Vec<u8>) {
+    for part in parts {
+        match part {
+            Scalar::Integer(number) => integer(*number, to),
+            Scalar::Real(number) => real(*number, to),
+            Scalar::Truth(truth) => to.push(TAG_FALSE + u8::from(*truth)),
+            Scalar::Name(name) => text(TAG_NAME, name.as_bytes(), to),
+            Scalar::Bytes(bytes) => text(TAG_BYTES, bytes, to),
+            Scalar::Unknown => to.push(TAG_UNKNOWN),
+        }
+    }
+}
+
 const TAG_UNKNOWN: u8 = 0;
 const TAG_FALSE: u8 = 1;
 const TAG_TRUE: u8 = 2;

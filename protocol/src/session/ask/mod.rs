@@ -11,3 +11,4 @@ pub(super) mod reels;
 pub(super) mod rpc;
 pub(super) mod some;
 pub(super) mod traffic;
+mod words;

@@ -12,6 +12,7 @@ use netreel_table::{Column, Misfit, Putting, Taking};
 
 use super::plain::{put_list, put_plain, take_list, take_plain};
 use crate::session::facts::told::Told;
+use crate::session::read::beliefs::GameWords;
 use crate::session::read::ends::Ends;
 use crate::session::read::ticks::Ticks;
 use crate::session::weave::rows::{Rows, Track};
@@ -183,11 +184,13 @@ fn put_rows(
             faults,
             observer,
             ticks,
+            words,
         } = track;
         put_plain(&(place(reel)?, clock, connections, faults, observer), to)?;
         sides.iter().try_for_each(|ends| ends.put(to))?;
         packets.iter().try_for_each(|column| to.column(column))?;
-        ticks.put(to)
+        ticks.put(to)?;
+        words.put(to)
     })
 }
 
@@ -214,6 +217,7 @@ fn take_rows(reels: &[ReelInput], from: &mut Taking) -> Result<Rows, Misfit> {
                 sides: [Ends::take(from)?, Ends::take(from)?, Ends::take(from)?],
                 packets: [from.column()?, from.column()?, from.column()?],
                 ticks: Ticks::take(from)?,
+                words: GameWords::take(from)?,
             })
         })?,
     })

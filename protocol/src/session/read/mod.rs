@@ -1,5 +1,6 @@
 //! One reel: what it holds of packets becomes rows, and who has which reel.
 
+pub(super) mod beliefs;
 pub(super) mod connections;
 pub(super) mod cut;
 pub(super) mod ends;

@@ -8,6 +8,7 @@ use netreel_reel::{
     ThreadId, Time, Walk,
 };
 
+use super::beliefs::Printing;
 use super::connections::Connection;
 use super::ends::{RawEnd, Side};
 use super::scan::{RawHole, Scan, hash};
@@ -34,6 +35,8 @@ pub(crate) struct Pass {
     told_missed: Option<Time>,
     /// The last call of the game since the last tick.
     asked: Option<(EventNumber, Time)>,
+    /// Lines that were printed in part.
+    printing: Printing,
     known: BTreeMap<(SocketId, Endpoint), u32>,
     /// Of [`Pass::known`], those that packets were of lately, each where [`recent`] says.
     recent: Vec<Option<(SocketId, Endpoint, u32)>>,
@@ -179,6 +182,15 @@ impl Pass {
                 taken = Some((Side::Receive, end(record, connection, true, payload)));
                 self.captured(record.thread);
             }
+            Event::Called {
+                call: CallId::PRINTED,
+                details,
+                ..
+            } if !self.forgets => {
+                let at = (record.number, time);
+                self.printing.take(at, details, &mut self.scan.words);
+            }
+            Event::Believed { .. } if !self.forgets => self.scan.words.take_event(record),
             Event::Called { call, details, .. } => self.called(call, details, time),
             Event::ReceiveFailed { socket, code } => {
                 let failed = self.scan.receives_failed.entry((socket, code));

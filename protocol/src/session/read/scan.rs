@@ -6,6 +6,7 @@ use netreel_reel::{
     BlockError, Damage, Endpoint, EventNumber, Header, Reel, SocketId, Time, Trigger, Walk,
 };
 
+use super::beliefs::GameWords;
 use super::connections::Connection;
 use super::ends::{Ends, RawEnd, Side};
 use super::interfaces::Interfaces;
@@ -72,6 +73,8 @@ pub(crate) struct Scan {
     pub triggers: Vec<(Time, Trigger, String)>,
     /// For each tick its event and the last call of the game since the tick before.
     pub turns: Ticks,
+    /// What the game said that it believed.
+    pub words: GameWords,
     /// Stretches that the reel does not hold.
     pub holes: Vec<RawHole>,
     /// Whether events were missing at the very end, though the reel was closed in order.

@@ -10,6 +10,7 @@ use netreel_table::Column;
 use super::odd::Odd;
 use super::places::{EndId, Places};
 use crate::session::clock::map::ClockMap;
+use crate::session::read::beliefs::GameWords;
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::read::scan::Scan;
@@ -34,6 +35,8 @@ pub(crate) struct Track {
     /// Where it is an observer's.
     pub observer: Option<ObserverId>,
     pub ticks: Ticks,
+    /// What the game said that it believed.
+    pub words: GameWords,
 }
 
 /// An end of a side of a track: its place there, and the first of its packets.
@@ -90,6 +93,8 @@ impl Track {
         self.connections = std::mem::take(&mut scan.connections);
         self.faults = std::mem::take(&mut scan.faults);
         self.ticks = std::mem::take(&mut scan.turns);
+        self.words = std::mem::take(&mut scan.words);
+        self.words.shrink();
     }
 
     /// The ends of a side from a place on.
@@ -390,6 +395,8 @@ impl Rows {
         let odd = size_of::<(u32, Odd)>();
         memory.push(("odd", self.odd.len() * odd));
         memory.push(("passing", self.passing.iter().map(Column::memory).sum()));
+        let words = self.tracks.iter().map(|track| track.words.memory()).sum();
+        memory.push(("words of games", words));
         for track in &self.tracks {
             for (side, packets) in track.sides.iter().zip(&track.packets) {
                 let columns = side.memory().into_iter();

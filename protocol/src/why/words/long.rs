@@ -237,8 +237,12 @@ impl Words<'_> {
             Belief::Destroyed => format!("{node_name} held object {object} for destroyed"),
             Belief::Unknown => format!("what {node_name} believed of object {object} is unknown"),
         };
+        let said = match span.said {
+            Some(_) => ", as its game said",
+            None => "",
+        };
         format!(
-            "at {} {belief}, since {}",
+            "at {} {belief}, since {}{said}",
             moment(at),
             moment(span.time.start)
         )

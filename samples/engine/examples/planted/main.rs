@@ -14,9 +14,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use netreel_reel::{ClockAnchor, Header, WireText};
-use netreel_sample_engine::{Mode, Script, SimWorld, SimWorldStart, Topology};
+use netreel_sample_engine::{Mode, Peer, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
-use table::{BOUNDS, TABLE};
+use table::{BOUNDS, SAID, TABLE};
 use trouble::{TROUBLES, Trouble};
 
 /// Eight seconds.
@@ -28,10 +28,16 @@ fn main() -> ExitCode {
         eprintln!("usage: planted FAULT DIR [SEED]");
         return ExitCode::from(2);
     };
+    let said = || SAID.iter().find(|it| format!("{:?}", it.fault) == *fault);
     let planted = TABLE.iter().find(|it| format!("{:?}", it.fault) == *fault);
+    let says_beliefs = planted.is_none() && said().is_some();
+    let planted = planted.or_else(said);
     let trouble = TROUBLES.iter().find(|it| format!("{:?}", it.0) == *fault);
     if planted.is_none() && trouble.is_none() && fault != "none" {
-        let faults = TABLE.iter().map(|it| format!("{:?}", it.fault));
+        let faults = TABLE
+            .iter()
+            .chain(&SAID)
+            .map(|it| format!("{:?}", it.fault));
         let troubles = TROUBLES.iter().map(|it| format!("{:?}", it.0));
         let mut names: Vec<String> = faults.chain(troubles).collect();
         names.dedup();
@@ -43,6 +49,15 @@ fn main() -> ExitCode {
     });
     let seed = seed.first().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let mut start = start(seed, mode, topology);
+    if says_beliefs {
+        start.says_beliefs = true;
+        // News of A overtakes older news of it on its way around.
+        let slow = LinkFaults {
+            delay: Duration::from_millis(400),
+            ..start.faults
+        };
+        start.link_faults.insert((Peer(1), Peer(3)), slow);
+    }
     start
         .planted
         .extend(planted.map(|planted| (planted.at, planted.fault)));

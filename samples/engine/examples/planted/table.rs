@@ -16,6 +16,7 @@ pub struct Planted {
 
 const HOST: Peer = Peer(0);
 const A: Peer = Peer(1);
+const X: Peer = Peer(3);
 
 const P2P: Topology = Topology::PeerToPeer;
 const SERVER: Topology = Topology::ClientServer;
@@ -143,5 +144,17 @@ pub const TABLE: [Planted; 37] = {
         plant(Fault::TakeUnasked, A, Owner, P2P, "migrate-not-from-host"),
         plant(Fault::Stall, A, Owner, P2P, "tick-stall"),
         plant(Fault::Stall, HOST, Host, SERVER, "tick-stall"),
+    ]
+};
+
+/// Faults of which no packet tells: they show where the games say what they believe
+/// (`SimWorldStart::says_beliefs`).
+pub const SAID: [Planted; 4] = {
+    use Mode::Owner;
+    [
+        plant(Fault::SwallowUpdates, A, Owner, P2P, "belief-differs"),
+        plant(Fault::NeverDeliver, A, Owner, P2P, "belief-differs"),
+        plant(Fault::DeliverTwice, A, Owner, P2P, "belief-differs"),
+        plant(Fault::ForgetTombstones, X, Owner, P2P, "belief-differs"),
     ]
 };
