@@ -76,8 +76,15 @@ fn lost(packet: Packet) -> Packet {
 
 /// Packets get their numbers in the order of the story, which is that of time.
 fn play(story: &[Packet]) -> (Session, History) {
+    play_with(story, &[])
+}
+
+/// The same, and at these times, in ms, B asks for a packet and there is none.
+fn play_with(story: &[Packet], empty: &[u64]) -> (Session, History) {
     let endpoint = |peer: u8| -> Endpoint { ([127, 0, 0, 1], 1 + u16::from(peer)).into() };
-    let mut events: [Vec<(u64, bool, Vec<u8>)>; 2] = Default::default();
+    // When, whether it was sent, and the bytes; `None` where there was no packet.
+    let mut events: [Vec<(u64, bool, Option<Vec<u8>>)>; 2] = Default::default();
+    events[1].extend(empty.iter().map(|&at| (at, false, None)));
     for each in story {
         let (ack, bits) = each.ack;
         let mut bytes = vec![each.from, each.sequence, ack, bits, 0];
@@ -87,9 +94,9 @@ fn play(story: &[Packet]) -> (Session, History) {
         }
         bytes.push(u8::from(each.place.is_some()));
         bytes.extend(each.place.into_iter().flat_map(|place| [0, 1, place]));
-        events[usize::from(each.from)].push((each.at, true, bytes.clone()));
+        events[usize::from(each.from)].push((each.at, true, Some(bytes.clone())));
         if let Some(at) = each.received {
-            events[usize::from(1 - each.from)].push((at, false, bytes));
+            events[usize::from(1 - each.from)].push((at, false, Some(bytes)));
         }
     }
     let reels = (0u8..).zip(events).map(|(peer, mut events)| {
@@ -123,7 +130,10 @@ fn play(story: &[Packet]) -> (Session, History) {
         push(0, Event::SocketOpened { socket, local });
         events.sort_by_key(|&(at, ..)| at);
         for (at, is_out, bytes) in &events {
-            let payload = bytes.as_slice();
+            let Some(payload) = bytes.as_deref() else {
+                push(*at, Event::PollEmpty { socket });
+                continue;
+            };
             let other = endpoint(1 - peer);
             push(
                 *at,
@@ -156,7 +166,12 @@ fn play(story: &[Packet]) -> (Session, History) {
 
 /// What led to a packet's story, a step a line: how sure it is, and the sentence.
 fn why(story: &[Packet], packet: u32) -> Vec<String> {
-    let (session, history) = play(story);
+    why_with(story, &[], packet)
+}
+
+/// The same, where B asks for packets and there is none at these times, in ms.
+fn why_with(story: &[Packet], empty: &[u64], packet: u32) -> Vec<String> {
+    let (session, history) = play_with(story, empty);
     let why = Why::of_packet(&session, &history, PacketId(packet)).expect("a packet");
     let steps = why.steps.iter().map(|step| {
         let sentence = step.fact.sentence(&session, &history);
@@ -357,13 +372,7 @@ fn sent_again_before_an_answer_could_come_waited_for_nothing() {
 
 #[test]
 fn a_packet_that_was_held_with_others_names_them() {
-    let mut story: Vec<Packet> = (0..4).map(|it| says(it * 10, it as u8, it as u8)).collect();
-    let held = (10..20).map(|it| Packet {
-        received: Some(900),
-        ..says(it * 30, it as u8, it as u8)
-    });
-    story.extend(held);
-    let found = why(&story, 6);
+    let found = why(&together(), 6);
     let held = "A -> B held everything that was sent from 0.300000 to 0.570000 s: 10 packets (4 to \
                 13) arrived together at 0.900000 s; B received nothing from anybody else in that \
                 time";
@@ -384,4 +393,59 @@ fn where_one_overtook_nobody_says_that_everything_was_held() {
         "{found}"
     );
     assert!(!found.contains("everything"), "{found}");
+}
+
+/// Packets that arrive together after most of a second.
+fn together() -> Vec<Packet> {
+    let mut story: Vec<Packet> = (0..4).map(|it| says(it * 10, it as u8, it as u8)).collect();
+    let held = (10..20).map(|it| Packet {
+        received: Some(900),
+        ..says(it * 30, it as u8, it as u8)
+    });
+    story.extend(held);
+    story
+}
+
+#[test]
+fn what_its_receiver_did_not_ask_for_no_link_has_held() {
+    let late = |found: &[String]| {
+        let told = found
+            .iter()
+            .find(|it| it.contains("could not read") || it.contains("held"));
+        told.cloned().unwrap_or_default()
+    };
+    // When B asked and was told that there is none, its reel says by what it did before.
+    let found = why_with(&together(), &[100], 6);
+    let asked = "B asked for no packet from 0.100000 to 0.900000 s, for 800.0 ms: before that it could \
+                 not read packet 6";
+    assert_eq!(late(&found), format!("doubtful: {asked}"), "{found:#?}");
+    // It sent something after that.
+    let mut story = together();
+    story.insert(4, acks(100, 50, 3, 0b111));
+    let found = why_with(&story, &[100], 7);
+    let asked = asked.replace("packet 6", "packet 7");
+    assert_eq!(late(&found), asked, "{found:#?}");
+    // It asked all the time.
+    let all: Vec<u64> = (5..90).map(|it| it * 10).collect();
+    let found = why_with(&together(), &all, 6);
+    assert!(
+        late(&found).contains("A -> B held everything"),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_single_packet_that_was_not_asked_for_was_not_late_on_its_way() {
+    let mut story: Vec<Packet> = (0..4).map(|it| says(it * 10, it as u8, it as u8)).collect();
+    story.push(Packet {
+        received: Some(900),
+        ..says(300, 10, 4)
+    });
+    let found = why_with(&story, &[100], 4).join("\n");
+    assert!(
+        found.contains("B asked for no packet from 0.100000"),
+        "{found}"
+    );
+    let found = why_with(&story, &[100, 890], 4).join("\n");
+    assert!(found.contains("no reel shows"), "{found}");
 }

@@ -62,6 +62,15 @@ pub enum Fact {
         /// How many packets of others the receiver received while they were on their way.
         others: u32,
     },
+    /// The receiver of a packet asked its socket for none for a while, and so did not read it.
+    NotRead {
+        /// Which packet.
+        packet: PacketId,
+        /// When the receiver had asked last before, and found nothing.
+        since: SessionTime,
+        /// When it asked again.
+        until: SessionTime,
+    },
     /// A proxy did something to a packet.
     Fault {
         /// Which packet.

@@ -1,6 +1,6 @@
 //! What became of a packet on its way, and what that shows of the link.
 
-use netreel_reel::FaultVerdict;
+use netreel_reel::{CallId, Event, EventNumber, FaultVerdict};
 
 use super::fact::{Fact, Link, NotKnown, Unseen};
 use super::telling::Telling;
@@ -120,8 +120,12 @@ impl Telling<'_> {
                 use FaultVerdict::{Delayed, Queued, Reordered};
                 matches!(verdict, Delayed { .. } | Queued { .. } | Reordered { .. })
             });
-            if let Some(held) = held(it.session, id, link) {
-                because.push(it.end(held, certainty));
+            match not_read(it.session, id, fastest_ns) {
+                Some((not_read, sure)) => because.push(it.end(not_read, sure)),
+                None => {
+                    let held = held(it.session, id, link);
+                    because.extend(held.map(|held| it.end(held, certainty)));
+                }
             }
             if because.is_empty() {
                 because.push(it.nothing(NotKnown::OnTheWay(link)));
@@ -260,6 +264,74 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
         at: latest,
         others: others(session, link, first, earliest),
     })
+}
+
+/// So many events of a reel before a receipt are looked at for when its node had asked last.
+const EVENTS_MAX: u64 = 4096;
+
+/// That the receiver of a late packet asked for none for most of the time by which it was late, where
+/// its reel shows that. A node that waits in a call asks all the time, and its reel shows no answer
+/// that nothing is there: of such a node nothing is said.
+fn not_read(session: &Session, id: PacketId, fastest_ns: i64) -> Option<(Fact, Certainty)> {
+    let packet = session.packet(id)?;
+    let (sent, received) = (packet.sent?, packet.received?);
+    let usual = sent.time.0.saturating_add(fastest_ns);
+    let late_ns = received.time.0.saturating_sub(usual);
+    let mut until = received.time;
+    // When the event was that comes behind the one that is looked at and has a time of its own.
+    let mut behind = until;
+    let mut empty: Option<(SessionTime, SessionTime)> = None;
+    let numbers = (1..=EVENTS_MAX).map_while(|by| received.number.0.checked_sub(by));
+    for number in numbers.map(EventNumber) {
+        let record = session.record(packet.to, number)?;
+        let record = record.as_record();
+        let time = session.time_of(packet.to, record.time, number)?;
+        let is_empty = matches!(record.event, Event::PollEmpty { .. });
+        if let Some((asked, after)) = empty {
+            // The answer has the time of what the node did before it: it asked between these. Who
+            // asks in a row may have asked at any time.
+            let bounds = [(after, Certainty::Certain), (asked, Certainty::Doubtful)];
+            let known = bounds.into_iter().take(if is_empty { 1 } else { 2 });
+            let mut known = known.filter(|&(since, _)| {
+                let waited_ns = until.0.saturating_sub(since.0.max(usual));
+                waited_ns >= HELD_NS_MIN && waited_ns >= late_ns / 2
+            });
+            let (since, certainty) = known.next()?;
+            let packet = id;
+            let fact = Fact::NotRead {
+                packet,
+                since,
+                until,
+            };
+            return Some((fact, certainty));
+        }
+        match record.event {
+            Event::PollEmpty { .. } => empty = Some((time, behind)),
+            // Read together with it.
+            Event::Received { .. } if received.time.0.saturating_sub(time.0) <= TOGETHER_NS => {
+                (until, behind) = (time, time);
+            }
+            Event::Received { .. } | Event::ReceiveFailed { .. } => return None,
+            Event::Called { call, .. } if waits(call) => return None,
+            Event::SendResult { .. } => {}
+            _ => behind = time,
+        }
+    }
+    None
+}
+
+/// Whether a call waits for packets, or looks at one.
+fn waits(call: CallId) -> bool {
+    let waiting = [
+        CallId::POLL,
+        CallId::PPOLL,
+        CallId::SELECT,
+        CallId::PSELECT,
+        CallId::EPOLL_WAIT,
+        CallId::EPOLL_PWAIT,
+        CallId::PEEK,
+    ];
+    waiting.contains(&call)
 }
 
 /// How many packets of others the receiver of a link received between the first send and the receipt

@@ -26,6 +26,7 @@ impl Fact {
             Fact::Sent { packet }
             | Fact::InTime { packet, .. }
             | Fact::Late { packet, .. }
+            | Fact::NotRead { packet, .. }
             | Fact::Fault { packet, .. }
             | Fact::SendFailed { packet }
             | Fact::Unread { packet }
@@ -108,6 +109,7 @@ impl Fact {
             Fact::InTime { packet, .. } | Fact::Late { packet, .. } => {
                 (receiver(packet), came(packet))
             }
+            Fact::NotRead { packet, until, .. } => (receiver(packet), Some(until)),
             Fact::Held { link, at, .. } => (Some(link.1), Some(at)),
             Fact::Reached { packet, .. } => (receiver(packet), came(packet)),
             Fact::NeverReached { message, .. } | Fact::StillWaits { message, .. } => {
@@ -166,6 +168,7 @@ impl Fact {
             Fact::InTime { .. } => "in-time",
             Fact::Late { .. } => "late",
             Fact::Held { .. } => "held",
+            Fact::NotRead { .. } => "not-read",
             Fact::Fault { .. } => "fault",
             Fact::Lost { .. } => "lost",
             Fact::SendFailed { .. } => "send-failed",

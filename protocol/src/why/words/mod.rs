@@ -81,6 +81,20 @@ impl Words<'_> {
                 )
             }
             Fact::Held { .. } => self.held(fact),
+            Fact::NotRead {
+                packet,
+                since,
+                until,
+            } => {
+                let (_, to) = self.link(packet);
+                format!(
+                    "{to} asked for no packet from {} to {}, for {}: before that it could not read {}",
+                    seconds(since),
+                    moment(until),
+                    length(until.0.saturating_sub(since.0)),
+                    number(packet)
+                )
+            }
             Fact::Fault { packet, fault } => self.fault(packet, fault),
             Fact::Lost { packet, next } => self.lost(packet, next),
             Fact::SendFailed { packet } => {
