@@ -74,6 +74,9 @@ fn lost(packet: Packet) -> Packet {
     }
 }
 
+/// When, whether it was sent, and the bytes; `None` where there was no packet.
+type Crossed = (u64, bool, Option<Vec<u8>>);
+
 /// Packets get their numbers in the order of the story, which is that of time.
 fn play(story: &[Packet]) -> (Session, History) {
     play_with(story, &[])
@@ -82,8 +85,7 @@ fn play(story: &[Packet]) -> (Session, History) {
 /// The same, and at these times, in ms, B asks for a packet and there is none.
 fn play_with(story: &[Packet], empty: &[u64]) -> (Session, History) {
     let endpoint = |peer: u8| -> Endpoint { ([127, 0, 0, 1], 1 + u16::from(peer)).into() };
-    // When, whether it was sent, and the bytes; `None` where there was no packet.
-    let mut events: [Vec<(u64, bool, Option<Vec<u8>>)>; 2] = Default::default();
+    let mut events: [Vec<Crossed>; 2] = Default::default();
     events[1].extend(empty.iter().map(|&at| (at, false, None)));
     for each in story {
         let (ack, bits) = each.ack;

@@ -21,6 +21,9 @@ pub(super) struct Acks {
     pub acked: Column,
     /// The same of packets that are not in there yet.
     ahead: Vec<(PacketId, Receipt)>,
+    /// The messages that acks named, each by the copy that was sent first, with the receipt that told
+    /// its sender of its arrival.
+    pub named: Vec<(MessageId, Receipt)>,
 }
 
 impl Acks {
@@ -29,6 +32,7 @@ impl Acks {
         let mut learnt = std::mem::take(&mut self.ahead);
         for heard in heard {
             learnt.append(&mut heard.learnt.acked);
+            self.named.append(&mut heard.learnt.named);
         }
         let from = self.acked.len() as u32;
         let until = until.max(from);
@@ -108,6 +112,10 @@ struct Learnt {
     acked: Vec<(PacketId, Receipt)>,
     /// All of these. There may be thousands of nodes, each with a few of all packets.
     known: RoaringBitmap,
+    /// Messages that an ack named, each by the copy that was sent first, with the end that told of it.
+    named: Vec<(MessageId, Receipt)>,
+    /// All of these.
+    known_messages: RoaringBitmap,
     /// The first copies of messages of which further acks tell nothing new.
     settled: RoaringBitmap,
     /// Those of them of which an ack may mean an earlier copy (Karn and Partridge 1987): nobody can
@@ -141,6 +149,11 @@ impl Learnt {
         let Some(first) = line.first(place) else {
             return;
         };
+        let carrier_of_first = known.0.carrier(MessageId(first));
+        let was_sent = carrier_of_first.is_none_or(|it| had_been_sent(known.0, it, stamp));
+        if was_sent && self.known_messages.insert(first) {
+            self.named.push((MessageId(first), end));
+        }
         if let Some(packet) = echoed.and_then(|time| sent_at(known, (line, place), time, stamp)) {
             self.settled.insert(first);
             return self.note(packet, end);

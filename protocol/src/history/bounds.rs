@@ -15,6 +15,8 @@ pub struct Bounds {
     pub duplicate_sequence: DuplicateSequence,
     /// `reliable-not-delivered`.
     pub reliable_not_delivered: ReliableNotDelivered,
+    /// `reliable-stuck`.
+    pub reliable_stuck: ReliableStuck,
     /// `objects-differ-at-rest`.
     pub objects_differ_at_rest: ObjectsDifferAtRest,
     /// `belief-differs`.
@@ -37,6 +39,10 @@ pub struct Bounds {
 pub struct ResendStorm {
     /// So many needless copies of one message are a storm.
     pub needless: usize,
+    /// So many needless copies on one link are a storm,
+    pub link_needless: u64,
+    /// where they take so many in a hundred of the link's bits.
+    pub link_percent: u64,
 }
 
 /// See `duplicate-sequence`.
@@ -55,6 +61,16 @@ pub struct ReliableNotDelivered {
     pub later: usize,
     /// A sender that waits for longer than this and four round trips says nothing more.
     pub patience: Length,
+}
+
+/// See `reliable-stuck`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReliableStuck {
+    /// A message must have been sent so many times,
+    pub copies: usize,
+    /// for so long; where it is the answers that lack, for four round trips more.
+    pub longest: Length,
 }
 
 /// See `objects-differ-at-rest`.
@@ -125,7 +141,11 @@ pub struct Length(
 
 impl Default for ResendStorm {
     fn default() -> ResendStorm {
-        ResendStorm { needless: 8 }
+        ResendStorm {
+            needless: 8,
+            link_needless: 32,
+            link_percent: 20,
+        }
     }
 }
 
@@ -140,6 +160,15 @@ impl Default for ReliableNotDelivered {
         ReliableNotDelivered {
             later: 8,
             patience: Length(1_000_000_000),
+        }
+    }
+}
+
+impl Default for ReliableStuck {
+    fn default() -> ReliableStuck {
+        ReliableStuck {
+            copies: 5,
+            longest: Length(1_000_000_000),
         }
     }
 }
@@ -230,11 +259,12 @@ impl Bounds {
 }
 
 /// The rules that have bounds.
-pub const WITH_BOUNDS: [&str; 10] = [
+pub const WITH_BOUNDS: [&str; 11] = [
     "belief-differs",
     "resend-storm",
     "duplicate-sequence",
     "reliable-not-delivered",
+    "reliable-stuck",
     "objects-differ-at-rest",
     "head-of-line-wait",
     "rtt-step",

@@ -61,6 +61,35 @@ impl History {
         session.receipt_stamp(sender, receipt as u32)
     }
 
+    /// When the sender of a message learnt from an ack that names the message that it had arrived; ask
+    /// by the copy that was sent first.
+    pub(crate) fn named(&self, session: &Session, first: MessageId) -> Option<Stamp> {
+        let place = self.named.partition_point(|&(each, _)| each < first);
+        let &(_, receipt) = self.named.get(place).filter(|&&(each, _)| each == first)?;
+        let (sender, _) = session.link(session.carrier(first)?)?;
+        session.receipt_stamp(sender, receipt)
+    }
+
+    /// When the sender of a copy of a message (`first`: the copy that was sent first) learnt that the
+    /// message had arrived: an ack named it, or the packet that carried the copy. An ack that names
+    /// another message of that packet tells its sender nothing of this one.
+    pub(crate) fn heard_of(
+        &self,
+        session: &Session,
+        first: MessageId,
+        packet: PacketId,
+    ) -> Option<Stamp> {
+        let named = self.named(session, first);
+        let of_packet = self.acked(session, packet).filter(|at| {
+            let sender = session.link(packet).map(|(sender, _)| sender);
+            let ack = sender.and_then(|sender| session.packet_at(sender, at.number));
+            let said = ack.and_then(|ack| session.said(ack.packet));
+            said.is_some_and(|said| said.ack.is_some() || !said.ack_ranges.is_empty())
+        });
+        let both = named.into_iter().chain(of_packet);
+        both.min_by_key(|at| (at.time, at.number))
+    }
+
     /// The packets of which their senders learnt that they had arrived, in order.
     pub(crate) fn acked_packets(&self) -> impl Iterator<Item = PacketId> + '_ {
         let acked = (0u32..).zip(self.acked.iter());
@@ -122,7 +151,10 @@ impl History {
             size_of::<u32>() * object.deliveries.capacity() + spans.sum::<usize>()
         };
         vec![
-            ("acked", self.acked.memory()),
+            (
+                "acked",
+                self.acked.memory() + self.named.capacity() * size_of::<(MessageId, u32)>(),
+            ),
             (
                 "resends",
                 self.resends.memory()

@@ -119,6 +119,24 @@ impl Deliveries {
         (0..self.len()).filter_map(|place| self.get(place))
     }
 
+    /// Those from one moment to another, both included.
+    pub(super) fn between(
+        &self,
+        from: SessionTime,
+        until: SessionTime,
+    ) -> impl Iterator<Item = Delivery> + '_ {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.time(middle) < from {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        let places = (low..self.len()).take_while(move |&place| self.time(place) <= until);
+        places.filter_map(|place| self.get(place))
+    }
+
     pub(super) fn time(&self, place: usize) -> SessionTime {
         SessionTime((self.times.get(place) as i64).wrapping_add(i64::MIN))
     }

@@ -232,6 +232,7 @@ impl Fold {
         let heard = self.nodes.iter_mut().map(|own| &mut own.heard);
         self.acks.go_on(heard, whole.packets);
         self.acks.acked.shrink();
+        self.acks.named.sort_unstable();
         let ambiguous = self.nodes.iter().flat_map(|own| own.heard.ambiguous());
         let mut ambiguous: Vec<PacketId> = ambiguous.copied().collect();
         ambiguous.sort_unstable();
@@ -260,6 +261,7 @@ impl Fold {
         let undelivered = undelivered(session, &streams, &nodes);
         let mut history = History {
             acked: self.acks.acked,
+            named: self.acks.named,
             ambiguous,
             joined: wholes.joined,
             joined_of: wholes.parts,

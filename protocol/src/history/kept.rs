@@ -41,6 +41,7 @@ impl History {
     pub(crate) fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
         let History {
             acked,
+            named,
             ambiguous,
             resends,
             copies,
@@ -94,7 +95,10 @@ impl History {
         });
         put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
         let resends: Vec<(MessageId, MessageId)> = resends.iter().copied().collect();
-        put_plain(&(ambiguous, resends, copies, links.get(), undelivered), to)?;
+        put_plain(
+            &(named, ambiguous, resends, copies, links.get(), undelivered),
+            to,
+        )?;
         put_plain(&(joined, joined_of, partings, parting_messages), to)
     }
 }
@@ -146,6 +150,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
     let links: Option<BTreeMap<_, _>>;
     let resends: Vec<(MessageId, MessageId)>;
     (
+        history.named,
         history.ambiguous,
         resends,
         history.copies,

@@ -63,6 +63,9 @@ pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
 pub struct History {
     /// For each packet the receipt that told its sender of its arrival.
     acked: Column,
+    /// The messages that acks named, each by the copy that was sent first, in order, with the receipt
+    /// that told its sender of its arrival.
+    named: Vec<(MessageId, u32)>,
     /// Packets whose ack may mean an earlier copy, in order.
     ambiguous: Vec<PacketId>,
     /// Messages that repeat an earlier one, each with that one, in order.

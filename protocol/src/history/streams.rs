@@ -102,6 +102,8 @@ pub(super) struct Streams {
     named: BTreeMap<(NodeId, NodeId), u64>,
     /// Whether a message acknowledges another one.
     pub acknowledges: bool,
+    /// The packets that say that something is lacking.
+    pub nacks: Vec<PacketId>,
 }
 
 /// What is known of nodes that part and meet again.
@@ -154,6 +156,9 @@ impl Streams {
                 continue;
             };
             self.acknowledges |= said.acknowledges_before.is_some();
+            if !said.lacks.is_empty() {
+                self.nacks.push(packet);
+            }
             if let Some(host) = said.host {
                 self.take_host(session, (packet, link), host);
             }
@@ -378,6 +383,11 @@ impl Streams {
                 .or_default()
                 .append(place, message.0);
         }
+    }
+
+    /// A reliable message's place in its stream.
+    pub fn place(&self, message: MessageId) -> Option<i64> {
+        get(&self.places, message.0 as usize)
     }
 
     /// When the engine is handed a message of a packet.

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netreel_wire::Sequence;
-
 use super::Certainty;
 use super::arrival::Copy;
 use super::fact::{Fact, Link, NotKnown};
 use super::transit::of_link;
 use crate::history::History;
-use crate::session::{MessageId, PacketId, Said, Session, SessionTime};
+use crate::session::{MessageId, PacketId, Session, SessionTime};
 
 /// So many packets are read for what they say of a packet that its sender's peer lacks.
 const READ_MAX: usize = 256;
@@ -206,7 +204,9 @@ pub(super) fn heard(
         let at = history.acked(session, packet)?.time;
         (at <= copy.sent).then_some(at)
     };
-    if let Some(at) = learnt(packet) {
+    let first = history.resend_of(before.message).unwrap_or(before.message);
+    let of_message = history.heard_of(session, first, packet);
+    if let Some(at) = of_message.map(|at| at.time).filter(|&at| at <= copy.sent) {
         let certainty = match history.is_ambiguous(packet) {
             true => Certainty::Doubtful,
             false => certainty,
@@ -292,61 +292,10 @@ fn nack(
     };
     let mut heard = heard.take(READ_MAX);
     heard.find_map(|id| {
-        session.said(id).filter(|said| lacks(said, sequence))?;
+        session.said(id).filter(|said| said.is_lacking(sequence))?;
         let received = session.packet(id)?.received;
         let passed = || session.departed(id).map(|(_, at)| at);
         let at = received.or_else(|| passed().filter(|_| !is_recorded))?;
         (at.time <= copy.sent).then_some((id, at.time))
     })
-}
-
-/// Whether a packet says that its sender lacks the packet with a number.
-fn lacks(said: &Said, sequence: Sequence) -> bool {
-    let bits = match said.range_bits {
-        0 => sequence.bits,
-        bits => bits,
-    };
-    let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
-    said.lacks.iter().any(|&(first, last)| {
-        let span = last.wrapping_sub(first) & mask;
-        sequence.value.wrapping_sub(first) & mask <= span
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(ranges: &[(u64, u64)], bits: u8, number: u64, expected: bool) {
-        let said = Said {
-            lacks: ranges.to_vec(),
-            range_bits: bits,
-            ..Said::default()
-        };
-        let sequence = Sequence {
-            value: number,
-            bits: 24,
-        };
-        assert_eq!(lacks(&said, sequence), expected);
-    }
-
-    #[test]
-    fn a_range_of_what_is_lacked_has_its_ends() {
-        check(&[(3, 5)], 24, 3, true);
-        check(&[(3, 5)], 24, 5, true);
-        check(&[(3, 5)], 24, 6, false);
-    }
-
-    #[test]
-    fn a_range_of_what_is_lacked_reaches_over_the_wrap() {
-        check(&[(0xFF_FFFE, 1)], 24, 0, true);
-        check(&[(0xFF_FFFE, 1)], 24, 2, false);
-    }
-
-    #[test]
-    fn a_single_number_is_as_wide_as_the_packets_are() {
-        check(&[(7, 7)], 0, 7, true);
-        check(&[(7, 7)], 0, 8, false);
-    }
 }

@@ -11,6 +11,8 @@ struct Packet {
     sequence: u8 @sequence;
     ack: u8 @ack;
     ack_bits: u8 @ack_bits;
+    lacks: u8;
+    if (lacks == 1) { nack: u8 @nack; }
     count: u8;
     messages: Message[count];
 }
@@ -32,6 +34,7 @@ pub struct Packet {
     pub received: Option<u64>,
     pub sequence: u8,
     pub ack: (u8, u8),
+    pub nack: Option<u8>,
     pub says: Says,
 }
 
@@ -53,6 +56,7 @@ pub fn says(at: u64, sequence: u8, place: u8) -> Packet {
         received: Some(at + 60),
         sequence,
         ack: (0, 0),
+        nack: None,
         says: Says::Place(place),
     }
 }
@@ -65,6 +69,7 @@ pub fn acks(at: u64, sequence: u8, ack: u8, bits: u8) -> Packet {
         received: Some(at + 60),
         sequence,
         ack: (ack, bits),
+        nack: None,
         says: Says::Nothing,
     }
 }
@@ -82,7 +87,14 @@ pub fn made(story: &[Packet]) -> Made {
     let mut events: [Vec<(u64, Happened)>; 2] = Default::default();
     for each in story {
         let (ack, bits) = each.ack;
-        let mut bytes = vec![each.from, each.sequence, ack, bits];
+        let mut bytes = vec![
+            each.from,
+            each.sequence,
+            ack,
+            bits,
+            u8::from(each.nack.is_some()),
+        ];
+        bytes.extend(each.nack);
         bytes.extend(match each.says {
             Says::Nothing => vec![0],
             Says::State => vec![1, 1, 0],
@@ -204,6 +216,33 @@ fn a_link_is_silent_where_all_is_lost_for_a_second_and_both_ends_go_on() {
     let mut gone = silence(60, |n| n >= 10, never);
     gone.retain(|packet| packet.from == A || packet.at < 600);
     check(&gone, &[]);
+}
+
+/// A says three messages, the third of which comes `late` ms later than the others; B acks a packet at
+/// 300 ms, and says at 400 that it lacks the third.
+pub fn lacks_third(late: u64, ack: u8) -> Vec<Packet> {
+    let third = Packet {
+        received: Some(80 + late),
+        ..says(20, 3, 2)
+    };
+    let lacks = Packet {
+        nack: Some(3),
+        ..acks(400, 2, 2, 1)
+    };
+    vec![
+        says(0, 1, 0),
+        says(10, 2, 1),
+        third,
+        acks(300, 1, ack, 1),
+        lacks,
+    ]
+}
+
+#[test]
+fn a_word_that_a_packet_is_lacking_which_had_come() {
+    check(&lacks_third(70, 2), &["nack-of-received"]);
+    check(&lacks_third(71, 2), &[]);
+    check(&lacks_third(71, 3), &["nack-of-received"]);
 }
 
 /// Twenty messages in a row, or without the place of the fifth.

@@ -7,7 +7,8 @@ use std::path::Path;
 use netreel_protocol::history::{Level, RULES};
 
 use crate::acked::{self, Packet, Says, acks, says};
-use crate::machines::{cut, last_told, set_by, summed, ticks, took};
+use crate::machines::{cut, last_told, set_by, summed, ticks, took, updates};
+use crate::named::{self, came};
 use crate::objects::{
     self, CARELESS_MODE, CREATE, DESTROY, HOST, HOST_MODE, MIGRATE, ORDER, OWNER_MODE, Sent,
     UPDATE, destroyed_and_then, destroyed_for_b, left_behind, say,
@@ -118,6 +119,16 @@ fn pair(rule: &str) -> Option<Pair> {
             (vec![with(4)], vec![with(5)])
         }
         "derived-field-wrong" => (vec![summed(1, &[])], vec![summed(0, &[]), summed(1, &[9])]),
+        "destroy-untold" => {
+            let with = |other: u8| {
+                host(&[
+                    say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+                    say(0, other, 30, Some(40), (CREATE, 0, 0)),
+                    say(0, 2, 50, Some(60), (DESTROY, 0, 0)),
+                ])
+            };
+            (vec![with(1)], vec![with(2)])
+        }
         "duplicate-sequence" => {
             let with = |place| {
                 acked(&[
@@ -129,6 +140,14 @@ fn pair(rule: &str) -> Option<Pair> {
                 ])
             };
             (vec![with(3)], vec![with(2)])
+        }
+        "fragments-never-join" => {
+            let with = |messages: &[(&[u8], u8)]| named::made(&named::in_parts(messages));
+            let (right, off): (&[u8], &[u8]) = (&[0, 1, 2], &[1, 2, 3]);
+            (
+                vec![with(&[(right, 3), (off, 3)]), with(&[(off, 3)])],
+                vec![with(&[(right, 3), (right, 3)])],
+            )
         }
         "head-of-line-wait" => {
             let with = |longest: &str| {
@@ -164,6 +183,13 @@ fn pair(rule: &str) -> Option<Pair> {
             };
             (vec![with(0)], vec![with(1)])
         }
+        "nack-of-received" => (
+            vec![
+                acked(&acked::lacks_third(71, 3)),
+                acked(&acked::lacks_third(70, 2)),
+            ],
+            vec![acked(&acked::lacks_third(71, 2))],
+        ),
         "never-acked" => {
             let unreliable = |story: Vec<Packet>| -> Vec<Packet> {
                 let third = |it: Packet| Packet {
@@ -205,10 +231,29 @@ fn pair(rule: &str) -> Option<Pair> {
                 vec![host(&destroyed_for_b(50, Some(lost))), untold(67)],
             )
         }
+        "origin-wrong" => {
+            let with = |told: u8| {
+                host(&[
+                    say(2, told, 1, Some(5), (CREATE, 2, 0)),
+                    say(0, 1, 10, Some(20), (CREATE, 0, 0)).as_of(2),
+                ])
+            };
+            (vec![with(1)], vec![with(0)])
+        }
         "reliable-not-delivered" => {
             let mut later = acked::given_up();
             later.push(acked::lost(says(8_600, 31, 1)));
             (vec![acked(&acked::given_up())], vec![acked(&later)])
+        }
+        "reliable-stuck" => {
+            let again = |times, answer: fn(u64) -> Option<named::Packet>| {
+                named::made(&named::second_again(times, 150, answer))
+            };
+            let unheard = |at| came(at).map(named::lost);
+            (
+                vec![again(12, unheard), again(12, came)],
+                vec![again(8, came), again(9, unheard)],
+            )
         }
         "resend-storm" => (
             vec![acked(&acked::copies(12, 10))],
@@ -256,9 +301,16 @@ fn pair(rule: &str) -> Option<Pair> {
         "told-twice" => {
             let create = |at| say(0, 1, at, Some(at + 10), (CREATE, 0, 0));
             let destroy = say(0, 1, 30, Some(40), (DESTROY, 0, 0));
+            let again = say(0, 1, 60, Some(70), (DESTROY, 0, 0));
             (
-                vec![host(&[create(10), create(50)])],
-                vec![host(&[create(10), destroy, create(50)])],
+                vec![
+                    host(&[create(10), create(50)]),
+                    host(&[create(10), destroy, again]),
+                ],
+                vec![
+                    host(&[create(10), destroy, create(50)]),
+                    host(&[create(10), destroy, create(45), again]),
+                ],
             )
         }
         "two-owners" => {
@@ -294,6 +346,18 @@ fn pair(rule: &str) -> Option<Pair> {
                 ])
             };
             (vec![by(0)], vec![by(2)])
+        }
+        "update-twice" => (vec![updates(2)], vec![updates(16)]),
+        "update-unowned" => {
+            let with = |later: u64| {
+                let at = 30 + later;
+                owner(&[
+                    say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+                    say(0, 1, 30, Some(40), (MIGRATE, 1, 1)),
+                    say(0, 1, at, Some(at + 10), (UPDATE, 0, 1)),
+                ])
+            };
+            (vec![with(250_000_000)], vec![with(249_999_000)])
         }
         // They agree within 1.
         "values-differ" => (vec![last_told(12)], vec![last_told(11)]),

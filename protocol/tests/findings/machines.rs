@@ -143,6 +143,44 @@ pub fn last_told(value: u8) -> Made {
     Made::new(VALUED, vec![a, b])
 }
 
+/// In each of ten ticks, 16 ms apart, A tells B another value of an object, and the same again so many
+/// ms later.
+pub fn updates(again_ms: u64) -> Made {
+    let says = |kind: u8, value: u8| vec![0, 0, kind, 5, 0, value];
+    let mut sent = vec![(SECOND, says(0, 1))];
+    let mut of_a = Vec::new();
+    for tick in 0..10u8 {
+        let at = SECOND + (1 + u64::from(tick)) * 16 * MS;
+        of_a.push((at, Happened::Tick(tick.into())));
+        sent.push((at + MS, says(1, 10 + tick)));
+        sent.push((at + MS + again_ms * MS, says(1, 10 + tick)));
+    }
+    let mut of_b = Vec::new();
+    for (at, bytes) in sent {
+        of_a.push((at, Happened::Sent(2, bytes.clone())));
+        of_b.push((at + 5 * MS, Happened::Received(1, bytes)));
+    }
+    for events in [&mut of_a, &mut of_b] {
+        events.sort_by_key(|&(at, _)| at);
+    }
+    let (a, b) = (node("A", "boot", 1, of_a), node("B", "boot", 2, of_b));
+    Made::new(VALUED, vec![a, b])
+}
+
+#[test]
+fn what_is_told_twice_in_one_tick_is_counted() {
+    let found = updates(2).found();
+    let [("update-twice", Level::Warning, sentence)] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        sentence,
+        "A sent B the same UPDATE of object 5 twice in one tick (packets 1 and 2); so with 9 more"
+    );
+    // The second one leaves in the next tick.
+    assert_eq!(updates(16).rules(), [""; 0]);
+}
+
 #[test]
 fn a_clock_that_was_set_is_named_with_how_far() {
     let found = set_by(2 * SECOND).found();

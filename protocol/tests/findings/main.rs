@@ -4,5 +4,6 @@
 mod acked;
 mod every_rule;
 mod machines;
+mod named;
 mod objects;
 mod reels;

@@ -35,6 +35,7 @@ struct Packet {
 struct Message @message {
     kind: Kind @message_kind;
     reliable: u1 @reliable; pad: u7 = 0;
+    origin: u8 @origin;
     place: u8 @reliable_sequence;
     object: u8 @object;
     switch (kind) {
@@ -72,6 +73,15 @@ pub struct Sent {
     received: Option<u64>,
     /// Kind, owner (or nobody's business), counter.
     says: (u8, u8, u8),
+    /// Who said it first.
+    origin: u8,
+}
+
+impl Sent {
+    /// The same, as another one said it first.
+    pub fn as_of(self, origin: u8) -> Sent {
+        Sent { origin, ..self }
+    }
 }
 
 pub fn say(from: u8, to: u8, at: u64, received: Option<u64>, says: (u8, u8, u8)) -> Sent {
@@ -81,6 +91,7 @@ pub fn say(from: u8, to: u8, at: u64, received: Option<u64>, says: (u8, u8, u8))
         at,
         received,
         says,
+        origin: from,
     }
 }
 
@@ -95,7 +106,17 @@ pub fn made(mode: u8, story: &[Sent]) -> Made {
     for each in story {
         let (kind, owner, counter) = each.says;
         let place = &mut places[usize::from(each.from)][usize::from(each.to)];
-        let mut bytes = vec![mode, each.from, *place, kind, 1, *place, 5, counter];
+        let mut bytes = vec![
+            mode,
+            each.from,
+            *place,
+            kind,
+            1,
+            each.origin,
+            *place,
+            5,
+            counter,
+        ];
         if kind != DESTROY && kind != UPDATE {
             bytes.push(owner);
         }

@@ -83,4 +83,19 @@ pub enum Fault {
     SkipPlace,
     /// It takes what it should ask HOST for (mode `owner`).
     TakeUnasked,
+    /// It counts the fragments of a split message from 1.
+    FragmentIndexOff,
+    /// It sends again what is not acked after 20 ms, however long a round trip takes.
+    ResendTimerShort,
+    /// It compares packet numbers by their lowest seven bits: its acks stand still where these begin
+    /// again from 0.
+    AcksStand,
+    /// It tells of each DESTROY twice.
+    DestroyTwice,
+    /// It sends each UPDATE twice.
+    UpdateTwice,
+    /// In one packet of eight it sends an UPDATE of an object that another one owns.
+    UpdateUnowned,
+    /// It says of one UPDATE in eight packets that the last of its peers said it.
+    OriginWrong,
 }

@@ -40,8 +40,7 @@ pub struct Link {
     pub unreliable: VecDeque<(u64, BitWriter)>,
     /// When the last packet of the peer came.
     pub heard_at: Option<u64>,
-    /// What this end does wrong on purpose.
-    pub fault: Option<Fault>,
+    fault: Option<Fault>,
     next_packet: Option<u64>,
     /// The number of the last packet.
     last_packet: Option<u64>,
@@ -52,6 +51,8 @@ pub struct Link {
     owes_ack: bool,
     sent_at: Option<u64>,
     round_trip_ns: Option<u64>,
+    /// The ack that a fault lets stand still; no part of a saved state.
+    highest_ack: Option<(u16, u32)>,
 }
 
 /// What is known of the other end of a link.
@@ -128,7 +129,14 @@ impl Link {
             owes_ack: false,
             sent_at: None,
             round_trip_ns: None,
+            highest_ack: None,
         }
+    }
+
+    /// What this end does wrong on purpose.
+    pub fn set_fault(&mut self, fault: Option<Fault>) {
+        self.fault = fault;
+        self.out.first_fragment = u8::from(fault == Some(Fault::FragmentIndexOff));
     }
 
     /// Draws the number of the link's first packet. Wrapping around is then nothing special.
@@ -199,6 +207,7 @@ impl Link {
         let patience = match self.fault {
             Some(Fault::ResendEveryTick) => 1,
             Some(Fault::ResendLate) => 2_000_000_000,
+            Some(Fault::ResendTimerShort) => 20_000_000,
             _ => tuning.resend_delay_ns.saturating_add(round_trips),
         };
         let late: Vec<u64> = self
@@ -256,6 +265,7 @@ impl Link {
             }
             (_, Some(Fault::NeverAck)) => None,
             (Some(ack), Some(Fault::HoldAcks)) if now_ns / 1_000_000_000 % 2 == 1 => held(ack),
+            (Some(ack), Some(Fault::AcksStand)) => Some(self.standing(ack)),
             (ack, _) => ack,
         };
         let header = PacketHeader {
@@ -308,6 +318,13 @@ impl Link {
     /// Whether everything reliable is acked.
     pub fn is_acked(&self) -> bool {
         self.out.is_empty()
+    }
+
+    /// The ack that was the highest by the lowest seven bits of its number.
+    fn standing(&mut self, ack: (u16, u32)) -> (u16, u32) {
+        let low = |ack: (u16, u32)| ack.0 & 0x7F;
+        let highest = self.highest_ack.filter(|&highest| low(highest) > low(ack));
+        *self.highest_ack.insert(highest.unwrap_or(ack))
     }
 
     fn lose(&mut self, packet: u64, mut sent: SentPacket) -> (Option<CargoFate>, SentPacket) {

@@ -24,6 +24,8 @@ pub struct StreamOut {
     queue: VecDeque<Pending>,
     message_bits_max: usize,
     fragment_bytes_max: usize,
+    /// The index of a first fragment: 0, but where a fault counts them from 1.
+    pub first_fragment: u8,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,7 @@ impl StreamOut {
             queue: VecDeque::new(),
             message_bits_max: packet_bytes * 8 - FRAME_BITS_MAX,
             fragment_bytes_max: (packet_bytes * 8 - FRAGMENT_BITS) / 8,
+            first_fragment: 0,
         }
     }
 
@@ -75,7 +78,7 @@ impl StreamOut {
                 origin: message.origin,
                 reliable: Some(self.end() as u16),
                 body: Body::Fragment {
-                    index,
+                    index: index.wrapping_add(self.first_fragment),
                     total,
                     data: data.to_vec(),
                 },

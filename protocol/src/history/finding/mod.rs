@@ -6,28 +6,37 @@ mod belief_differs;
 mod belief_differs_values;
 mod clock_disagreement;
 mod clock_set;
+mod copies;
 mod counter_falls;
 mod derived_field_wrong;
+mod destroy_untold;
 mod duplicate_sequence;
+mod fragments_never_join;
 mod head_of_line_wait;
 mod incomplete_reel;
 mod migrate_before_create;
 mod migrate_not_from_host;
+mod nack_of_received;
 mod never_acked;
 mod nobody_owns;
 mod objects_differ_at_rest;
+mod origin_wrong;
 mod reliable_not_delivered;
+mod reliable_stuck;
 mod resend_storm;
 mod rtt_step;
 mod silent_link;
 mod stale_message_ignored;
 mod stream_gap;
+mod stuck;
 mod tick_stall;
 mod told_twice;
 mod two_owners;
 mod undecodable_packet;
 mod update_after_destroy;
 mod update_before_create;
+mod update_twice;
+mod update_unowned;
 mod values_differ;
 mod words;
 mod zombie_object;
@@ -40,7 +49,7 @@ use super::{Finding, History, Level, Wanted};
 use crate::session::{PacketId, Session, SessionTime, parallel};
 
 /// The ids of all rules.
-pub const RULES: [&str; 29] = [
+pub const RULES: [&str; 36] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
     belief_differs::RULE,
@@ -48,15 +57,20 @@ pub const RULES: [&str; 29] = [
     clock_set::RULE,
     counter_falls::RULE,
     derived_field_wrong::RULE,
+    destroy_untold::RULE,
     duplicate_sequence::RULE,
+    fragments_never_join::RULE,
     head_of_line_wait::RULE,
     incomplete_reel::RULE,
     migrate_before_create::RULE,
     migrate_not_from_host::RULE,
+    nack_of_received::RULE,
     never_acked::RULE,
     nobody_owns::RULE,
     objects_differ_at_rest::RULE,
+    origin_wrong::RULE,
     reliable_not_delivered::RULE,
+    reliable_stuck::RULE,
     resend_storm::RULE,
     rtt_step::RULE,
     silent_link::RULE,
@@ -68,6 +82,8 @@ pub const RULES: [&str; 29] = [
     undecodable_packet::RULE,
     update_after_destroy::RULE,
     update_before_create::RULE,
+    update_twice::RULE,
+    update_unowned::RULE,
     values_differ::RULE,
     zombie_object::RULE,
 ];
@@ -113,11 +129,16 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
         ack_of_unsent::find,
         belief_differs::find,
         counter_falls::find,
+        destroy_untold::find,
         duplicate_sequence::find,
+        fragments_never_join::find,
         head_of_line_wait::find,
         migrate_not_from_host::find,
+        nack_of_received::find,
         never_acked::find,
+        origin_wrong::find,
         reliable_not_delivered::find,
+        reliable_stuck::find,
         resend_storm::find,
         rtt_step::find,
         silent_link::find,
@@ -126,6 +147,8 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
         told_twice::find,
         update_after_destroy::find,
         update_before_create::find,
+        update_twice::find,
+        update_unowned::find,
         zombie_object::find,
     ];
     let found = parallel::map(rules, session.workers(), |rule| match wanted() {

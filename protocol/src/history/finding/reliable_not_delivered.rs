@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::copies::{too_large, too_large_words};
 use super::words::{and_more, length, sent, word};
 use super::{Case, Found};
 use crate::history::claims::is_whole;
@@ -14,6 +15,9 @@ use crate::history::{Finding, Level};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
 pub(super) const RULE: &str = "reliable-not-delivered";
+
+/// Of a message that was sent so many times it is said whether its packets were too large.
+const TIMES_MIN: usize = 3;
 
 /// A link's messages that were given up.
 struct GivenUp {
@@ -37,7 +41,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let Some((packet, link)) = carrier.and_then(|it| Some((it, session.link(it)?))) else {
             continue;
         };
-        let until = *until.entry(link).or_insert_with(|| went_on(session, link));
+        let until = *until
+            .entry(link)
+            .or_insert_with(|| given_up_before(session, link));
         let Some(until) = until else { continue };
         let copies = streams.copies_of(message);
         let carriers = copies.iter().filter_map(|&(_, copy)| session.carrier(copy));
@@ -64,6 +70,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let found = given_up.into_iter().filter_map(|((from, to), it)| {
         let role = session.role(&history.facts(session, it.message)?);
         let evidence = vec![sent(session, it.last, "a reliable message sent last")?];
+        let copies = streams.copies_of(it.message).iter();
+        let copies = copies.filter_map(|&(_, copy)| session.carrier(copy));
+        let carriers = session.carrier(it.message).into_iter().chain(copies);
+        // One that was lost alone tells nothing of sizes.
+        let bytes = too_large(session, of_link(session, (from, to)), carriers);
+        let bytes = bytes.filter(|_| it.times >= TIMES_MIN);
         let time = evidence.first()?.time;
         let finding = Finding {
             rule: RULE,
@@ -73,7 +85,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             time,
             sentence: format!(
                 "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \
-                 that the link went on it was not sent again{}",
+                 that the link went on it was not sent again{}{}",
                 session.name(from),
                 word(role),
                 session.name(to),
@@ -83,6 +95,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 },
                 it.last.0,
                 length(last_arrived(session, (from, to), 1)?.0.saturating_sub(time.0)),
+                too_large_words(bytes),
                 and_more(it.count),
             ),
             evidence,
@@ -94,7 +107,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 }
 
 /// Before when a message must have been sent to be given up; `None` where the reels do not tell.
-fn went_on(session: &Session, link: (NodeId, NodeId)) -> Option<SessionTime> {
+pub(super) fn given_up_before(session: &Session, link: (NodeId, NodeId)) -> Option<SessionTime> {
     let (from, to) = link;
     if !is_whole(session, from) || !is_whole(session, to) {
         return None;
@@ -106,6 +119,12 @@ fn went_on(session: &Session, link: (NodeId, NodeId)) -> Option<SessionTime> {
     let patience_ns = round_ns.saturating_mul(4).saturating_add(bounds.patience.0);
     let last = last_arrived(session, link, bounds.later)?;
     Some(SessionTime(last.0.saturating_sub(patience_ns)))
+}
+
+/// The packets of a link.
+fn of_link(session: &Session, link: (NodeId, NodeId)) -> impl Iterator<Item = PacketId> + '_ {
+    let packets = (0..session.packet_count() as u32).map(PacketId);
+    packets.filter(move |&packet| session.link(packet) == Some(link))
 }
 
 /// When the last packet but so many that arrived on a link was sent.

@@ -1,72 +1,225 @@
-//! `resend-storm`: a reliable message was sent far more often than the link explains.
+//! `resend-storm`: reliable messages were sent far more often than the link explains.
 //!
-//! A sender cannot know that a copy was lost before an answer could have come back, and need not send
-//! one after an ack: such copies are needless. A message with eight of them, or as many as the bound says, is a storm, a
-//! warning: nothing is lost but the line. Some protocols say everything again in each packet until it
-//! is acked; they are told of where a round trip is that many packets long.
+//! A copy of a message is needless where its sender cannot know that the copy before was lost: no answer
+//! could have come yet; or one was on its way, because the copy before had arrived, its answer was not
+//! lost, and the sender did not wait for it; or one had come. An answer is what the wire says: where acks
+//! name messages, an ack of another message of the same packet is none. A message with eight needless
+//! copies, or as many as the bound says, is a storm; so is a link of which a fifth of all bits are
+//! needless copies, however few of each message. A warning: nothing is lost but the line. Some protocols
+//! say everything again in each packet until it is acked; they are told of where that takes so much.
 
 use std::collections::BTreeMap;
 
+use super::copies::{Copy, Link, heard_of, resent, round_trip};
 use super::words::{and_more, length, sent};
 use super::{Case, Found};
 use crate::history::claims::is_whole;
 use crate::history::{Finding, Level};
-use crate::session::{MessageId, NodeId, Session, SessionTime};
+use crate::session::{Fate, MessageId, PacketId, Session, SessionTime};
 
 pub(super) const RULE: &str = "resend-storm";
 
-/// The worst message of a link.
-struct Storm {
+/// What was sent again on a link.
+#[derive(Default)]
+struct OfLink {
+    /// Copies, but for those that were sent first.
+    copies: u64,
+    /// The needless ones of them, by what was too early of them.
+    needless: [u64; 3],
+    needless_bits: u64,
+    /// How long after the copy before the needless ones were sent, but for those of which an ack had
+    /// come; in ns.
+    waited: Vec<i64>,
+    /// How long the answers to their messages took, in ns.
+    rounds: Vec<i64>,
+    /// The first and the last needless copy, each with the one before it.
+    ends: Option<[(MessageId, MessageId); 2]>,
+    /// Messages that are a storm by themselves, and the worst of them.
     messages: u64,
+    worst: Option<Storm>,
+}
+
+/// A message that is a storm by itself.
+struct Storm {
     first: MessageId,
     last: MessageId,
     times: usize,
-    needless: usize,
+    needless: [u64; 3],
     took_ns: i64,
+}
+
+/// Why a copy was needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needless {
+    /// No answer to the copy before could have come.
+    Early,
+    /// The answer to a copy before was on its way.
+    Answered,
+    /// It had come.
+    Known,
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let Case {
         session, streams, ..
     } = *case;
-    let mut storms: BTreeMap<(NodeId, NodeId), Storm> = BTreeMap::new();
-    let needless_min = session.bounds.resend_storm.needless.max(1);
-    for copies in streams.resent().filter(|it| it.len() >= needless_min) {
-        let (Some(&(first, _)), Some(&(_, last))) = (copies.first(), copies.last()) else {
+    if streams.resent().next().is_none() {
+        return Vec::new();
+    }
+    let needless_min = session.bounds.resend_storm.needless.max(1) as u64;
+    let lost = lost(session);
+    let mut links: BTreeMap<Link, OfLink> = BTreeMap::new();
+    let of_whole = resent(session, streams).filter(|(link, _)| is_whole(session, link.0));
+    for (link, sent) in of_whole {
+        let Some(round_ns) = round_trip(session, link) else {
             continue;
         };
-        let packet = session.carrier(first);
-        let Some(link) = packet.and_then(|packet| session.link(packet)) else {
-            continue;
-        };
-        let Some(round_ns) = round_trip(session, link).filter(|_| is_whole(session, link.0)) else {
-            continue;
-        };
-        let all = std::iter::once(first).chain(copies.iter().map(|&(_, copy)| copy));
-        let (needless, took_ns) = needless(case, all, round_ns);
-        if needless < needless_min {
-            continue;
+        let answer = Answer::of(case, &sent, &lost);
+        let of_link = links.entry(link).or_default();
+        let pairs = sent
+            .windows(2)
+            .filter_map(|pair| <[Copy; 2]>::try_from(pair).ok());
+        let pairs: Vec<([Copy; 2], Option<Needless>)> = pairs
+            .map(|pair| (pair, answer.needless(pair, round_ns)))
+            .collect();
+        let mut needless = [0u64; 3];
+        for why in pairs.iter().filter_map(|&(_, why)| why) {
+            needless[why as usize] += 1;
         }
-        let storm = Storm {
-            messages: 1,
-            first,
-            last,
-            times: copies.len() + 1,
-            needless,
-            took_ns,
+        // Who goes on and on although it had read an ack is told by `reliable-stuck`.
+        let known = &mut needless[Needless::Known as usize];
+        let is_stuck = *known >= needless_min;
+        if is_stuck {
+            *known = 0;
+        }
+        for (pair, why) in pairs {
+            let why = why.filter(|&why| !is_stuck || why != Needless::Known);
+            of_link.copies += 1;
+            let Some(why) = why else { continue };
+            of_link.note(session, why, pair);
+            if why != Needless::Known {
+                of_link.rounds.extend(answer.round_ns);
+            }
+        }
+        let (Some(earliest), Some(latest)) = (sent.first(), sent.last()) else {
+            continue;
         };
-        match storms.get_mut(&link) {
-            None => drop(storms.insert(link, storm)),
-            Some(worst) => {
-                let messages = worst.messages + 1;
-                if needless > worst.needless {
-                    *worst = storm;
-                }
-                worst.messages = messages;
+        // A late answer is no storm of one message: `reliable-stuck` says by how much it is late.
+        let count = |needless: &[u64; 3]| {
+            let [early, _, known] = needless;
+            early + known
+        };
+        if count(&needless) >= needless_min {
+            of_link.messages += 1;
+            let worst = of_link
+                .worst
+                .as_ref()
+                .map_or(0, |worst| count(&worst.needless));
+            if count(&needless) > worst {
+                of_link.worst = Some(Storm {
+                    first: earliest.message,
+                    last: latest.message,
+                    times: sent.len(),
+                    needless,
+                    took_ns: latest.at.0.saturating_sub(earliest.at.0),
+                });
             }
         }
     }
-    let found = storms.into_iter().filter_map(|((from, to), storm)| {
+    let found = links.into_iter().filter_map(|(link, of_link)| {
+        let finding = of_link.of_all(session, link);
+        // More copies may come, and they are counted.
+        finding
+            .or_else(|| of_link.of_one(session, link))
+            .map(Found::from)
+    });
+    found.collect()
+}
+
+impl OfLink {
+    fn note(&mut self, session: &Session, why: Needless, [before, copy]: [Copy; 2]) {
+        self.needless[why as usize] += 1;
+        let bits = session.message(copy.message).map(|it| it.facts.bits);
+        self.needless_bits += bits.map_or(0, |bits| u64::from(bits.end.saturating_sub(bits.start)));
+        if why != Needless::Known {
+            self.waited.push(copy.at.0.saturating_sub(before.at.0));
+        }
+        let pair = (before.message, copy.message);
+        match &mut self.ends {
+            None => self.ends = Some([pair, pair]),
+            Some([first, last]) => {
+                let at = |(_, message): (MessageId, MessageId)| message;
+                if at(pair) < at(*first) {
+                    *first = pair;
+                }
+                if at(pair) > at(*last) {
+                    *last = pair;
+                }
+            }
+        }
+    }
+
+    /// The finding where needless copies take much of the whole link.
+    fn of_all(&self, session: &Session, (from, to): Link) -> Option<Finding> {
+        let bounds = &session.bounds.resend_storm;
+        let bytes = session.traffic().get(&(from, to))?.bytes;
+        let all: u64 = self.needless.iter().sum();
+        let is_much = self.needless_bits.saturating_mul(100)
+            >= bytes.saturating_mul(8).saturating_mul(bounds.link_percent);
+        if all < bounds.link_needless.max(1) || !is_much {
+            return None;
+        }
+        let [first, last] = self.ends?;
+        let pieces = [
+            (first.0, "a message sent"),
+            (first.1, "the same sent again"),
+            (last.0, "a message sent later"),
+            (last.1, "the same sent again"),
+        ];
+        let evidence: Vec<_> = pieces
+            .into_iter()
+            .filter_map(|(message, what)| sent(session, session.carrier(message)?, what))
+            .collect();
+        let [early, answered, known] = self.needless;
+        let cause = match known > early + answered {
+            true => format!(
+                "{known} of them were sent after the message's ack had come to {}",
+                session.name(from)
+            ),
+            false => format!(
+                "{} waited {} for an answer (the middle of {}), and a round trip takes {}",
+                session.name(from),
+                length(middle(&self.waited)?),
+                early + answered,
+                match middle(&self.rounds) {
+                    Some(round) => format!("{} (the middle one)", length(round)),
+                    None => format!("{} at the least", length(round_trip(session, (from, to))?)),
+                }
+            ),
+        };
+        Some(Finding {
+            rule: RULE,
+            level: Level::Warning,
+            node: from,
+            object: None,
+            time: evidence.last()?.time,
+            sentence: format!(
+                "{} sent {} reliable messages to {} again, and what was lost or not answered in time \
+                 explains {} of them: {} of {} bytes on that link are needless copies; {cause}",
+                session.name(from),
+                self.copies,
+                session.name(to),
+                self.copies - all,
+                self.needless_bits.div_ceil(8),
+                bytes,
+            ),
+            evidence,
+        })
+    }
+
+    /// The finding where single messages were sent needlessly often.
+    fn of_one(&self, session: &Session, (from, to): Link) -> Option<Finding> {
+        let storm = self.worst.as_ref()?;
         let evidence: Vec<_> = [
             (storm.first, "a message sent first"),
             (storm.last, "the same sent last"),
@@ -75,60 +228,114 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         .filter_map(|(message, what)| sent(session, session.carrier(message)?, what))
         .collect();
         let round_ns = round_trip(session, (from, to))?;
-        let finding = Finding {
+        let [early, _, known] = storm.needless;
+        let early_words = format!("sooner than an answer could come ({})", length(round_ns));
+        let words = [(early, early_words.as_str()), (known, "after its ack")];
+        let words = words.into_iter().filter(|&(count, _)| count > 0);
+        let words: Vec<String> = words
+            .map(|(count, what)| format!("{count} of them {what}"))
+            .collect();
+        Some(Finding {
             rule: RULE,
             level: Level::Warning,
             node: from,
             object: None,
             time: evidence.last()?.time,
             sentence: format!(
-                "{} sent a reliable message to {} {} times within {}, {} of them sooner than an \
-                 answer could come ({}) or after its ack{}",
+                "{} sent a reliable message to {} {} times within {}, {}{}",
                 session.name(from),
                 session.name(to),
                 storm.times,
                 length(storm.took_ns),
-                storm.needless,
-                length(round_ns),
-                and_more(storm.messages),
+                words.join(", "),
+                and_more(self.messages),
             ),
             evidence,
-        };
-        // More copies may come, and they are counted.
-        Some(finding.into())
-    });
-    found.collect()
-}
-
-/// The shortest way there and back that packets took.
-fn round_trip(session: &Session, (from, to): (NodeId, NodeId)) -> Option<i64> {
-    let ways = session.ways();
-    let ((there, _), (back, _)) = (ways.get(&(from, to))?, ways.get(&(to, from))?);
-    Some((*there).max(0).saturating_add((*back).max(0)))
-}
-
-/// How many copies of a message were needless, and how long it took to send them all.
-fn needless(
-    case: &Case<'_>,
-    copies: impl Iterator<Item = MessageId>,
-    round_ns: i64,
-) -> (usize, i64) {
-    let session = case.session;
-    let (mut count, mut before, mut first) = (0, None, None);
-    let mut acked: Option<SessionTime> = None;
-    for packet in copies.filter_map(|copy| session.carrier(copy)) {
-        let Some((true, at)) = session.departed(packet) else {
-            continue;
-        };
-        let since = |before: SessionTime| at.time.0.saturating_sub(before.0);
-        let is_early = before.is_some_and(|before| since(before) < round_ns);
-        let is_known = acked.is_some_and(|acked| acked < at.time);
-        count += usize::from(is_early || is_known);
-        before = Some(at.time);
-        first = first.or(before);
-        let learnt = case.history.acked(session, packet).map(|at| at.time);
-        acked = [acked, learnt].into_iter().flatten().min();
+        })
     }
-    let took = before.zip(first).map(|(last, first)| last.0 - first.0);
-    (count, took.unwrap_or(0))
+}
+
+/// What the sender of a message learnt of its arrival, and from which copy.
+#[derive(Clone, Copy, Default)]
+struct Answer {
+    /// When it learnt.
+    heard: Option<SessionTime>,
+    /// The send of the copy that arrived first, where the answer to that one is what the sender heard.
+    answered: Option<SessionTime>,
+    /// How long that took, in ns.
+    round_ns: Option<i64>,
+}
+
+impl Answer {
+    fn of(case: &Case<'_>, copies: &[Copy], lost: &Lost) -> Answer {
+        let session = case.session;
+        let Some(heard) = heard_of(case, copies) else {
+            return Answer::default();
+        };
+        let arrived = copies
+            .iter()
+            .filter_map(|copy| Some((copy.received(session)?.time, copy.at)));
+        // What was lost on the way back after the arrival may have been the answer to it.
+        let answered = arrived.min().and_then(|(arrived, sent)| {
+            let (from, to) = session.link(copies.first()?.packet)?;
+            let ack = session.packet_at(from, heard.number)?.packet;
+            let (_, left) = session.departed(ack)?;
+            let is_first = sent < heard.time && !lost.between((to, from), arrived, left.time);
+            is_first.then_some(sent)
+        });
+        Answer {
+            heard: Some(heard.time),
+            answered,
+            round_ns: answered.map(|sent| heard.time.0.saturating_sub(sent.0)),
+        }
+    }
+
+    /// Why a copy was needless; `None` where it was not.
+    fn needless(&self, [before, copy]: [Copy; 2], round_ns: i64) -> Option<Needless> {
+        if self.heard.is_some_and(|heard| heard < copy.at) {
+            return Some(Needless::Known);
+        }
+        if copy.at.0.saturating_sub(before.at.0) < round_ns {
+            return Some(Needless::Early);
+        }
+        let is_answered = self.answered.is_some_and(|answered| answered < copy.at);
+        is_answered.then_some(Needless::Answered)
+    }
+}
+
+/// When the packets that were lost on each link had been sent, in order.
+struct Lost(BTreeMap<Link, Vec<SessionTime>>);
+
+fn lost(session: &Session) -> Lost {
+    let mut lost: BTreeMap<Link, Vec<SessionTime>> = BTreeMap::new();
+    for packet in (0..session.packet_count() as u32).map(PacketId) {
+        let known = session.packet(packet);
+        let is_lost = known.is_some_and(|it| it.doubtful || it.fate != Fate::Received);
+        if is_lost
+            && let (Some(link), Some((_, at))) = (session.link(packet), session.departed(packet))
+        {
+            lost.entry(link).or_default().push(at.time);
+        }
+    }
+    lost.values_mut().for_each(|times| times.sort_unstable());
+    Lost(lost)
+}
+
+impl Lost {
+    /// Whether something that was sent on a link at a time between these was lost, or may have been.
+    fn between(&self, link: Link, from: SessionTime, until: SessionTime) -> bool {
+        let times = self.0.get(&link).map_or(&[][..], Vec::as_slice);
+        let place = times.partition_point(|&time| time < from);
+        times.get(place).is_some_and(|&time| time < until)
+    }
+}
+
+/// The middle one.
+fn middle(values: &[i64]) -> Option<i64> {
+    let mut values = values.to_vec();
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    Some(*values.select_nth_unstable(middle).1)
 }

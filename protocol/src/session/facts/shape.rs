@@ -66,6 +66,21 @@ pub struct Said {
     pub diagnostics: u32,
 }
 
+impl Said {
+    /// Whether its sender says that it lacks the packet with a number.
+    pub(crate) fn is_lacking(&self, sequence: Sequence) -> bool {
+        let bits = match self.range_bits {
+            0 => sequence.bits,
+            bits => bits,
+        };
+        let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
+        self.lacks.iter().any(|&(first, last)| {
+            let span = last.wrapping_sub(first) & mask;
+            sequence.value.wrapping_sub(first) & mask <= span
+        })
+    }
+}
+
 impl Shapes {
     fn number(&mut self, shape: Shape) -> u32 {
         let place = shape.place();

@@ -56,7 +56,7 @@ const fn plant(
 }
 
 /// All of them.
-pub const TABLE: [Planted; 37] = {
+pub const TABLE: [Planted; 45] = {
     use Mode::{Host, Owner};
     [
         plant(Fault::AckUnreceived, A, Owner, P2P, "ack-of-unreceived"),
@@ -66,8 +66,22 @@ pub const TABLE: [Planted; 37] = {
         plant(Fault::SequenceBack, A, Owner, P2P, "duplicate-sequence"),
         plant(Fault::NeverResend, A, Owner, P2P, "reliable-not-delivered"),
         plant(Fault::ResendEveryTick, A, Owner, P2P, "resend-storm"),
-        plant(Fault::IgnoreAcks, A, Owner, P2P, "resend-storm"),
-        plant(Fault::NeverAck, A, Owner, P2P, "resend-storm"),
+        plant(Fault::ResendTimerShort, A, Owner, P2P, "resend-storm"),
+        plant(Fault::IgnoreAcks, A, Owner, P2P, "reliable-stuck"),
+        plant(Fault::NeverAck, A, Owner, P2P, "reliable-stuck"),
+        plant(Fault::AcksStand, A, Owner, P2P, "reliable-stuck"),
+        plant(
+            Fault::FragmentIndexOff,
+            A,
+            Owner,
+            P2P,
+            "fragments-never-join",
+        ),
+        plant(Fault::ForgetCreate, A, Owner, P2P, "destroy-untold"),
+        plant(Fault::DestroyTwice, A, Owner, P2P, "told-twice"),
+        plant(Fault::UpdateTwice, A, Owner, P2P, "update-twice"),
+        plant(Fault::UpdateUnowned, A, Owner, P2P, "update-unowned"),
+        plant(Fault::OriginWrong, A, Owner, P2P, "origin-wrong"),
         plant(Fault::ForgetCreate, A, Owner, P2P, "objects-differ-at-rest"),
         plant(
             Fault::ForgetDestroy,

@@ -159,6 +159,9 @@ impl NetLayer {
             counter,
         };
         self.tell_all(own, &body, self.untold(Fault::ForgetDestroy));
+        if self.has(Fault::DestroyTwice) {
+            self.tell_all(own, &body, None);
+        }
         if let Some(last_words) = last_words {
             self.tell_all(own, &last_words, None);
         }

@@ -88,7 +88,7 @@ impl NetLayer {
         let links: BTreeMap<Peer, Link> = peers()
             .map(|(peer, known)| {
                 let mut link = Link::new(peer, known.endpoint, &start.tuning);
-                link.fault = start.fault;
+                link.set_fault(start.fault);
                 (peer, link)
             })
             .collect();

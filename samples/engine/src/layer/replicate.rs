@@ -199,6 +199,9 @@ impl NetLayer {
             .collect();
         let counts = self.counts();
         let misled = self.untold(Fault::ForgetField);
+        let is_odd = packet % 8 == 3;
+        let misnamed = self.untold(Fault::OriginWrong).filter(|_| is_odd);
+        let is_twice = self.start.fault == Some(Fault::UpdateTwice);
         for id in due {
             let (Some(object), Some(copy)) =
                 (self.objects.get(&id), self.copies.get_mut(&(id, peer)))
@@ -230,7 +233,7 @@ impl NetLayer {
                 changes,
             };
             let message = Message {
-                origin: object.owner,
+                origin: misnamed.unwrap_or(object.owner),
                 reliable: None,
                 body,
             };
@@ -243,6 +246,9 @@ impl NetLayer {
                     field.flying = Some((version, packet));
                 }
             }
+            if is_twice && room.take(&bits) {
+                messages.push(bits.clone());
+            }
             messages.push(bits);
             cargo.updates.push(SentUpdate {
                 object: id,
@@ -250,6 +256,30 @@ impl NetLayer {
                 fields: behind,
             });
         }
+        if is_odd && self.has(Fault::UpdateUnowned) {
+            let unowned = self.unowned_update(peer);
+            messages.extend(unowned.filter(|bits| room.take(bits)));
+        }
+    }
+
+    /// An UPDATE of an object that another one owns.
+    fn unowned_update(&self, peer: Peer) -> Option<BitWriter> {
+        let own = self.start.own;
+        let mut objects = self.objects.iter();
+        let (&id, object) = objects.find(|(_, it)| it.owner != own && it.owner != peer)?;
+        let changes = object.state.values.iter().cloned().map(Some);
+        let body = Body::Update {
+            object: id,
+            counter: self.counts().then_some(object.counter),
+            kind: object.state.kind,
+            changes: changes.collect(),
+        };
+        let message = Message {
+            origin: own,
+            reliable: None,
+            body,
+        };
+        Some(write_unreliable(&message, &self.types))
     }
 
     /// Whether the peer must get an UPDATE: it has been told of the object, has acked that and

@@ -138,7 +138,7 @@ impl NetLayer {
         })?;
         for link in self.links.values_mut() {
             *link = Link::new(link.peer, link.endpoint, &self.start.tuning);
-            link.fault = self.start.fault;
+            link.set_fault(self.start.fault);
             link.restore(&self.types, from)?;
         }
         (self.objects, self.heard, self.copies) = (objects, heard, copies);

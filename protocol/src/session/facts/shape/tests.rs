@@ -139,3 +139,36 @@ proptest! {
         }
     }
 }
+
+#[track_caller]
+fn check_lacking(ranges: &[(u64, u64)], bits: u8, number: u64, expected: bool) {
+    let said = Said {
+        lacks: ranges.to_vec(),
+        range_bits: bits,
+        ..Said::default()
+    };
+    let sequence = Sequence {
+        value: number,
+        bits: 24,
+    };
+    assert_eq!(said.is_lacking(sequence), expected);
+}
+
+#[test]
+fn a_range_of_what_is_lacked_has_its_ends() {
+    check_lacking(&[(3, 5)], 24, 3, true);
+    check_lacking(&[(3, 5)], 24, 5, true);
+    check_lacking(&[(3, 5)], 24, 6, false);
+}
+
+#[test]
+fn a_range_of_what_is_lacked_reaches_over_the_wrap() {
+    check_lacking(&[(0xFF_FFFE, 1)], 24, 0, true);
+    check_lacking(&[(0xFF_FFFE, 1)], 24, 2, false);
+}
+
+#[test]
+fn a_single_number_is_as_wide_as_the_packets_are() {
+    check_lacking(&[(7, 7)], 0, 7, true);
+    check_lacking(&[(7, 7)], 0, 8, false);
+}

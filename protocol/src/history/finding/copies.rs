@@ -1,0 +1,92 @@
+//! The copies of a reliable message, as the rules over resends ask for them.
+
+use super::Case;
+use crate::history::streams::Streams;
+use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
+
+/// From whom to whom.
+pub(super) type Link = (NodeId, NodeId);
+
+/// A copy of a message whose send is known.
+#[derive(Clone, Copy)]
+pub(super) struct Copy {
+    pub message: MessageId,
+    pub packet: PacketId,
+    /// When it was sent.
+    pub at: SessionTime,
+}
+
+impl Copy {
+    /// `None` where the sender's reel has no send of it.
+    pub fn sent(session: &Session, message: MessageId) -> Option<Copy> {
+        let packet = session.carrier(message)?;
+        match session.departed(packet)? {
+            (true, at) => Some(Copy {
+                message,
+                packet,
+                at: at.time,
+            }),
+            (false, _) => None,
+        }
+    }
+
+    /// When it arrived, where it is certain that it was this one.
+    pub fn received(self, session: &Session) -> Option<Stamp> {
+        let packet = session.packet(self.packet)?;
+        packet.received.filter(|_| !packet.doubtful)
+    }
+}
+
+/// The messages that were sent again, each with all its copies in the order in which they were sent.
+pub(super) fn resent<'a>(
+    session: &'a Session,
+    streams: &'a Streams,
+) -> impl Iterator<Item = (Link, Vec<Copy>)> + 'a {
+    streams.resent().filter_map(move |copies| {
+        let &(first, _) = copies.first()?;
+        let link = session.link(session.carrier(first)?)?;
+        let all = std::iter::once(first).chain(copies.iter().map(|&(_, copy)| copy));
+        let sent: Vec<Copy> = all.filter_map(|copy| Copy::sent(session, copy)).collect();
+        (!sent.is_empty()).then_some((link, sent))
+    })
+}
+
+/// When the sender of a message first learnt that one of its copies had arrived.
+pub(super) fn heard_of(case: &Case<'_>, copies: &[Copy]) -> Option<Stamp> {
+    let first = case.streams.first_copy(copies.first()?.message);
+    let heard = copies.iter();
+    let heard = heard.filter_map(|copy| case.history.heard_of(case.session, first, copy.packet));
+    heard.min_by_key(|at| (at.time, at.number))
+}
+
+/// The shortest way there and back that packets took, in ns.
+pub(super) fn round_trip(session: &Session, (from, to): Link) -> Option<i64> {
+    let ways = session.ways();
+    let ((there, _), (back, _)) = (ways.get(&(from, to))?, ways.get(&(to, from))?);
+    Some((*there).max(0).saturating_add((*back).max(0)))
+}
+
+/// The bytes of the smallest of these packets, and of the largest that arrived of those that were sent on
+/// their link, where none so large as these did.
+pub(super) fn too_large(
+    session: &Session,
+    there: impl Iterator<Item = PacketId>,
+    carriers: impl Iterator<Item = PacketId>,
+) -> Option<(u32, u32)> {
+    let packet = |it: PacketId| session.packet(it);
+    let smallest = carriers.filter_map(packet).map(|it| it.length).min()?;
+    let arrived = there.filter_map(packet).filter(|it| it.received.is_some());
+    let largest = arrived.map(|it| it.length).max()?;
+    (largest < smallest).then_some((smallest, largest))
+}
+
+/// The same in words that go on after a sentence's end.
+pub(super) fn too_large_words(bytes: Option<(u32, u32)>) -> String {
+    let words = bytes.map(|(smallest, largest)| {
+        format!(
+            ": its packets have {smallest} bytes and more, and no packet of more than {largest} bytes \
+             arrived"
+        )
+    });
+    words.unwrap_or_default()
+}

@@ -1,0 +1,428 @@
+//! Why a reliable message does not get through, as far as both reels tell.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use netreel_wire::Sequence;
+
+use super::Case;
+use super::copies::{Copy, Link, heard_of, too_large};
+use crate::history::claims::is_whole;
+use crate::history::sequence::{span, unwrap};
+use crate::history::streams::{MessageStream, reliable};
+use crate::session::{Fate, MessageId, NodeId, Packet, PacketId, Said, SessionTime};
+
+/// So many copies must have arrived where it is the answers that lack.
+const ARRIVED_MIN: usize = 3;
+
+/// So many other packets must have arrived where copies are lost.
+const OTHERS_MIN: u64 = 8;
+
+/// Where the loss of the other packets explains with such a chance that all copies were lost, it was
+/// chance.
+const CHANCE_MAX: f64 = 1e-6;
+
+/// Why a message does not get through.
+#[derive(Clone, Debug)]
+pub(super) enum Cause {
+    /// Its first copies were lost, so many of them, and other packets arrived.
+    Lost {
+        count: usize,
+        /// Packets without the message that were sent meanwhile: how many arrived, of how many.
+        others: (u64, u64),
+        /// The smallest packet that carried it, and the largest of the link that arrived.
+        bytes: Option<(u32, u32)>,
+        /// The copy that arrived at last.
+        came: Option<PacketId>,
+    },
+    /// The call failed that should have sent it.
+    SendFailed,
+    /// Copies arrived, and nothing that the receiver sent back acks it.
+    Unacked {
+        arrived: usize,
+        first: PacketId,
+        /// How many packets the receiver sent back meanwhile.
+        answers: usize,
+        /// How many of them say that the receiver lacks what had arrived.
+        nacks: usize,
+        /// Whether the sender learnt meanwhile that something else had arrived.
+        acks_others: bool,
+    },
+    /// Copies arrived, and the receiver's acks say the same number all the time.
+    Standing {
+        arrived: usize,
+        first: PacketId,
+        /// How many packets the receiver sent back meanwhile, and the last of them.
+        answers: usize,
+        last: PacketId,
+        ack: u64,
+        /// Packets, or messages, with later numbers that had arrived: how many, the first number and
+        /// the last.
+        later: (usize, u64, u64),
+        /// Whether the number is that of the message that is still missing.
+        is_next: bool,
+    },
+    /// All packets were lost that acked it.
+    AnswersLost { arrived: usize, answers: usize },
+    /// It was acked, and its sender read that only so much later, in ns.
+    AnswerLate { ack: PacketId, took_ns: i64 },
+    /// Its sender had read an ack of it, and sent it so many times after that.
+    Ignored { ack: PacketId, after: usize },
+}
+
+/// What is known of a link for the messages that are stuck on it.
+pub(super) struct Ways<'a> {
+    pub case: &'a Case<'a>,
+    pub link: Link,
+    /// The packets there and those back, in the order in which they left.
+    pub there: &'a [PacketId],
+    pub back: &'a [PacketId],
+}
+
+/// A message as acks name it.
+struct Named {
+    stream: MessageStream,
+    place: i64,
+    /// The places of the packets that brought it.
+    packets: Vec<(i64, Option<Sequence>)>,
+}
+
+/// What an answer says of a message.
+#[derive(Clone, Copy, Default)]
+struct Says {
+    names: bool,
+    nacks: bool,
+    /// The number of its newest packet, as it says it and on the line.
+    newest: Option<(u64, i64)>,
+    /// The same of the first message that it lacks.
+    missing: Option<(u64, i64)>,
+    /// Whether it names single messages, or packets.
+    singly: bool,
+}
+
+impl Ways<'_> {
+    /// Why a message does not get through; `None` where it does, or nothing tells.
+    pub fn cause(&self, copies: &[Copy]) -> Option<Cause> {
+        let session = self.case.session;
+        let bounds = &session.bounds.reliable_stuck;
+        let patience_ns = bounds
+            .longest
+            .0
+            .saturating_add(self.round_ns()?.saturating_mul(4));
+        let (earliest, latest) = (copies.first()?, copies.last()?);
+        let heard = heard_of(self.case, copies);
+        if let Some(heard) = heard {
+            let after = copies.iter().filter(|copy| copy.at > heard.time).count();
+            if after >= session.bounds.resend_storm.needless.max(1) {
+                let ack = session.packet_at(self.link.0, heard.number)?.packet;
+                return Some(Cause::Ignored { ack, after });
+            }
+        }
+        let came = copies
+            .iter()
+            .position(|copy| copy.received(session).is_some());
+        let vain = copies.get(..came.unwrap_or(copies.len()))?;
+        if let Some(until) = vain.last()
+            && vain.len() >= bounds.copies
+            && until.at.0.saturating_sub(earliest.at.0) >= bounds.longest.0
+        {
+            let came = came.and_then(|at| copies.get(at)).map(|copy| copy.packet);
+            return self.lost(vain, came);
+        }
+        let until = heard.map_or(latest.at, |heard| heard.time.min(latest.at));
+        self.unanswered(copies, until, patience_ns)
+    }
+
+    /// How long the middle packet takes there and the middle one back, in ns.
+    fn round_ns(&self) -> Option<i64> {
+        let (from, to) = self.link;
+        let traffic = self.case.session.traffic();
+        let middle = |link: Link| Some(traffic.get(&link)?.latency_ns?.1.max(0));
+        Some(middle((from, to))?.saturating_add(middle((to, from))?))
+    }
+
+    /// The same of a message of which these copies did not arrive.
+    fn lost(&self, vain: &[Copy], came: Option<PacketId>) -> Option<Cause> {
+        let session = self.case.session;
+        let carriers: BTreeSet<PacketId> = vain.iter().map(|copy| copy.packet).collect();
+        let fates = carriers.iter().filter_map(|&it| session.packet(it));
+        let count = vain.len();
+        let known: Vec<_> = fates.collect();
+        if known.iter().all(|it| it.fate == Fate::SendFailed) {
+            return Some(Cause::SendFailed);
+        }
+        let is_lost = |it: &Packet| it.fate == Fate::Lost && !it.doubtful;
+        if !known.iter().all(is_lost) {
+            return None;
+        }
+        let (mut arrived, mut all, mut runs, mut apart) = (0u64, 0u64, 0u32, true);
+        let (first, last) = (carriers.first()?, carriers.last()?);
+        for &packet in of(self.there, *first..PacketId(last.0.saturating_add(1))) {
+            if carriers.contains(&packet) {
+                runs += u32::from(std::mem::take(&mut apart));
+                continue;
+            }
+            let came = session.packet(packet)?.received.is_some();
+            all += 1;
+            arrived += u64::from(came);
+            apart |= came;
+        }
+        // By how much chance each run was lost that others which arrived keep apart.
+        let chance = (all - arrived + 1) as f64 / (all + 2) as f64;
+        if arrived < OTHERS_MIN || chance.powi(runs as i32) > CHANCE_MAX {
+            return None;
+        }
+        Some(Cause::Lost {
+            count,
+            others: (arrived, all),
+            bytes: too_large(
+                session,
+                self.there.iter().copied(),
+                carriers.iter().copied(),
+            ),
+            came,
+        })
+    }
+
+    /// The same of a message of which copies arrived, until a moment.
+    fn unanswered(&self, copies: &[Copy], until: SessionTime, patience_ns: i64) -> Option<Cause> {
+        let session = self.case.session;
+        if !is_whole(session, self.link.1) || !self.is_acked_at_all() {
+            return None;
+        }
+        let arrivals = copies.iter().filter_map(|copy| {
+            let at = copy.received(session)?;
+            (at.time <= until).then_some((at.time, *copy))
+        });
+        let mut arrivals: Vec<(SessionTime, Copy)> = arrivals.collect();
+        arrivals.sort_unstable_by_key(|&(at, copy)| (at, copy.message));
+        let &(since, first) = arrivals.first()?;
+        let arrived = arrivals.len();
+        if arrived < ARRIVED_MIN || until.0.saturating_sub(since.0) < patience_ns {
+            return None;
+        }
+        let named = self.named(copies.first()?.message, &arrivals)?;
+        let answers = self.back.iter().copied().filter(|&packet| {
+            let left = session.departed(packet);
+            left.is_some_and(|(_, at)| at.time > since && at.time <= until)
+        });
+        let answers: Vec<PacketId> = answers.collect();
+        let says: Vec<Says> = answers.iter().map(|&it| self.says(it, &named)).collect();
+        let naming = answers.iter().zip(&says).filter(|(_, says)| says.names);
+        let naming: Vec<PacketId> = naming.map(|(&packet, _)| packet).collect();
+        if let Some(&ack) = naming.first() {
+            return self.too_late(&naming, ack, arrived);
+        }
+        // Where acks name what is missing alone, what comes behind that waits for it.
+        let singly = says.iter().any(|says| says.singly);
+        let missing = says.iter().rev().find_map(|says| says.missing);
+        if !singly && missing.is_some_and(|(_, place)| place < named.place) {
+            return None;
+        }
+        let first = first.packet;
+        let standing = self.standing(&answers, &says, &named);
+        if let Some((ack, later, is_next)) = standing {
+            return Some(Cause::Standing {
+                arrived,
+                first,
+                answers: answers.len(),
+                last: *answers.last()?,
+                ack,
+                later,
+                is_next,
+            });
+        }
+        let next = PacketId(copies.first()?.packet.0.saturating_add(1));
+        let sent_since = of(self.there, next..PacketId(u32::MAX));
+        let acks_others = sent_since.iter().any(|&packet| {
+            let heard = self.case.history.acked(session, packet);
+            heard.is_some_and(|at| at.time > since && at.time <= until)
+        });
+        Some(Cause::Unacked {
+            arrived,
+            first,
+            answers: answers.len(),
+            nacks: says.iter().filter(|says| says.nacks).count(),
+            acks_others,
+        })
+    }
+
+    /// Whether any packet of the session was ever acked, so that acks can be read at all.
+    fn is_acked_at_all(&self) -> bool {
+        self.case.history.acked_packets().next().is_some()
+    }
+
+    /// The acks of a message, the first of which is `ack`, did not reach its sender in time.
+    fn too_late(&self, naming: &[PacketId], ack: PacketId, arrived: usize) -> Option<Cause> {
+        let session = self.case.session;
+        let known = naming.iter().filter_map(|&packet| session.packet(packet));
+        let known: Vec<_> = known.collect();
+        let answers = naming.len();
+        if known.iter().all(|it| it.fate == Fate::Lost && !it.doubtful) {
+            let is_enough = answers >= session.bounds.reliable_stuck.copies;
+            return is_enough.then_some(Cause::AnswersLost { arrived, answers });
+        }
+        let packet = session.packet(ack)?;
+        let took = packet
+            .sent
+            .zip(packet.received.filter(|_| !packet.doubtful));
+        let (sent, received) = took?;
+        let took_ns = received.time.0.saturating_sub(sent.time.0);
+        let is_long = took_ns >= session.bounds.reliable_stuck.longest.0;
+        is_long.then_some(Cause::AnswerLate { ack, took_ns })
+    }
+
+    /// How acks would name a message that these copies brought.
+    fn named(&self, first: MessageId, arrivals: &[(SessionTime, Copy)]) -> Option<Named> {
+        let Case {
+            session, streams, ..
+        } = *self.case;
+        let message = session.message(first)?;
+        let at = streams.meeting_of(message.packet);
+        let packets = arrivals.iter().filter_map(|(_, copy)| {
+            let place = streams.packet_place(copy.packet)?;
+            Some((place, session.said(copy.packet)?.sequence))
+        });
+        Some(Named {
+            stream: reliable(self.link, at, &message.facts),
+            place: streams.place(first)?,
+            packets: packets.collect(),
+        })
+    }
+
+    /// What a packet of the receiver says of a message.
+    fn says(&self, answer: PacketId, message: &Named) -> Says {
+        let session = self.case.session;
+        let mut says = Says::default();
+        let Some(said) = session.said(answer) else {
+            return says;
+        };
+        let near = message.packets.last().map(|&(place, _)| place);
+        if let Some((ack, near)) = said.ack.zip(near) {
+            let newest = unwrap(ack, near);
+            says.newest = Some((ack.value, newest));
+            says.singly = true;
+            let (bits, count) = said.ack_bits.unwrap_or((0, 0));
+            let is_named = |place: i64| match newest.checked_sub(place) {
+                Some(0) => true,
+                Some(back @ 1..=64) => back <= i64::from(count) && bits >> (back - 1) & 1 == 1,
+                _ => false,
+            };
+            says.names |= message.packets.iter().any(|&(place, _)| is_named(place));
+        }
+        if !said.ack_ranges.is_empty() {
+            says.singly = true;
+            let is_named = |place: i64| is_in_range(&said, place);
+            says.names |= message.packets.iter().any(|&(place, _)| is_named(place));
+        }
+        let mut lacked = message.packets.iter().filter_map(|&(_, number)| number);
+        says.nacks = lacked.any(|number| said.is_lacking(number));
+        let before = said
+            .acknowledges_before
+            .filter(|_| message.stream.channel.is_none());
+        let mut all_before: Vec<Sequence> = before.into_iter().collect();
+        let (from, to) = self.link;
+        for (_, facts) in session.messages_of(answer) {
+            if reliable((from, to), message.stream.meeting, &facts) != message.stream {
+                continue;
+            }
+            all_before.extend(facts.acknowledges_before);
+            if let Some(sequence) = facts.acknowledges {
+                says.singly = true;
+                says.names |= unwrap(sequence, message.place) == message.place;
+            }
+        }
+        for before in all_before {
+            let missing = unwrap(before, message.place);
+            says.missing = Some((before.value, missing));
+            says.names |= missing > message.place;
+        }
+        says
+    }
+
+    /// The number that all answers say though what is later had arrived: that number, what arrived,
+    /// and whether the number is that of the message which is still missing.
+    #[allow(clippy::type_complexity)] // taken apart where it is called
+    fn standing(
+        &self,
+        answers: &[PacketId],
+        says: &[Says],
+        message: &Named,
+    ) -> Option<(u64, (usize, u64, u64), bool)> {
+        if answers.len() < ARRIVED_MIN {
+            return None;
+        }
+        let session = self.case.session;
+        let all_say = |number: fn(&Says) -> Option<(u64, i64)>| {
+            let first = number(says.first()?)?;
+            says.iter()
+                .all(|it| number(it) == Some(first))
+                .then_some(first)
+        };
+        if let Some((ack, place)) = all_say(|says| says.newest) {
+            let last_left = session.departed(*answers.last()?)?.1.time;
+            let arrived = self.there.iter().filter(|&&packet| {
+                let is_later = self
+                    .case
+                    .streams
+                    .packet_place(packet)
+                    .is_some_and(|it| it > place);
+                let received = session.packet(packet).and_then(|it| it.received);
+                is_later && received.is_some_and(|at| at.time < last_left)
+            });
+            let numbers = arrived.filter_map(|&packet| session.said(packet)?.sequence);
+            let numbers: Vec<u64> = numbers.map(|number| number.value).collect();
+            let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
+            return (later.0 >= ARRIVED_MIN).then_some((ack, later, false));
+        }
+        let (ack, place) = all_say(|says| says.missing)?;
+        let numbered = |line: &crate::history::line::Line| {
+            let places = line.from(place).take(OTHERS_MIN as usize * 8);
+            let arrived = places.filter_map(|(_, first)| {
+                let message = session.message(MessageId(first))?;
+                let received = session.packet(message.packet)?.received;
+                received.and(message.facts.reliable_sequence)
+            });
+            arrived.map(|number| number.value).collect::<Vec<u64>>()
+        };
+        let numbers = self.case.streams.links.get(&message.stream).map(numbered)?;
+        let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
+        (place == message.place).then_some((ack, later, true))
+    }
+}
+
+/// Whether an ack range of a packet names the packet at a place.
+fn is_in_range(said: &Said, place: i64) -> bool {
+    let bits = said.range_bits;
+    said.ack_ranges.iter().any(|&(first, value)| {
+        let last = unwrap(Sequence { value, bits }, place);
+        let first = last.saturating_sub_unsigned(span(first, value, bits));
+        (first..=last).contains(&place)
+    })
+}
+
+/// Those of packets in order that are in a range.
+fn of(packets: &[PacketId], range: Range<PacketId>) -> &[PacketId] {
+    let from = packets.partition_point(|&it| it < range.start);
+    let until = packets.partition_point(|&it| it < range.end);
+    packets.get(from..until).unwrap_or(&[])
+}
+
+/// Whether somebody said before a moment that one of the two leaves.
+pub(super) fn is_parted(case: &Case<'_>, (from, to): Link, until: SessionTime) -> bool {
+    let session = case.session;
+    let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
+    let mut partings = case.history.parting_messages.iter();
+    partings.any(|&message| {
+        let Some(message) = session.message(message) else {
+            return false;
+        };
+        let sender = session.link(message.packet).map(|(sender, _)| sender);
+        let is_of_them = match message.facts.origin.or_else(|| peer(sender?)) {
+            Some(who) => [peer(from), peer(to)].contains(&Some(who)),
+            None => sender == Some(from) || sender == Some(to),
+        };
+        let left = session.departed(message.packet);
+        is_of_them && left.is_some_and(|(_, at)| at.time <= until)
+    })
+}
