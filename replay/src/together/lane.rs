@@ -164,7 +164,9 @@ impl NodePlayed {
         self.pass_to(time);
     }
 
-    /// Writes what the layer has no part in, of the events before this place.
+    /// Writes what the layer has no part in, of the events before this place. What the game said that it
+    /// believes is left out: the game is not played on, and may believe otherwise where the node has left
+    /// its recording.
     fn copy(&mut self, until: usize, sink: &mut dyn Sink, node: usize) {
         while self.copied < until.min(self.script.len()) {
             let Some(record) = self.script.get(self.copied).cloned() else {
@@ -174,10 +176,7 @@ impl NodePlayed {
             self.copied += 1;
             if matches!(
                 record.event,
-                Event::Note { .. }
-                    | Event::Believed { .. }
-                    | Event::SocketOpened { .. }
-                    | Event::SocketClosed { .. }
+                Event::Note { .. } | Event::SocketOpened { .. } | Event::SocketClosed { .. }
             ) {
                 self.pass_to(record.time);
                 self.write(sink, node, record.event);

@@ -231,12 +231,13 @@ impl World {
         }
     }
 
-    /// As long as a node does what it did, what it believed is the recording's.
+    /// What a layer says of itself that it believes. What its game said is not told again: the game is not
+    /// played on.
     pub fn believes(&mut self, node: usize, object: u64, believed: Believed<'_>) {
         let Some(lane) = self.lanes.get_mut(node) else {
             return;
         };
-        if !lane.is_on() && !lane.is_past_end {
+        if !lane.is_past_end {
             let event = Event::Believed { object, believed };
             lane.write(self.sink.as_mut(), node, event);
         }
