@@ -11,7 +11,7 @@ use crate::played::Played;
 /// How many bytes a packet each column may take: a tenth more than it took when this was written.
 /// Each packet has a send and mostly a receipt, which are rows of their own in the columns of ends,
 /// and 1.4 messages.
-const BYTES_MAX: [(&str, f64); 18] = [
+const BYTES_MAX: [(&str, f64); 19] = [
     // Of packets.
     ("link", 0.72),
     ("told", 2.2),
@@ -35,6 +35,8 @@ const BYTES_MAX: [(&str, f64); 18] = [
     // One packet in 32 carries a fragment, of 960 bytes on average.
     ("fragments", 33.0),
     ("fragments, by message", 0.42),
+    // No game says what it believes.
+    ("words of games", 0.0),
 ];
 
 /// How many bytes a packet all of them may take.
