@@ -56,6 +56,7 @@ const OWN_PAGES: libc::c_int = 256 << 10;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    netreel_capture::keep_children();
     // The C library learns from large columns that are let go to keep such memory for later, and what
     // it keeps is soon in pieces that nothing fits into: a fifth of all that is taken. Whatever draws
     // or records asks for the same memory again and again, and is better off so.

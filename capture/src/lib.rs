@@ -45,5 +45,5 @@ pub use presence::{Presence, PresentRecorder};
 pub use progress::Progress;
 pub use recorder::{RecordError, Recorder, Summary, ring_path};
 pub use series::part_path;
-pub use signals::Signals;
+pub use signals::{Signals, keep_children};
 pub use tidy::{is_recorded, tidy};

@@ -123,6 +123,9 @@ impl Signals {
         if PIPE_IGNORED.load(Ordering::Relaxed) {
             before.push(libc::SIGPIPE);
         }
+        if CHILDREN_IGNORED.load(Ordering::Relaxed) {
+            before.push(libc::SIGCHLD);
+        }
         before.into_iter()
     }
 
@@ -169,6 +172,27 @@ extern "C" fn look_at_pipe() {
         let mut known: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut known);
         PIPE_IGNORED.store(known.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+    }
+}
+
+/// Whether SIGCHLD was ignored when this program was begun.
+static CHILDREN_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Children of this program stay until they were asked how they ended, also where whoever began it
+/// ignored SIGCHLD, as some supervisors do: the system then forgets children at their end. A
+/// recorded program ignores the signal as before. To be called before anything is started.
+pub fn keep_children() {
+    // SAFETY: structures of plain values.
+    unsafe {
+        let mut known: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut known);
+        let forgotten =
+            known.sa_sigaction == libc::SIG_IGN || known.sa_flags & libc::SA_NOCLDWAIT != 0;
+        if forgotten {
+            let ignored = known.sa_sigaction == libc::SIG_IGN;
+            CHILDREN_IGNORED.store(ignored, Ordering::Relaxed);
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        }
     }
 }
 

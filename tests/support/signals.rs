@@ -9,7 +9,8 @@ static PUT_IN_ORDER: extern "C" fn() = put_in_order;
 
 extern "C" fn put_in_order() {
     let signals = [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM];
-    for signal in signals.into_iter().chain([libc::SIGUSR1, libc::SIGUSR2]) {
+    let others = [libc::SIGUSR1, libc::SIGUSR2, libc::SIGCHLD];
+    for signal in signals.into_iter().chain(others) {
         // SAFETY: the default is no handler, and nothing else runs yet.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
