@@ -82,6 +82,36 @@ fn every_picture_of_a_page_is_there_and_every_picture_is_shown() {
     }
 }
 
+fn doc(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("docs")
+        .join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_table_of_bugs_has_a_row_for_each_rule_that_says_what_the_wire_must_declare() {
+    let check = doc("check.md");
+    let heading = "\n### Which bug is found by which rule\n";
+    let (_, table) = check.split_once(heading).expect("the table");
+    let (table, _) = table.split_once("\n#").expect("what comes next");
+    let language = doc("wire-language.md");
+    for rule in RULES {
+        let link = format!("[{rule}](findings/{rule}.md)");
+        let row = table.lines().find(|line| line.contains(&link));
+        let row = row.unwrap_or_else(|| panic!("docs/check.md: no row of the table has {link}"));
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 4, "{row}");
+        assert!(cells.iter().all(|cell| !cell.is_empty()), "{row}");
+        for word in cells[3].split('`').filter(|word| word.starts_with('@')) {
+            assert!(
+                language.contains(word),
+                "{rule}: docs/wire-language.md has no {word}"
+            );
+        }
+    }
+}
+
 #[test]
 fn check_names_the_pages_of_the_rules_that_found_something() {
     let session = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/sessions/host");
