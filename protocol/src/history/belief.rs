@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netreel_wire::{
-    CreateRule, MessageFacts, Role, Rules, StaleRule, UnknownDestroy, UnknownMigrate,
+    CreateRule, MessageFacts, OlderUpdate, Role, Rules, StaleRule, UnknownDestroy, UnknownMigrate,
     UnknownUpdate, UpdateFrom,
 };
 
@@ -154,10 +154,10 @@ impl Believer {
         }
         if let Some(place) = speaker.place {
             let newest = self.newest_updates.entry(speaker.from).or_insert(i64::MIN);
-            if place <= *newest {
+            if place <= *newest && rules.older_update == OlderUpdate::Drop {
                 return Effect::IgnoredOutOfOrder;
             }
-            *newest = place;
+            *newest = place.max(*newest);
         }
         Effect::Updated
     }
@@ -242,6 +242,7 @@ mod tests {
         create: CreateRule::Always,
         stale: StaleRule::Never,
         update_from: UpdateFrom::Anyone,
+        older_update: OlderUpdate::Take,
     };
     const COUNTED: Rules = Rules {
         name: String::new(),
@@ -251,6 +252,7 @@ mod tests {
         create: CreateRule::Newer,
         stale: StaleRule::Counter,
         update_from: UpdateFrom::Owner,
+        older_update: OlderUpdate::Drop,
     };
 
     /// Messages as `(role, peer that is named or speaks, counter)`; `forget` is `Role::Other`.

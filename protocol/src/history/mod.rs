@@ -21,6 +21,7 @@ mod meetings;
 mod migrations;
 mod nodes;
 mod ongoing;
+mod overtaken;
 mod sequence;
 mod settled;
 mod shelf;
@@ -38,6 +39,7 @@ pub(crate) use migrations::request;
 pub use migrations::{Migration, MigrationStep, MigrationWhat};
 pub(crate) use nodes::{is_about_object, rules_of};
 pub use ongoing::Ongoing;
+pub(crate) use overtaken::had_newer;
 pub(crate) use settled::took_part_unrecorded;
 
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use super::telling::Telling;
 use super::transit::LATE_NS_MIN;
 use super::{Certainty, StepId};
 use crate::history::{
-    Belief, Delivery, Effect, Span, Told, is_about_object, request, rules_of, told,
+    Belief, Delivery, Effect, Span, Told, had_newer, is_about_object, request, rules_of, told,
 };
 use crate::session::{MessageId, NodeId, SessionTime};
 
@@ -45,6 +45,7 @@ impl<'a> Telling<'a> {
             Effect::IgnoredStale => because.extend(self.was_old(place, delivery)),
             Effect::IgnoredNotOwner => because.extend(self.not_owner(place, delivery)),
             Effect::IgnoredOutOfOrder => because.extend(self.overtaken(place, delivery)),
+            Effect::Updated => because.extend(self.taken_late(place, delivery)),
             Effect::Created => because.extend(self.created_again(place, delivery)),
             Effect::CreatedByMigrate => {
                 because.push(self.rule(delivery.node, RuleWord::UnknownMigrate));
@@ -341,7 +342,18 @@ impl<'a> Telling<'a> {
                 before.effect == Effect::Updated && from(before.message) == from(delivery.message)
             })
         });
-        newer.map(|newer| self.did(newer)).into_iter().collect()
+        let newer = newer.map(|newer| self.did(newer));
+        let rule = self.rule(delivery.node, RuleWord::OlderUpdate);
+        newer.into_iter().chain([rule]).collect()
+    }
+
+    /// A newer UPDATE had come, and the older one was taken all the same.
+    fn taken_late(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
+        let Some(newer) = had_newer(self.session, self.history, place) else {
+            return Vec::new();
+        };
+        let newer = self.did(newer);
+        vec![newer, self.rule(delivery.node, RuleWord::OlderUpdate)]
     }
 
     /// It was created though the node had been told of its end.

@@ -357,4 +357,5 @@ pub enum RuleWord {
     Create,
     Stale,
     UpdateFrom,
+    OlderUpdate,
 }

@@ -369,6 +369,7 @@ impl<'t> Context<'t> {
             ("rules", "create") => &["always", "newer"],
             ("rules", "stale") => &["never", "counter"],
             ("rules", "update_from") => &["anyone", "owner"],
+            ("rules", "older_update") => &["take", "drop"],
             _ => &[],
         };
         if !words.is_empty() {

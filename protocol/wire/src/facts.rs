@@ -116,6 +116,8 @@ pub struct Rules {
     pub stale: StaleRule,
     /// Whose UPDATEs count.
     pub update_from: UpdateFrom,
+    /// What becomes of an UPDATE that was sent before one that was taken of the same sender.
+    pub older_update: OlderUpdate,
 }
 
 /// See [`Rules::unknown_migrate`].
@@ -172,6 +174,15 @@ pub enum StaleRule {
 pub enum UpdateFrom {
     Anyone,
     Owner,
+}
+
+/// See [`Rules::older_update`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum OlderUpdate {
+    /// What arrives last is believed, whenever it was sent.
+    Take,
+    Drop,
 }
 
 /// A sequence number and how many bits it has on the wire before it starts again from 0.

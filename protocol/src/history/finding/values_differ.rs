@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::words::{and_more, crossing_of};
 use super::{Case, Found};
+use crate::history::overtaken::{had_newer, taken_at};
 use crate::history::state::value::{apart_words, words};
 use crate::history::state::{Held, Known, RestDifference, Resting, States};
-use crate::history::{Evidence, Finding, Level};
+use crate::history::{Evidence, Finding, History, Level};
 use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "values-differ";
@@ -40,11 +41,16 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
         together.entry(pair).or_default().push(each);
     }
     let found = together.values();
-    let found = found.filter_map(|differ| finding(session, &states, differ));
+    let found = found.filter_map(|differ| finding(session, history, &states, differ));
     found.map(Found::from).collect()
 }
 
-fn finding(session: &Session, states: &States, differ: &[RestDifference]) -> Option<Finding> {
+fn finding(
+    session: &Session,
+    history: &History,
+    states: &States,
+    differ: &[RestDifference],
+) -> Option<Finding> {
     let first = differ.first()?;
     let property = states.property(first.property)?;
     let shown = |held: &Held| match &held.value {
@@ -61,6 +67,14 @@ fn finding(session: &Session, states: &States, differ: &[RestDifference]) -> Opt
     .flatten()
     .collect();
     let time = first.owned.since.max(first.held.since);
+    let taken = first.held.because;
+    let taken = taken.and_then(|message| taken_at(history, first.node, first.object, message));
+    let late = match taken.and_then(|place| had_newer(session, history, place)) {
+        Some(_) => {
+            format!("; {node} took an UPDATE that had been sent before one that it had taken")
+        }
+        None => String::new(),
+    };
     Some(Finding {
         rule: RULE,
         level: Level::Error,
@@ -69,7 +83,7 @@ fn finding(session: &Session, states: &States, differ: &[RestDifference]) -> Opt
         time: evidence.iter().map(|it| it.time).max().unwrap_or(time),
         sentence: format!(
             "{} of object {} is {told} at its owner {owner} and {believed} at {node} ({}), when all \
-             is delivered{}",
+             is delivered{}{late}",
             property.name,
             first.object,
             apart_words(property, first.apart),

@@ -1,7 +1,9 @@
 //! Effects and rules in words.
 
 use netreel_wire::UpdateFrom;
-use netreel_wire::{CreateRule, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate};
+use netreel_wire::{
+    CreateRule, OlderUpdate, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate,
+};
 
 use crate::history::Effect;
 use crate::why::RuleWord;
@@ -88,6 +90,13 @@ pub(super) fn rule_words(rules: &Rules, rule: RuleWord) -> (&'static str, &'stat
             match rules.update_from {
                 UpdateFrom::Anyone => "anyone",
                 UpdateFrom::Owner => "owner",
+            },
+        ),
+        RuleWord::OlderUpdate => (
+            "older_update",
+            match rules.older_update {
+                OlderUpdate::Take => "take",
+                OlderUpdate::Drop => "drop",
             },
         ),
     }

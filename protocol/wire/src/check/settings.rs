@@ -4,18 +4,23 @@ use std::collections::BTreeMap;
 
 use super::Checker;
 use crate::facts::{
-    CreateRule, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
+    CreateRule, OlderUpdate, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate,
+    UpdateFrom,
 };
 use crate::syntax::ast::{Block, Setting};
 
-pub(super) const RULES_SETTINGS: [&str; 6] = [
+pub(super) const RULES_SETTINGS: [&str; 7] = [
     "unknown_migrate",
     "unknown_update",
     "unknown_destroy",
     "create",
     "stale",
     "update_from",
+    OLDER_UPDATE,
 ];
+
+/// The one that a block need not say: without it, nothing is old where `stale = never`.
+const OLDER_UPDATE: &str = "older_update";
 
 impl<'a> Checker<'a, '_> {
     /// Fills in the rules blocks.
@@ -30,8 +35,11 @@ impl<'a> Checker<'a, '_> {
                 create: CreateRule::Always,
                 stale: StaleRule::Never,
                 update_from: UpdateFrom::Anyone,
+                older_update: OlderUpdate::Take,
             };
-            for missing in RULES_SETTINGS {
+            let mut older_update = None;
+            let required = RULES_SETTINGS.into_iter();
+            for missing in required.filter(|&setting| setting != OLDER_UPDATE) {
                 if !block
                     .settings
                     .iter()
@@ -82,9 +90,17 @@ impl<'a> Checker<'a, '_> {
                             [("anyone", UpdateFrom::Anyone), ("owner", UpdateFrom::Owner)];
                         self.set(&mut rules.update_from, setting, &choices);
                     }
+                    OLDER_UPDATE => {
+                        let choices = [("take", OlderUpdate::Take), ("drop", OlderUpdate::Drop)];
+                        older_update = self.choice(setting, &choices);
+                    }
                     _ => {}
                 }
             }
+            rules.older_update = older_update.unwrap_or(match rules.stale {
+                StaleRule::Never => OlderUpdate::Take,
+                StaleRule::Counter => OlderUpdate::Drop,
+            });
             self.rules.push(rules);
         }
     }

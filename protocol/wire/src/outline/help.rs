@@ -234,6 +234,7 @@ const WORDS: &[Row] = &[
     (OfRules, "create", "create = always;", "When a CREATE is believed: `always` or `newer`."),
     (OfRules, "stale", "stale = never;", "What makes a message old: `never` or `counter`."),
     (OfRules, "update_from", "update_from = anyone;", "Whose UPDATEs count: `anyone` or `owner`."),
+    (OfRules, "older_update", "older_update = drop;", "An UPDATE that was sent before one that was taken: `take` or `drop`. Without it: `take` where `stale = never`, else `drop`."),
     (OfLayer, "transform", "transform = zlib;", "What unpacks the bytes."),
     (OfLayer, "coding", "coding = huffman(TABLE);", "Leaves the bytes as they are and changes how they are read."),
     (OfLayer, "byte_order", "byte_order = little;", "That of the stream inside; without it that of the stream around."),
