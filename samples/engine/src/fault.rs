@@ -98,4 +98,24 @@ pub enum Fault {
     UpdateUnowned,
     /// It says of one UPDATE in eight packets that the last of its peers said it.
     OriginWrong,
+    /// It takes no ack of a packet that it has judged lost.
+    IgnoreLateAcks,
+    /// It sends again what was lost under the number of the packet that was lost.
+    ResendOldNumber,
+    /// It says of a packet without a message that it carries one.
+    EmptyCount,
+    /// It sends nothing where it has nothing to say and owes no ack.
+    NoKeepAlive,
+    /// It waits a thirtieth of the time before it takes a silent peer for gone.
+    TimeOutShort,
+    /// It acks a reliable message that comes more than two places early, and drops it.
+    DropEarly,
+    /// The numbers of its reliable stream begin again from 0 after the sixteenth.
+    StreamWrapsEarly,
+    /// It drops a reliable message that it should send while four or more are not acked.
+    DropAtFullQueue,
+    /// It does what a reliable message says as soon as it comes, whatever is missing before it.
+    DeliverAsTheyCome,
+    /// It drops packets that are as long as they may be, or nearly.
+    RefuseFullPackets,
 }

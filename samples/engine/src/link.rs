@@ -53,6 +53,9 @@ pub struct Link {
     round_trip_ns: Option<u64>,
     /// The ack that a fault lets stand still; no part of a saved state.
     highest_ack: Option<(u16, u32)>,
+    /// The packet in which each reliable message was lost that a fault sends again under its number;
+    /// no part of a saved state.
+    lost_in: BTreeMap<u64, u64>,
 }
 
 /// What is known of the other end of a link.
@@ -130,6 +133,7 @@ impl Link {
             sent_at: None,
             round_trip_ns: None,
             highest_ack: None,
+            lost_in: BTreeMap::new(),
         }
     }
 
@@ -137,6 +141,7 @@ impl Link {
     pub fn set_fault(&mut self, fault: Option<Fault>) {
         self.fault = fault;
         self.out.first_fragment = u8::from(fault == Some(Fault::FragmentIndexOff));
+        self.out.wraps_early = fault == Some(Fault::StreamWrapsEarly);
     }
 
     /// Draws the number of the link's first packet. Wrapping around is then nothing special.
@@ -221,7 +226,9 @@ impl Link {
             if let Some(sent) = self.sent.remove(&packet) {
                 let (fate, sent) = self.lose(packet, sent);
                 fates.extend(fate);
-                self.sent.insert(packet, sent);
+                if self.fault != Some(Fault::IgnoreLateAcks) {
+                    self.sent.insert(packet, sent);
+                }
             }
         }
         while self.sent.len() > SENT_MAX {
@@ -238,12 +245,17 @@ impl Link {
             Some(at) => now_ns.saturating_sub(at) >= tuning.keep_alive_ns,
             None => true,
         };
-        self.owes_ack || (quiet && self.state != LinkState::Gone)
+        let is_due = quiet && self.fault != Some(Fault::NoKeepAlive);
+        self.owes_ack || (is_due && self.state != LinkState::Gone)
     }
 
-    /// The number of the next packet.
-    pub fn next_packet(&self) -> u64 {
-        self.next_packet.unwrap_or(FIRST)
+    /// The number of the next packet, which carries these places of the reliable stream.
+    pub fn next_packet(&self, reliable: &[u64]) -> u64 {
+        let lost_in = reliable.iter().find_map(|place| self.lost_in.get(place));
+        lost_in
+            .or(self.next_packet.as_ref())
+            .copied()
+            .unwrap_or(FIRST)
     }
 
     /// Sends one packet.
@@ -256,7 +268,7 @@ impl Link {
         now_ns: u64,
         io: &mut dyn Transport,
     ) {
-        let packet = self.next_packet();
+        let packet = self.next_packet(&cargo.reliable);
         let ack = match (self.received.ack(), self.fault) {
             (Some((newest, _)), Some(Fault::AckUnreceived)) => Some((newest, u32::MAX)),
             (Some((newest, bits)), Some(Fault::AckAhead)) => Some((newest.wrapping_add(3), bits)),
@@ -278,14 +290,18 @@ impl Link {
         match self.fault {
             Some(Fault::TailByte) if packet % 16 == 7 => bytes.push(0xA5),
             Some(Fault::CutPacket) if packet % 16 == 7 => bytes.truncate(bytes.len() - 1),
+            // The last byte is the count.
+            Some(Fault::EmptyCount) if messages.is_empty() => {
+                bytes.last_mut().into_iter().for_each(|count| *count = 1);
+            }
             _ => {}
         }
         // A send that fails is a packet that is lost: the acks will tell.
         let _ = io.send(self.endpoint, &bytes);
-        cargo
-            .reliable
-            .iter()
-            .for_each(|&place| self.out.sent(place, packet));
+        cargo.reliable.iter().for_each(|&place| {
+            self.out.sent(place, packet);
+            self.lost_in.remove(&place);
+        });
         self.sent.insert(
             packet,
             SentPacket {
@@ -299,6 +315,7 @@ impl Link {
         let falls_back = self.fault == Some(Fault::SequenceBack) && packet % 64 == 63;
         self.next_packet = Some(match (repeats, falls_back) {
             (true, _) => packet,
+            _ if self.next_packet.is_some_and(|next| packet < next) => self.next_packet(&[]),
             // Another time from here on, so that it does not fall back again.
             (_, true) if self.acked_newest.is_some_and(|newest| newest < packet) => packet - 19,
             _ => packet + 1,
@@ -335,6 +352,10 @@ impl Link {
         if self.fault != Some(Fault::NeverResend) {
             let reliable = sent.cargo.reliable.iter();
             reliable.for_each(|&place| self.out.lost(place, packet));
+            if self.fault == Some(Fault::ResendOldNumber) {
+                let places = sent.cargo.reliable.iter().copied();
+                self.lost_in.extend(places.map(|place| (place, packet)));
+            }
         }
         let tickets = std::mem::take(&mut sent.cargo.tickets);
         let updates = sent.cargo.updates.clone();

@@ -26,6 +26,8 @@ pub struct StreamOut {
     fragment_bytes_max: usize,
     /// The index of a first fragment: 0, but where a fault counts them from 1.
     pub first_fragment: u8,
+    /// Whether a fault lets the numbers begin again from 0 after the sixteenth.
+    pub wraps_early: bool,
 }
 
 #[derive(Debug)]
@@ -55,12 +57,13 @@ impl StreamOut {
             message_bits_max: packet_bytes * 8 - FRAME_BITS_MAX,
             fragment_bytes_max: (packet_bytes * 8 - FRAGMENT_BITS) / 8,
             first_fragment: 0,
+            wraps_early: false,
         }
     }
 
     /// Puts a message at the end and says its place (for a split one, its last piece's).
     pub fn push(&mut self, mut message: Message, types: &Types) -> Result<u64, TooLarge> {
-        message.reliable = Some(self.end() as u16);
+        message.reliable = Some(self.next_number());
         let mut bits = BitWriter::new();
         message.write(types, &mut bits);
         if bits.len() <= self.message_bits_max {
@@ -76,7 +79,7 @@ impl StreamOut {
         for (index, data) in (0..total).zip(chunks) {
             let piece = Message {
                 origin: message.origin,
-                reliable: Some(self.end() as u16),
+                reliable: Some(self.next_number()),
                 body: Body::Fragment {
                     index: index.wrapping_add(self.first_fragment),
                     total,
@@ -96,6 +99,11 @@ impl StreamOut {
     /// Whether everything up to this place is acked.
     pub fn is_acked(&self, place: u64) -> bool {
         place < self.base
+    }
+
+    /// How many messages are not acked, or are behind one that is not.
+    pub fn len(&self) -> usize {
+        self.queue.len()
     }
 
     /// Whether everything is acked.
@@ -142,6 +150,11 @@ impl StreamOut {
     pub fn clear(&mut self) {
         self.base = self.end();
         self.queue.clear();
+    }
+
+    fn next_number(&self) -> u16 {
+        let modulus = if self.wraps_early { 16 } else { 1 << 16 };
+        (self.end() % modulus) as u16
     }
 
     fn end(&self) -> u64 {
@@ -207,6 +220,30 @@ impl StreamIn {
             delivered.extend(self.join(message, types));
         }
         delivered
+    }
+
+    /// Takes a message and delivers it at once, whatever is missing before it; each once. A fault's.
+    pub fn take_at_once(
+        &mut self,
+        sequence: u16,
+        message: Message,
+        types: &Types,
+    ) -> Vec<Delivered> {
+        let place = unwrap_near(sequence, self.next);
+        if self.early.contains_key(&place) || self.places_early(sequence) >= 2 * WINDOW {
+            return Vec::new();
+        }
+        self.early.insert(place, message.clone());
+        while self.early.remove(&self.next).is_some() {
+            self.next += 1;
+        }
+        self.join(message, types).into_iter().collect()
+    }
+
+    /// How many places before its turn a message with this number comes; very many for one whose turn
+    /// is over.
+    pub fn places_early(&self, sequence: u16) -> u64 {
+        unwrap_near(sequence, self.next).wrapping_sub(self.next)
     }
 
     fn join(&mut self, message: Message, types: &Types) -> Option<Delivered> {

@@ -1,11 +1,12 @@
 //! Records a simulated world in which one node's layer has a fault: the sessions of docs/findings.
 //!
 //! `cargo run -p netreel-sample-engine --example planted -- FAULT DIR`, with a fault by its name in
-//! [`Fault`](netreel_sample_engine::Fault), for example `AckUnreceived`, or with something that happens to
-//! machines and links (`Trouble`), or `none`. Four play for eight seconds, of which the last six are quiet;
+//! [`Fault`](netreel_sample_engine::Fault), for example `AckUnreceived` (those of the table `reported` are
+//! taken from public reports), or with something that happens to machines and links (`Trouble`), or `none`. Four play for eight seconds, of which the last six are quiet;
 //! A has the fault, or HOST where that alone can have it. The files in DIR are reels, and the bounds of
 //! rules that find nothing without one.
 
+mod reported;
 mod table;
 mod trouble;
 
@@ -16,6 +17,7 @@ use std::time::Duration;
 use netreel_reel::{ClockAnchor, Header, WireText};
 use netreel_sample_engine::{Mode, Peer, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
+use reported::REPORTED;
 use table::{BOUNDS, SAID, TABLE};
 use trouble::{TROUBLES, Trouble};
 
@@ -32,21 +34,23 @@ fn main() -> ExitCode {
     let planted = TABLE.iter().find(|it| format!("{:?}", it.fault) == *fault);
     let says_beliefs = planted.is_none() && said().is_some();
     let planted = planted.or_else(said);
+    let reported = REPORTED
+        .iter()
+        .find(|it| format!("{:?}", it.fault) == *fault);
     let trouble = TROUBLES.iter().find(|it| format!("{:?}", it.0) == *fault);
-    if planted.is_none() && trouble.is_none() && fault != "none" {
-        let faults = TABLE
-            .iter()
-            .chain(&SAID)
-            .map(|it| format!("{:?}", it.fault));
+    if planted.is_none() && reported.is_none() && trouble.is_none() && fault != "none" {
+        let faults = TABLE.iter().chain(&SAID).map(|it| it.fault);
+        let faults = faults.chain(REPORTED.iter().map(|it| it.fault));
+        let faults = faults.map(|fault| format!("{fault:?}"));
         let troubles = TROUBLES.iter().map(|it| format!("{:?}", it.0));
         let mut names: Vec<String> = faults.chain(troubles).collect();
         names.dedup();
         eprintln!("no fault {fault}; there are none, {}", names.join(", "));
         return ExitCode::from(2);
     }
-    let (mode, topology) = planted.map_or((Mode::Owner, Topology::PeerToPeer), |planted| {
-        (planted.mode, planted.topology)
-    });
+    let ways = planted.map(|it| (it.mode, it.topology));
+    let ways = ways.or(reported.map(|it| (it.mode, it.topology)));
+    let (mode, topology) = ways.unwrap_or((Mode::Owner, Topology::PeerToPeer));
     let seed = seed.first().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let mut start = start(seed, mode, topology);
     if says_beliefs {
@@ -61,11 +65,17 @@ fn main() -> ExitCode {
     start
         .planted
         .extend(planted.map(|planted| (planted.at, planted.fault)));
+    start
+        .planted
+        .extend(reported.map(|reported| (reported.at, reported.fault)));
     let rule = planted.map(|planted| planted.rule);
     match record(&start, trouble.map(|it| it.0), Path::new(folder)) {
         Ok(()) => {
             if let Some(rule) = rule.or(trouble.map(|it| it.1)) {
                 println!("netreel check {folder} finds {rule}");
+            }
+            if let Some(reported) = reported {
+                println!("{folder}: as in {}", reported.source);
             }
             ExitCode::SUCCESS
         }

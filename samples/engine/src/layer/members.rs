@@ -2,6 +2,7 @@
 
 use super::NetLayer;
 use crate::event::{EndReason, Event};
+use crate::fault::Fault;
 use crate::link::{CargoFate, LinkState};
 use crate::message::{Body, Counter, ObjectId, Peer};
 
@@ -54,8 +55,9 @@ impl NetLayer {
         }
         let (now, tuning, patience) = (self.now_ns, self.start.tuning, self.patience);
         let first = self.first_ns.unwrap_or(now);
+        let share = if self.has(Fault::TimeOutShort) { 30 } else { 1 };
         let is_silent = |heard_at: Option<u64>| match heard_at {
-            Some(at) => patience.is_over(at, tuning.silence_ns, now),
+            Some(at) => patience.is_over(at, tuning.silence_ns / share, now),
             None => patience.is_over(first, tuning.first_word_ns, now),
         };
         let silent: Vec<Peer> = self

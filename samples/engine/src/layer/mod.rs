@@ -240,10 +240,15 @@ impl NetLayer {
     /// Puts a reliable message into a peer's stream and says its place; `None` where the peer has
     /// left or has no link, or the message is too large.
     fn tell(&mut self, peer: Peer, origin: Peer, body: Body) -> Option<u64> {
+        let longest_queue = if self.has(Fault::DropAtFullQueue) {
+            4
+        } else {
+            usize::MAX
+        };
         let link = self
             .links
             .get_mut(&peer)
-            .filter(|link| link.state != LinkState::Gone)?;
+            .filter(|link| link.state != LinkState::Gone && link.out.len() < longest_queue)?;
         let place = link.out.push(
             Message {
                 origin,

@@ -53,7 +53,12 @@ impl NetLayer {
         let Some(&peer) = self.peer_of.get(&from) else {
             return refuse("nobody of this session has that address");
         };
-        if packet.len() > PACKET_BYTES_MAX {
+        let header = if self.has(Fault::RefuseFullPackets) {
+            8
+        } else {
+            0
+        };
+        if packet.len() > PACKET_BYTES_MAX - header {
             return refuse("longer than a packet may be");
         }
         let (header, messages) = read_packet(&self.types, packet)?;
@@ -93,7 +98,15 @@ impl NetLayer {
                 self.deliver(peer, number, message);
                 continue;
             };
-            for delivered in link.incoming.take(sequence, message, &self.types) {
+            let places_early = link.incoming.places_early(sequence);
+            let delivered = match self.start.fault {
+                Some(Fault::DropEarly) if places_early > 2 => Vec::new(),
+                Some(Fault::DeliverAsTheyCome) => {
+                    link.incoming.take_at_once(sequence, message, &self.types)
+                }
+                _ => link.incoming.take(sequence, message, &self.types),
+            };
+            for delivered in delivered {
                 match delivered {
                     Delivered::Message(message) => {
                         let is_create = matches!(message.body, Body::Create { .. });

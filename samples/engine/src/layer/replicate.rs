@@ -149,7 +149,6 @@ impl NetLayer {
         if link.state == LinkState::Gone {
             return false;
         }
-        let packet = link.next_packet();
         let skips = self.start.fault == Some(Fault::SkipPlace);
         for (place, bits) in link.out.due() {
             if skips && place % 16 == 7 {
@@ -161,6 +160,7 @@ impl NetLayer {
             messages.push(bits.clone());
             cargo.reliable.push(place);
         }
+        let packet = link.next_packet(&cargo.reliable);
         while let Some((ticket, bits)) = link.unreliable.front() {
             if !room.take(bits) {
                 break;

@@ -1,0 +1,102 @@
+//! Faults that people reported of the netcode of games and of libraries that games use, who has them,
+//! and how they play so that it shows.
+
+use netreel_sample_engine::{Fault, Mode, Peer, Topology};
+
+/// A fault to be planted.
+#[derive(Clone, Copy, Debug)]
+pub struct Reported {
+    pub fault: Fault,
+    pub at: Peer,
+    pub mode: Mode,
+    pub topology: Topology,
+    /// The public report: repository and number.
+    pub source: &'static str,
+}
+
+const HOST: Peer = Peer(0);
+const A: Peer = Peer(1);
+
+const P2P: Topology = Topology::PeerToPeer;
+const SERVER: Topology = Topology::ClientServer;
+
+const fn report(
+    fault: Fault,
+    at: Peer,
+    mode: Mode,
+    topology: Topology,
+    source: &'static str,
+) -> Reported {
+    Reported {
+        fault,
+        at,
+        mode,
+        topology,
+        source,
+    }
+}
+
+/// All of them.
+pub const REPORTED: [Reported; 10] = {
+    use Mode::{Host, Owner};
+    [
+        report(
+            Fault::IgnoreLateAcks,
+            A,
+            Owner,
+            P2P,
+            "cBournhonesque/lightyear#1684",
+        ),
+        report(Fault::ResendOldNumber, A, Owner, P2P, "whirvis/JRakNet#17"),
+        report(Fault::EmptyCount, A, Owner, P2P, "Sandertv/go-raknet#1"),
+        report(
+            Fault::NoKeepAlive,
+            A,
+            Owner,
+            P2P,
+            "DMeville/Steamworks-P2P-Plus#3",
+        ),
+        report(
+            Fault::TimeOutShort,
+            HOST,
+            Owner,
+            P2P,
+            "TheRandomLabs/RandomPatches#131",
+        ),
+        report(
+            Fault::DropEarly,
+            A,
+            Owner,
+            P2P,
+            "lidgren/lidgren-network-gen3#62",
+        ),
+        report(
+            Fault::StreamWrapsEarly,
+            A,
+            Owner,
+            P2P,
+            "kinnay/NintendoClients#14",
+        ),
+        report(
+            Fault::DropAtFullQueue,
+            A,
+            Owner,
+            P2P,
+            "IntQuant/noita_entangled_worlds#515",
+        ),
+        report(
+            Fault::DeliverAsTheyCome,
+            HOST,
+            Host,
+            SERVER,
+            "whirvis/JRakNet#1",
+        ),
+        report(
+            Fault::RefuseFullPackets,
+            A,
+            Owner,
+            P2P,
+            "mas-bandwidth/reliable#27",
+        ),
+    ]
+};

@@ -1,0 +1,167 @@
+//! Faults from public reports, each in one node's layer: it does something. The report stands above
+//! each test, by repository and number.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use netreel_sample_engine::{Fault, ObjectId, Peer, Script, SimWorld, SimWorldStart, TableRow};
+use netreel_transport::{Datagram, LinkFaults, ReceiveError, SendError, Time, Transport};
+use reported::{REPORTED, Reported};
+
+#[path = "../examples/planted/reported.rs"]
+mod reported;
+
+const SEEDS: u64 = 6;
+
+/// Eight seconds, of which the last six are quiet.
+const TICKS: u64 = 480;
+
+/// What came of a world.
+#[derive(PartialEq)]
+struct Played {
+    /// All packets, in order: of whom, to whom, and what.
+    packets: Vec<(Peer, SocketAddr, Vec<u8>)>,
+    tables: Vec<BTreeMap<ObjectId, TableRow>>,
+}
+
+type Sent = Arc<Mutex<Vec<(Peer, SocketAddr, Vec<u8>)>>>;
+
+fn play(seed: u64, reported: &Reported, with: bool) -> Played {
+    let script = Script::Boxes { ticks: 120 };
+    let mut start = SimWorldStart::new(seed, reported.mode, reported.topology, script);
+    start.faults = LinkFaults {
+        delay: Duration::from_millis(90),
+        loss: 0.05,
+        ..LinkFaults::default()
+    };
+    if with {
+        start.planted.insert(reported.at, reported.fault);
+    }
+    let sent = Sent::default();
+    let mut world = SimWorld::wrapped(&start, |node, inner| {
+        let (peer, sent) = (node.peer, sent.clone());
+        Box::new(Watched { inner, peer, sent })
+    })
+    .expect("good conditions");
+    world.run(TICKS);
+    let tables = world.running().into_iter().map(|peer| world.table(peer));
+    Played {
+        tables: tables.collect(),
+        packets: sent.lock().expect("one thread").clone(),
+    }
+}
+
+/// With the fault, packets or tables are not those of the same world without it, in at least half of
+/// the worlds.
+fn check(fault: Fault) {
+    let reported = REPORTED.iter().find(|it| it.fault == fault);
+    let reported = reported.expect("a row for each fault");
+    let differs = |&seed: &u64| play(seed, reported, true) != play(seed, reported, false);
+    let worlds = (0..SEEDS).filter(differs).count();
+    assert!(
+        worlds as u64 * 2 >= SEEDS,
+        "{fault:?} ({}) does something in {worlds} of {SEEDS} worlds",
+        reported.source
+    );
+}
+
+/// cBournhonesque/lightyear#1684
+#[test]
+fn an_ack_that_comes_after_the_packet_was_judged_lost_is_not_taken() {
+    check(Fault::IgnoreLateAcks);
+}
+
+/// whirvis/JRakNet#17
+#[test]
+fn what_is_sent_again_has_the_number_that_it_had() {
+    check(Fault::ResendOldNumber);
+}
+
+/// Sandertv/go-raknet#1
+#[test]
+fn a_packet_that_only_acks_counts_one_too_many() {
+    check(Fault::EmptyCount);
+}
+
+/// DMeville/Steamworks-P2P-Plus#3
+#[test]
+fn a_link_without_messages_is_not_kept_alive() {
+    check(Fault::NoKeepAlive);
+}
+
+/// TheRandomLabs/RandomPatches#131
+#[test]
+fn seconds_of_patience_are_counted_in_a_smaller_unit() {
+    check(Fault::TimeOutShort);
+}
+
+/// lidgren/lidgren-network-gen3#62
+#[test]
+fn a_message_beyond_the_window_is_acked_and_dropped() {
+    check(Fault::DropEarly);
+}
+
+/// kinnay/NintendoClients#14
+#[test]
+fn numbers_begin_again_elsewhere_than_the_receivers_think() {
+    check(Fault::StreamWrapsEarly);
+}
+
+/// IntQuant/noita_entangled_worlds#515
+#[test]
+fn a_full_queue_drops_reliable_messages() {
+    check(Fault::DropAtFullQueue);
+}
+
+/// whirvis/JRakNet#1
+#[test]
+fn ordered_messages_are_not_put_in_order() {
+    check(Fault::DeliverAsTheyCome);
+}
+
+/// mas-bandwidth/reliable#27
+#[test]
+fn a_packet_near_the_longest_is_refused() {
+    check(Fault::RefuseFullPackets);
+}
+
+/// A transport that keeps a copy of every packet sent.
+struct Watched<T> {
+    inner: T,
+    peer: Peer,
+    sent: Sent,
+}
+
+impl<T: Transport> Transport for Watched<T> {
+    fn now(&mut self) -> Time {
+        self.inner.now()
+    }
+
+    fn random(&mut self) -> u64 {
+        self.inner.random()
+    }
+
+    fn send(&mut self, to: SocketAddr, packet: &[u8]) -> Result<(), SendError> {
+        let mut sent = self.sent.lock().expect("one thread");
+        sent.push((self.peer, to, packet.to_vec()));
+        self.inner.send(to, packet)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+        self.inner.receive(buffer)
+    }
+
+    fn tick(&mut self, tick: u64, time: Time) {
+        self.inner.tick(tick, time);
+    }
+
+    fn input(&mut self, call: &[u8]) {
+        self.inner.input(call);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.inner.note(text);
+    }
+}
