@@ -118,4 +118,25 @@ pub enum Fault {
     DeliverAsTheyCome,
     /// It drops packets that are as long as they may be, or nearly.
     RefuseFullPackets,
+    /// After a round trip longer than the mean it sends UPDATEs in a quarter of the packets that it sent
+    /// them in before, and in no more of them ever again.
+    ThrottleFalls,
+    /// It gives the id of an object that it destroyed to the next that it creates.
+    IdAgain,
+    /// It tells of a CREATE those alone who have said their names by then.
+    CreateToJoined,
+    /// It tells the last of its peers of one CREATE in two alone, and of the other objects by UPDATEs.
+    HiddenUpdated,
+    /// It takes the ack of an UPDATE for one of the values of now, and waits for it before the next.
+    AckOfNewest,
+    /// It sends each value once, and takes the ack of an UPDATE for one of all values sent before it.
+    AckOfAllBefore,
+    /// Where the last field of an object changes, it tells of the field before it.
+    WrongDirtyField,
+    /// It sends UPDATEs of no more than the first eight objects that it looks after.
+    FirstObjectsOnly,
+    /// As a server, it passes each message on to the one who said it as well.
+    RelayBack,
+    /// It reads the negative numbers of an UPDATE two steps too high.
+    NegativesOff,
 }

@@ -56,6 +56,9 @@ pub struct Link {
     /// The packet in which each reliable message was lost that a fault sends again under its number;
     /// no part of a saved state.
     lost_in: BTreeMap<u64, u64>,
+    /// In how many of 32 packets UPDATEs travel: all, but where a fault takes some away. No part of a
+    /// saved state.
+    throttle: u64,
 }
 
 /// What is known of the other end of a link.
@@ -134,6 +137,7 @@ impl Link {
             round_trip_ns: None,
             highest_ack: None,
             lost_in: BTreeMap::new(),
+            throttle: 32,
         }
     }
 
@@ -182,6 +186,9 @@ impl Link {
             if packet == newest {
                 let sample = now_ns.saturating_sub(sent.at_ns);
                 let smooth = self.round_trip_ns.unwrap_or(sample);
+                if self.fault == Some(Fault::ThrottleFalls) && sample > smooth {
+                    self.throttle /= 4;
+                }
                 self.round_trip_ns = Some(smooth - smooth / 8 + sample / 8);
             }
             for &place in &sent.cargo.reliable {
@@ -256,6 +263,11 @@ impl Link {
             .or(self.next_packet.as_ref())
             .copied()
             .unwrap_or(FIRST)
+    }
+
+    /// Whether UPDATEs may travel in this packet.
+    pub fn takes_updates(&self, packet: u64) -> bool {
+        packet % 32 < self.throttle
     }
 
     /// Sends one packet.

@@ -33,6 +33,15 @@ impl Object {
         }
     }
 
+    /// Takes a change of the last field for one of the field before it, as a fault does.
+    pub(crate) fn misplace_change(&mut self, version: u64) {
+        if let [.., before, last] = &mut self.versions[..]
+            && *last == version
+        {
+            (*before, *last) = (version, 0);
+        }
+    }
+
     /// Takes new values for some fields.
     pub(crate) fn change(&mut self, changes: Vec<Option<Value>>, version: u64) {
         let fields = self.state.values.iter_mut().zip(&mut self.versions);
@@ -92,6 +101,13 @@ pub(crate) struct CopyField {
     pub flying: Option<(u64, u64)>,
 }
 
+impl CopyField {
+    /// Whether a value of this version is neither acked nor under way.
+    pub fn is_due(&self, version: u64) -> bool {
+        version > self.acked && self.flying.is_none_or(|(flying, _)| version > flying)
+    }
+}
+
 impl Copy {
     /// A copy that has (`versions`) or has not (`None`) the values of now.
     pub fn new(epoch: u64, announced: Announced, fields: usize, versions: Option<&[u64]>) -> Copy {
@@ -114,9 +130,27 @@ impl Copy {
 
     /// Whether a value must be sent: one that is neither acked nor under way.
     pub fn is_due(&self, versions: &[u64]) -> bool {
-        self.fields.iter().zip(versions).any(|(field, &version)| {
-            version > field.acked && field.flying.is_none_or(|(flying, _)| version > flying)
-        })
+        let mut fields = self.fields.iter().zip(versions);
+        fields.any(|(field, &version)| field.is_due(version))
+    }
+
+    /// Whether a value is under way, where acks say so ([`Copy::ack_all`]).
+    pub fn is_flying(&self) -> bool {
+        self.fields.iter().any(|field| field.flying.is_some())
+    }
+
+    /// Takes all values of now for acked, as a fault does.
+    pub fn ack_all(&mut self, versions: &[u64]) {
+        for (field, &acked) in self.fields.iter_mut().zip(versions) {
+            let flying = None;
+            *field = CopyField { acked, flying };
+        }
+    }
+
+    /// Takes all values up to a version for acked, as a fault does.
+    pub fn ack_up_to(&mut self, version: u64) {
+        let fields = self.fields.iter_mut();
+        fields.for_each(|field| field.acked = field.acked.max(version));
     }
 
     /// Whether a value is not acked.

@@ -204,6 +204,23 @@ impl ObjectType {
         self.fields.iter().map(read).collect()
     }
 
+    /// Raises quantized numbers below 0 by two steps, as a fault does.
+    pub(crate) fn raise_negatives(&self, changes: Vec<Option<Value>>) -> Vec<Option<Value>> {
+        let fields = self.fields.iter().zip(changes);
+        let raise = |(field, change): (&FieldType, Option<Value>)| match (&field.kind, change) {
+            (FieldKind::Quantized(quantized), Some(Value::Number(number))) => {
+                Some(Value::Number(quantized.raise_negative(number)))
+            }
+            (FieldKind::Vector { parts }, Some(Value::Vector(numbers))) => {
+                let parts = parts.iter().zip(numbers);
+                let raised = parts.map(|(part, number)| part.raise_negative(number));
+                Some(Value::Vector(raised.collect()))
+            }
+            (_, change) => change,
+        };
+        fields.map(raise).collect()
+    }
+
     fn check(&self) -> Result<(), TypesError> {
         let wrong = |why: &str| Err(TypesError(format!("type {}: {why}", self.name)));
         if self.number > 15 {
@@ -347,6 +364,13 @@ impl Quantized {
     fn step(&self, value: f64) -> u64 {
         let share = (value.clamp(self.min, self.max) - self.min) / (self.max - self.min);
         (share * self.steps()).round() as u64
+    }
+
+    fn raise_negative(&self, number: f64) -> f64 {
+        match number < 0.0 {
+            true => self.value(self.step(number) + 2),
+            false => number,
+        }
     }
 
     fn value(&self, step: u64) -> f64 {

@@ -127,6 +127,66 @@ fn a_packet_near_the_longest_is_refused() {
     check(Fault::RefuseFullPackets);
 }
 
+/// blue-nebula/base#241
+#[test]
+fn a_throttle_that_falls_lets_no_update_through_in_the_end() {
+    check(Fault::ThrottleFalls);
+}
+
+/// Unity-Technologies/com.unity.netcode.gameobjects#214
+#[test]
+fn the_id_of_a_destroyed_object_is_used_again_at_once() {
+    check(Fault::IdAgain);
+}
+
+/// BeardedManStudios/ForgeNetworkingRemastered#270
+#[test]
+fn what_was_created_while_a_peer_joined_is_not_told_it() {
+    check(Fault::CreateToJoined);
+}
+
+/// Unity-Technologies/com.unity.netcode.gameobjects#915
+#[test]
+fn a_hidden_object_is_updated_all_the_same() {
+    check(Fault::HiddenUpdated);
+}
+
+/// luanti-org/luanti#3713
+#[test]
+fn a_change_while_an_update_was_under_way_counts_as_acked() {
+    check(Fault::AckOfNewest);
+}
+
+/// cBournhonesque/lightyear#740
+#[test]
+fn an_ack_covers_a_lost_update_before_it() {
+    check(Fault::AckOfAllBefore);
+}
+
+/// MirrorNetworking/Mirror#3458
+#[test]
+fn a_change_marks_the_bit_of_another_field() {
+    check(Fault::WrongDirtyField);
+}
+
+/// ddnet/ddnet#4379
+#[test]
+fn what_is_beyond_the_most_objects_is_left_out() {
+    check(Fault::FirstObjectsOnly);
+}
+
+/// Unity-Technologies/com.unity.netcode.gameobjects#2851
+#[test]
+fn a_message_to_all_others_comes_back() {
+    check(Fault::RelayBack);
+}
+
+/// FirstGearGames/FishNet#1067
+#[test]
+fn negative_numbers_are_read_two_steps_too_high() {
+    check(Fault::NegativesOff);
+}
+
 /// A transport that keeps a copy of every packet sent.
 struct Watched<T> {
     inner: T,

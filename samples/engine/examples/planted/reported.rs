@@ -37,7 +37,7 @@ const fn report(
 }
 
 /// All of them.
-pub const REPORTED: [Reported; 10] = {
+pub const REPORTED: [Reported; 20] = {
     use Mode::{Host, Owner};
     [
         report(
@@ -97,6 +97,64 @@ pub const REPORTED: [Reported; 10] = {
             Owner,
             P2P,
             "mas-bandwidth/reliable#27",
+        ),
+        report(Fault::ThrottleFalls, A, Owner, P2P, "blue-nebula/base#241"),
+        report(
+            Fault::IdAgain,
+            A,
+            Owner,
+            P2P,
+            "Unity-Technologies/com.unity.netcode.gameobjects#214",
+        ),
+        report(
+            Fault::CreateToJoined,
+            A,
+            Owner,
+            P2P,
+            "BeardedManStudios/ForgeNetworkingRemastered#270",
+        ),
+        report(
+            Fault::HiddenUpdated,
+            A,
+            Owner,
+            P2P,
+            "Unity-Technologies/com.unity.netcode.gameobjects#915",
+        ),
+        report(Fault::AckOfNewest, A, Owner, P2P, "luanti-org/luanti#3713"),
+        report(
+            Fault::AckOfAllBefore,
+            HOST,
+            Owner,
+            SERVER,
+            "cBournhonesque/lightyear#740",
+        ),
+        report(
+            Fault::WrongDirtyField,
+            A,
+            Owner,
+            P2P,
+            "MirrorNetworking/Mirror#3458",
+        ),
+        report(
+            Fault::FirstObjectsOnly,
+            HOST,
+            Owner,
+            SERVER,
+            "ddnet/ddnet#4379",
+        ),
+        report(
+            Fault::RelayBack,
+            HOST,
+            Owner,
+            SERVER,
+            "Unity-Technologies/com.unity.netcode.gameobjects#2851",
+        ),
+        report(
+            Fault::NegativesOff,
+            HOST,
+            Owner,
+            SERVER,
+            "FirstGearGames/FishNet#1067",
         ),
     ]
 };

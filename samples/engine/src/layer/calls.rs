@@ -80,9 +80,13 @@ impl NetLayer {
             state,
         };
         let misled = self.untold(Fault::MisnameOwner);
-        let untold = self.untold(Fault::ForgetCreate).or(misled);
+        let hidden = self.untold(Fault::HiddenUpdated).filter(|_| id.0 % 2 == 1);
+        let untold = self.untold(Fault::ForgetCreate).or(misled).or(hidden);
         for (peer, place) in self.tell_all(own, &body, untold) {
             self.set_copy(id, peer, Announced::At(place), true);
+        }
+        if let Some(peer) = hidden {
+            self.set_copy(id, peer, Announced::Ready, false);
         }
         if self.has(Fault::CreateTwice) {
             self.tell_all(own, &body, None);
@@ -122,6 +126,9 @@ impl NetLayer {
             *change = Some(value);
         }
         object.change(changes, self.versions);
+        if self.start.fault == Some(Fault::WrongDirtyField) {
+            object.misplace_change(self.versions);
+        }
         Ok(())
     }
 

@@ -164,6 +164,15 @@ impl NetLayer {
 
     /// The id that the next [`Call::Spawn`] will give: ids come in runs of 40 for each peer.
     pub fn next_object(&self) -> ObjectId {
+        let own = self.start.own;
+        let mut ended = self.heard.iter().filter(|(id, heard)| {
+            heard.destroyed_by == Some(own) && NetLayer::creator(**id) == own
+        });
+        if self.has(Fault::IdAgain)
+            && let Some((&id, _)) = ended.next()
+        {
+            return id;
+        }
         let (run, place) = (self.spawned / ID_RUN, self.spawned % ID_RUN);
         ObjectId((run * 16 + u64::from(self.start.own.0)) * ID_RUN + place)
     }
@@ -240,6 +249,10 @@ impl NetLayer {
     /// Puts a reliable message into a peer's stream and says its place; `None` where the peer has
     /// left or has no link, or the message is too large.
     fn tell(&mut self, peer: Peer, origin: Peer, body: Body) -> Option<u64> {
+        let is_create = matches!(body, Body::Create { .. });
+        if self.has(Fault::CreateToJoined) && is_create && !self.joined.contains(&peer) {
+            return None;
+        }
         let longest_queue = if self.has(Fault::DropAtFullQueue) {
             4
         } else {

@@ -78,6 +78,12 @@ impl NetLayer {
         }
         object.updated_by.insert(link, packet);
         self.versions += 1;
+        let misread = self.types.get(kind);
+        let misread = misread.filter(|_| self.start.fault == Some(Fault::NegativesOff));
+        let changes = match misread {
+            Some(object_type) => object_type.raise_negatives(changes),
+            None => changes,
+        };
         object.change(changes, self.versions);
         if !self.has(Fault::SwallowUpdates) || packet % 8 != 3 {
             self.events.push_back(Event::Updated { object: id });
@@ -211,9 +217,10 @@ impl NetLayer {
         };
         let untold = self.untold(fault);
         let peers: Vec<Peer> = self.links.keys().copied().collect();
+        let sayer = (!self.has(Fault::RelayBack)).then_some(link);
         let others = peers
             .into_iter()
-            .filter(|&peer| peer != link && Some(peer) != untold);
+            .filter(|&peer| Some(peer) != sayer && Some(peer) != untold);
         let told: Vec<(Peer, u64)> = others
             .filter_map(|peer| Some((peer, self.tell(peer, origin, body.clone())?)))
             .collect();

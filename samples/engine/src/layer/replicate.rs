@@ -105,6 +105,15 @@ impl NetLayer {
         if copy.epoch != update.epoch {
             return;
         }
+        let object = self.objects.get(&update.object);
+        match (self.start.fault, object) {
+            (Some(Fault::AckOfNewest), Some(object)) => copy.ack_all(&object.versions),
+            (Some(Fault::AckOfAllBefore), _) => {
+                let newest = update.fields.iter().map(|&(_, version)| version).max();
+                copy.ack_up_to(newest.unwrap_or(0));
+            }
+            _ => {}
+        }
         for (place, version) in update.fields {
             if let Some(field) = copy.fields.get_mut(usize::from(place)) {
                 field.acked = field.acked.max(version);
@@ -161,6 +170,7 @@ impl NetLayer {
             cargo.reliable.push(place);
         }
         let packet = link.next_packet(&cargo.reliable);
+        let takes_updates = link.takes_updates(packet);
         while let Some((ticket, bits)) = link.unreliable.front() {
             if !room.take(bits) {
                 break;
@@ -169,7 +179,7 @@ impl NetLayer {
             messages.push(bits.clone());
             link.unreliable.pop_front();
         }
-        if !self.ended {
+        if !self.ended && takes_updates {
             self.gather_updates(peer, packet, &mut room, &mut messages, &mut cargo);
         }
         let (own, mode, now) = (self.start.own, self.start.mode, self.now_ns);
@@ -190,10 +200,15 @@ impl NetLayer {
         messages: &mut Vec<BitWriter>,
         cargo: &mut Cargo,
     ) {
+        let objects_max = match self.start.fault {
+            Some(Fault::FirstObjectsOnly) => 8,
+            _ => usize::MAX,
+        };
         let due: Vec<ObjectId> = self
             .objects
             .iter()
             .filter(|(_, object)| self.looks_after(object, peer))
+            .take(objects_max)
             .filter(|&(&id, object)| self.is_update_due(id, object, peer))
             .map(|(&id, _)| id)
             .collect();
@@ -202,6 +217,7 @@ impl NetLayer {
         let is_odd = packet % 8 == 3;
         let misnamed = self.untold(Fault::OriginWrong).filter(|_| is_odd);
         let is_twice = self.start.fault == Some(Fault::UpdateTwice);
+        let is_once = self.start.fault == Some(Fault::AckOfAllBefore);
         for id in due {
             let (Some(object), Some(copy)) =
                 (self.objects.get(&id), self.copies.get_mut(&(id, peer)))
@@ -213,6 +229,7 @@ impl NetLayer {
             let behind: Vec<(u8, u64)> = (0u8..)
                 .zip(copy.fields.iter().zip(&object.versions))
                 .filter(|(_, (field, version))| **version > field.acked)
+                .filter(|(_, (field, version))| !is_once || field.is_due(**version))
                 .map(|(place, (_, version))| (place, *version))
                 .collect();
             let mut changes = vec![None; object.versions.len()];
@@ -289,6 +306,7 @@ impl NetLayer {
             self.has_acked(copy, peer)
                 && copy.epoch == object.epoch
                 && copy.is_due(&object.versions)
+                && !(self.has(Fault::AckOfNewest) && copy.is_flying())
         })
     }
 
