@@ -263,6 +263,19 @@ pub(super) fn departures_of_nodes(
     session: &Session,
     history: &History,
 ) -> BTreeMap<NodeId, SessionTime> {
+    let mut left = partings_of_nodes(session, history);
+    for (node, time) in fallen_silent(session) {
+        let first = left.entry(node).or_insert(time);
+        *first = time.min(*first);
+    }
+    left
+}
+
+/// The same of nodes that sent that they leave, or were told that they are out.
+pub(super) fn partings_of_nodes(
+    session: &Session,
+    history: &History,
+) -> BTreeMap<NodeId, SessionTime> {
     let mut left: BTreeMap<NodeId, SessionTime> = BTreeMap::new();
     let mut leaves = |node: NodeId, time: SessionTime| {
         let first = left.entry(node).or_insert(time);
@@ -293,9 +306,6 @@ pub(super) fn departures_of_nodes(
         if Some(parting.peer) == peer(delivery.node) {
             leaves(delivery.node, delivery.at.time);
         }
-    }
-    for (node, time) in fallen_silent(session) {
-        leaves(node, time);
     }
     left
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lanes::{awaited, departures_of_nodes, unaware};
 use super::{Belief, History, Object};
-use crate::session::{NodeId, PacketId, Session, SessionTime};
+use crate::session::{NodeId, PacketId, Session};
 
 /// A node that was told something passes it on, or answers, in less time than this and a few ways.
 const ANSWER_NS: i64 = 1_000_000_000;
@@ -138,12 +138,19 @@ pub(super) fn present(session: &Session, history: &History) -> Vec<NodeId> {
     let departed = departures_of_nodes(session, history);
     let nodes = (0u16..).map(NodeId).zip(&session.nodes);
     let recorded: Vec<_> = nodes.filter(|(_, node)| node.recorded).collect();
-    let last = recorded.iter().map(|(_, node)| node.span.end).max();
-    let stays = |end: SessionTime| last.is_some_and(|last| last.0.saturating_sub(end.0) <= LATE_NS);
     let there = recorded.into_iter().filter(|(id, node)| {
-        node.peer.is_some() && stays(node.span.end) && !departed.contains_key(id)
+        node.peer.is_some() && !ends_early(session, *id) && !departed.contains_key(id)
     });
     there.map(|(id, _)| id).collect()
+}
+
+/// Whether a node's reel ends before the last one, so that it is not there at the end.
+pub(super) fn ends_early(session: &Session, node: NodeId) -> bool {
+    let recorded = session.nodes.iter().filter(|node| node.recorded);
+    let last = recorded.map(|node| node.span.end).max();
+    let own = session.nodes.get(usize::from(node.0));
+    let both = last.zip(own.map(|node| node.span.end));
+    both.is_none_or(|(last, end)| last.0.saturating_sub(end.0) > LATE_NS)
 }
 
 /// Says which nodes took part without being recorded; `None` if all were. What such a node sent and

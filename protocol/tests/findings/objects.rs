@@ -326,6 +326,35 @@ fn a_create_that_is_older_than_destroy_makes_a_zombie() {
     assert_eq!(rules(HOST_MODE, &story), ["zombie-object"]);
 }
 
+// It cannot be said of a node that was not there to the end that the object still lives at it.
+#[test]
+fn a_zombie_of_a_node_that_fell_silent_lived_until_then() {
+    let second = 1_000_000_000;
+    let outcome = |silent_from: u64| {
+        let mut story = vec![
+            say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+            say(0, 2, 10, Some(5_000), (CREATE, 0, 0)),
+            say(1, 2, 40, Some(90), (DESTROY, 0, 0)),
+        ];
+        for at in (1..=8).map(|place| place * second) {
+            story.push(say(0, 1, at, Some(at + 10), (HOST, 0, 0)));
+            story.push(say(1, 0, at, Some(at + 10), (HOST, 0, 0)));
+            if at < silent_from * second {
+                story.push(say(2, 0, at, Some(at + 10), (HOST, 0, 0)));
+            }
+        }
+        let (_, history) = play(HOST_MODE, &story);
+        let [zombie] = &history.findings[..] else {
+            panic!("{:#?}", history.findings)
+        };
+        assert_eq!((zombie.rule, zombie.level), ("zombie-object", Level::Error));
+        let outcome = zombie.sentence.rsplit("; ").next();
+        outcome.unwrap_or_default().to_owned()
+    };
+    assert_eq!(outcome(9), "it still lives at C when all is delivered");
+    assert_eq!(outcome(3), "it lived there until C left or fell silent");
+}
+
 #[test]
 fn an_id_that_is_used_again_makes_no_zombie() {
     let both = |at: u64, says| {

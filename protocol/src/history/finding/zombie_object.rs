@@ -7,7 +7,8 @@ use netreel_wire::Role;
 
 use super::words::{Told, told_of};
 use super::{Case, Found};
-use crate::history::settled::{Settled, Settlement};
+use crate::history::lanes::{departures_of_nodes, partings_of_nodes};
+use crate::history::settled::{Settled, Settlement, ends_early};
 use crate::history::{Belief, Effect, Finding, Level, Object};
 use crate::session::{NodeId, SessionTime};
 
@@ -18,6 +19,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         session, history, ..
     } = *case;
     let settlement = Settlement::new(session, history);
+    let parted = partings_of_nodes(session, history);
+    let departed = departures_of_nodes(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         for (&node, lane) in &object.lanes {
@@ -25,7 +28,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 .last()
                 .is_some_and(|span| matches!(span.belief, Belief::Owned(_) | Belief::Orphaned(_)));
             if alive {
-                let found = at_node(case, &settlement, id, object, node);
+                let left = departed.get(&node).copied();
+                let found = at_node(case, (&settlement, left), id, object, node);
+                // What comes to a node that said that it leaves makes nothing there.
+                let found = found.filter(|it| parted.get(&node).is_none_or(|left| it.time < *left));
                 findings.extend(found.map(Found::from));
             }
         }
@@ -35,7 +41,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 
 fn at_node(
     case: &Case<'_>,
-    settlement: &Settlement<'_>,
+    (settlement, left): (&Settlement<'_>, Option<SessionTime>),
     id: u64,
     object: &Object,
     node: NodeId,
@@ -67,11 +73,15 @@ fn at_node(
         Effect::IgnoredUnknown => ", which it had dropped because it did not know the object",
         _ => "",
     };
+    let outcome = match left.filter(|left| create.delivery.at.time < *left) {
+        Some(_) => format!("it lived there until {name} left or fell silent"),
+        None if ends_early(session, node) => {
+            format!("it lived there when the reel of {name} ended, before those of others")
+        }
+        None => format!("it still lives at {name} when all is delivered"),
+    };
     let (level, outcome) = match settlement.of(id, &[node]) {
-        Settled::Yes => (
-            Level::Error,
-            format!("it still lives at {name} when all is delivered"),
-        ),
+        Settled::Yes => (Level::Error, outcome),
         Settled::Unknown(why) => (
             Level::Warning,
             format!("whether it lives on at {name} is unknown: {why}"),
