@@ -11,8 +11,8 @@ use netreel_reel::{Header, Time};
 use netreel_wire::{Keys, PacketFacts, Wire};
 
 use super::clock::copied::Copies;
-use super::clock::pieces::{epochs, pauses};
-use super::clock::{Aligned, Alignment, align, is_one_clock, readings};
+use super::clock::pieces::{epochs, jumps, pauses};
+use super::clock::{Aligned, Alignment, Reels, align, is_one_clock, readings};
 use super::counted::packets;
 use super::facts::told::Told;
 use super::growing::Growing;
@@ -140,9 +140,19 @@ impl Session {
             let epochs = parallel::map(those, workers, epochs);
             let readings = readings(&anchors, epochs, |boot| copies.has(boot));
             let gather = |pieces: &_| samples(&roads, &places, pieces, workers);
-            let first = scans.first();
-            let pauses = |span| first.map_or((0, 0), |scan| pauses(scan, span));
-            align(&readings, gather, pauses)
+            let reels = Reels {
+                gather: &gather,
+                pauses: &|reel, span| {
+                    let scan = scans.get(reel);
+                    scan.map(|scan| pauses(scan, span)).unwrap_or_default()
+                },
+                jumps: &|reel, span, least_ns| {
+                    let scan = scans.get(reel);
+                    scan.map(|scan| jumps(scan, span, least_ns))
+                        .unwrap_or_default()
+                },
+            };
+            align(&readings, &reels)
         };
         let clocks = match is_one {
             true => Aligned::one(scans.len()),

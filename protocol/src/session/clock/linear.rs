@@ -21,6 +21,22 @@ impl Row {
         let terms = self.terms.iter();
         terms.map(|&(at, by)| by * value(point, at)).sum()
     }
+
+    /// What a point lacks of `least`, as though it were reckoned with twice as many digits (Dekker):
+    /// what is left of large numbers that cancel out counts.
+    fn lacks(&self, point: &[f64]) -> f64 {
+        let (mut sum, mut rest) = (self.least, 0.0);
+        for &(at, by) in &self.terms {
+            let own = -value(point, at);
+            let product = by * own;
+            rest += by.mul_add(own, -product);
+            let next = sum + product;
+            let part = next - sum;
+            rest += (sum - (next - part)) + (product - part);
+            sum = next;
+        }
+        sum + rest
+    }
 }
 
 fn value(point: &[f64], at: usize) -> f64 {
@@ -48,6 +64,9 @@ const STEPS_MAX: usize = 400;
 
 /// After so many steps the inverse is made anew.
 const STEPS_ANEW: usize = 64;
+
+/// So many times a vertex is worked out: from nothing, and twice from what was still lacking.
+const ROUNDS: usize = 3;
 
 /// What is smaller counts as nothing.
 const TINY: f64 = 1e-11;
@@ -92,7 +111,6 @@ impl Walk {
         for step in 0..most {
             careful |= step > most / 2;
             let Some(leaving) = self.leaving(goal, careful) else {
-                self.refresh();
                 let sum = goal.iter().map(|&(at, by)| by * value(&self.point, at));
                 return Some(sum.sum::<f64>()).filter(|sum| sum.is_finite());
             };
@@ -157,10 +175,7 @@ impl Walk {
                 first = Some((far, towards, at));
             }
         }
-        let (far, _, entering) = first?;
-        for (value, by) in self.point.iter_mut().zip(&way) {
-            *value += far * by;
-        }
+        let (_, _, entering) = first?;
         let left = std::mem::replace(self.holding.get_mut(leaving)?, entering);
         *self.is_holding.get_mut(left)? = false;
         *self.is_holding.get_mut(entering)? = true;
@@ -188,6 +203,7 @@ impl Walk {
         for (value, way) in column.iter_mut().zip(&way) {
             *value = way / pivot;
         }
+        self.refresh();
         Some(())
     }
 
@@ -244,14 +260,23 @@ impl Walk {
         Some(())
     }
 
-    /// Works the vertex out of what holds it.
+    /// Works the vertex out of what holds it. Rows that hold it and are nearly parallel make large
+    /// numbers of which little is left, so what is lacking then is put right (Wilkinson's iterative
+    /// refinement).
     fn refresh(&mut self) {
         let mut point = vec![0.0; self.unknowns];
-        for (place, &row) in self.holding.iter().enumerate() {
-            let least = self.rows.get(row).map_or(0.0, |row| row.least);
-            for (value, by) in point.iter_mut().zip(self.column(place)) {
-                *value += least * by;
+        for _ in 0..ROUNDS {
+            let mut more = vec![0.0; self.unknowns];
+            for (place, &row) in self.holding.iter().enumerate() {
+                let lacks = self.rows.get(row).map_or(0.0, |row| row.lacks(&point));
+                for (value, by) in more.iter_mut().zip(self.column(place)) {
+                    *value += lacks * by;
+                }
             }
+            point
+                .iter_mut()
+                .zip(more)
+                .for_each(|(value, by)| *value += by);
         }
         self.point = point;
     }

@@ -3,17 +3,20 @@
 //! Nodes with the same boot id read the same monotonic clock. Between others packets tell how far
 //! one clock is off the other, and how fast it drifts: none was received before it was sent
 //! (`docs/clocks.md`). What can bind is gathered ([`pieces`], [`hull`]), where a clock was set is
-//! found ([`steps`]), and all clocks are placed together ([`solve`], [`linear`]). A clock is placed
+//! found ([`steps`], [`likely`]), and all clocks are placed together ([`solve`], [`linear`]). A clock is placed
 //! in the middle of where it may be; how far it may be off is half of how wide that is ([`map`]).
 
 pub(crate) mod copied;
 pub(crate) mod hull;
+mod likely;
 mod linear;
 pub(crate) mod map;
+mod narrow;
 pub(crate) mod pieces;
 mod place;
 mod solve;
 mod steps;
+mod whose;
 
 use std::collections::BTreeMap;
 
@@ -21,9 +24,10 @@ use netreel_reel::{ClockAnchor, Time};
 
 use self::hull::Crossed;
 use self::map::{ClockMap, Knot, Stretch, on, stretches};
-use self::pieces::{BACK_NS, Gathered, Pieces, Reading};
+use self::pieces::{Gaps, Gathered, Pauses, Pieces, Reading};
 use self::place::{Placed, place};
 use self::solve::{ALLOWED_NS, Sample, Span};
+use self::whose::Shown;
 
 /// How to read one reel's clock on the session's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,100 +90,157 @@ impl Aligned {
     }
 }
 
-/// Places every reel's clock on the clock of the first. `gather` compares packets: of those between
-/// pieces it gives all that can bind. `pauses` tells for how long, at the most, the first reel has no
-/// packet around two of its times, and at all others.
-pub(crate) fn align(
-    readings: &[Reading],
-    gather: impl Fn(&Pieces) -> Gathered,
-    pauses: impl Fn(Span) -> (u64, u64),
-) -> Aligned {
-    let whole = Pieces::new(readings, &BTreeMap::new());
-    let gathered = gather(&whole);
+/// What reels tell of their clocks.
+pub(crate) struct Reels<'a> {
+    /// Compares packets: of those between pieces it gives all that can bind.
+    pub gather: &'a dyn Fn(&Pieces) -> Gathered,
+    /// How a reel's times go on around a stretch of them, and at all others.
+    pub pauses: &'a dyn Fn(usize, Span) -> Pauses,
+    /// Around a stretch of a reel's time where it is passed over for so long at least.
+    pub jumps: &'a dyn Fn(usize, Span, u64) -> Vec<(u64, u64)>,
+}
+
+/// Places every reel's clock on the clock of the first.
+pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
+    let whole = Pieces::new(readings, &Gaps::new());
+    let gathered = (reels.gather)(&whole);
     let samples = with_order(readings, &whole, gathered.coarse());
-    if let Ok(placed) = place(readings, &whole, &samples, ALLOWED_NS) {
-        return finish(readings, &whole, &placed, &placed, &BTreeMap::new(), false);
-    }
-    let reference = whole.all.first().map_or(0, |piece| piece.clock);
-    let fine = gathered.fine();
+    let mut fine = gathered.fine();
     drop(gathered);
-    for is_wide in [false, true] {
-        let found = steps::find(&whole.all, reference, &fine, is_wide);
-        let explained = |gaps| with_steps(readings, &Pieces::new(readings, gaps), &gather);
-        let own = found.own.as_ref().and_then(explained);
-        let shown = own.as_ref().map_or(Shown::No, |own| shown(own, &pauses));
-        let aligned = match shown {
-            Shown::Yes => own,
-            _ => explained(&found.gaps).or(own.filter(|_| shown == Shown::Maybe)),
-        };
-        if let Some(mut aligned) = aligned {
-            if shown > Shown::No {
-                aligned.leave_open();
-            }
-            return aligned;
+    let even = place(readings, &whole, &samples, ALLOWED_NS).map(|placed| Known {
+        aligned: finish(readings, &whole, &placed, &placed, &BTreeMap::new(), false),
+        gaps: Gaps::new(),
+        pieces: whole.clone(),
+        placed,
+    });
+    let case = (readings, &whole, reels);
+    let wide = || explain(case, &fine, true);
+    let known = even
+        .ok()
+        .or_else(|| explain(case, &fine, false).or_else(wide));
+    let Some(mut known) = known else {
+        // Nothing bounds the clocks then; they are where the fewest packets are early by the least.
+        let placed = place(readings, &whole, &samples, f64::INFINITY);
+        let mut placed = placed.unwrap_or_else(|_| place::by_calendar(readings, &whole));
+        placed.iter_mut().skip(1).for_each(|it| it.is_tied = false);
+        return finish(readings, &whole, &placed, &placed, &BTreeMap::new(), true);
+    };
+    // A step that was found may have hidden others.
+    for _ in 0..HIDDEN_MAX {
+        if !likely::tighten(&whole, &known.pieces, &known.placed, &mut fine) {
+            break;
+        }
+        match explain(case, &fine, false) {
+            Some(more) if steps_of(&more.gaps) > steps_of(&known.gaps) => known = more,
+            _ => break,
         }
     }
-    // Nothing bounds the clocks then; they are where the fewest packets are early by the least.
-    let placed = place(readings, &whole, &samples, f64::INFINITY);
-    let mut placed = placed.unwrap_or_else(|_| place::by_calendar(readings, &whole));
-    placed.iter_mut().skip(1).for_each(|it| it.is_tied = false);
-    finish(readings, &whole, &placed, &placed, &BTreeMap::new(), true)
+    known.aligned
 }
 
-/// Whether the first reel shows that its own clock was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Shown {
-    No,
-    /// It may have been, and others as well.
-    Maybe,
-    Yes,
+/// So many times steps are looked for that hide behind what is known.
+const HIDDEN_MAX: usize = 4;
+
+fn steps_of(gaps: &Gaps) -> usize {
+    gaps.values().map(Vec::len).sum()
 }
 
-/// A clock that is set forward passes over times, so that its reel has none of them; one that is set
-/// back falls, which shows as an epoch. Had the others been set the other way, they would have fallen,
-/// unless all were silent for so long. Where the first reel is silent for so long at other times too,
-/// that says nothing.
-fn shown(aligned: &Aligned, pauses: impl Fn(Span) -> (u64, u64)) -> Shown {
-    let steps = aligned.clocks.first().map_or(&[][..], |own| &own.steps);
-    let shows = |step: &Step| {
-        let (first, last) = (step.last.0, step.first.0);
-        let by_ns = u64::try_from(step.by_ns).unwrap_or(0);
-        let (then, else_ns) = pauses(Span { first, last });
-        // How far the clock was set is known as well as the packets allow.
-        match by_ns > BACK_NS && then >= by_ns - by_ns / 8 {
-            true if else_ns <= by_ns / 2 => Shown::Yes,
-            true => Shown::Maybe,
-            false => Shown::No,
-        }
+/// Clocks that explain all packets.
+struct Known {
+    aligned: Aligned,
+    /// Where clocks were set, and what is between.
+    gaps: Gaps,
+    pieces: Pieces,
+    placed: Vec<Placed>,
+}
+
+/// Finds where clocks were set; `None` where that does not explain the packets.
+fn explain(
+    (readings, whole, reels): (&[Reading], &Pieces, &Reels<'_>),
+    fine: &[Sample],
+    is_wide: bool,
+) -> Option<Known> {
+    let reference = whole.all.first().map_or(0, |piece| piece.clock);
+    let found = steps::find(&whole.all, reference, fine, is_wide);
+    let explained = |gaps: &Gaps| with_steps(readings, gaps, reels);
+    let own = found.own.as_ref().and_then(explained);
+    let others = explained(&found.gaps);
+    let Some(own) = own else {
+        return others;
     };
-    let steps = steps.iter().map(|step| match step.shows_itself {
-        true => Shown::Yes,
-        false => shows(step),
-    });
-    steps.min().unwrap_or(Shown::No)
+    let aligned = others.as_ref().map(|others| &others.aligned);
+    let shown = whose::shown(readings, &own.aligned, aligned, reels);
+    let mut known = match shown {
+        Shown::Yes => own,
+        Shown::Maybe => others.unwrap_or(own),
+        Shown::No => return others,
+    };
+    known.aligned.leave_open();
+    Some(known)
 }
 
 /// The same where clocks were set in some gaps; `None` where these do not explain the packets.
-fn with_steps(
-    readings: &[Reading],
-    pieces: &Pieces,
-    gather: &impl Fn(&Pieces) -> Gathered,
-) -> Option<Aligned> {
-    let gathered = gather(pieces);
+fn with_steps(readings: &[Reading], gaps: &Gaps, reels: &Reels<'_>) -> Option<Known> {
+    let mut found = certain(readings, gaps, reels)?;
+    // A clock that was set forward passes over times, which shows where that was.
+    for _ in 0..ROUNDS {
+        let narrow = narrow::narrowed(readings, &found.pieces, &found.placed, reels);
+        if narrow == found.gaps {
+            break;
+        }
+        match certain(readings, &narrow, reels) {
+            Some(better) => found = better,
+            None => break,
+        }
+    }
+    let Certain {
+        gaps,
+        pieces,
+        placed,
+        samples,
+        within,
+    } = found;
+    let (cuts, sided) = cut(&pieces, &placed, &within);
+    let all: Vec<Sample> = samples.iter().chain(&sided).copied().collect();
+    let best = place(readings, &pieces, &all, ALLOWED_NS);
+    let best = best.unwrap_or_else(|_| placed.clone());
+    let aligned = finish(readings, &pieces, &placed, &best, &cuts, false);
+    Some(Known {
+        aligned,
+        gaps,
+        pieces,
+        placed,
+    })
+}
+
+/// What is certain where clocks were set in some gaps.
+struct Certain {
+    gaps: Gaps,
+    pieces: Pieces,
+    placed: Vec<Placed>,
+    samples: Vec<Sample>,
+    /// Packets that one end of is in a gap.
+    within: Vec<Sample>,
+}
+
+fn certain(readings: &[Reading], gaps: &Gaps, reels: &Reels<'_>) -> Option<Certain> {
+    let pieces = Pieces::new(readings, gaps);
+    let gathered = (reels.gather)(&pieces);
     let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
     let is_within = |it: &Sample| is_gap(it.from) || is_gap(it.to);
-    let (mut certain, mut within) = (gathered.coarse(), gathered.fine());
+    let (mut samples, mut within) = (gathered.coarse(), gathered.fine());
     drop(gathered);
-    certain.retain(|it| !is_within(it));
+    samples.retain(|it| !is_within(it));
     within.retain(is_within);
-    let certain = with_order(readings, pieces, certain);
-    let placed = place(readings, pieces, &certain, ALLOWED_NS).ok()?;
-    let (cuts, sided) = cut(pieces, &placed, &within);
-    let all: Vec<Sample> = certain.iter().chain(&sided).copied().collect();
-    let best = place(readings, pieces, &all, ALLOWED_NS);
-    let best = best.unwrap_or_else(|_| placed.clone());
-    let aligned = finish(readings, pieces, &placed, &best, &cuts, false);
-    Some(aligned)
+    let samples = with_order(readings, &pieces, samples);
+    let placed = place(readings, &pieces, &samples, ALLOWED_NS).ok()?;
+    Some(Certain {
+        gaps: gaps.clone(),
+        pieces,
+        placed,
+        samples,
+        within,
+    })
 }
 
 /// The pieces around a gap.
@@ -198,7 +259,7 @@ fn with_order(readings: &[Reading], pieces: &Pieces, mut samples: Vec<Sample>) -
                 sent: piece.span.first,
                 received: piece.span.last,
             };
-            samples.push(Sample { from, to, crossed });
+            samples.push(Sample::new(from, to, crossed));
         }
     }
     for reading in readings {
@@ -213,7 +274,7 @@ fn with_order(readings: &[Reading], pieces: &Pieces, mut samples: Vec<Sample>) -
                     sent: pair[0].end,
                     received: pair[1].begin,
                 };
-                samples.push(Sample { from, to, crossed });
+                samples.push(Sample::new(from, to, crossed));
             }
         }
     }
@@ -245,7 +306,7 @@ fn cut(
         Some(Sample {
             from: side(cuts, it.from, it.crossed.sent)?,
             to: side(cuts, it.to, it.crossed.received)?,
-            crossed: it.crossed,
+            ..*it
         })
     };
     let is_early = |it: &Sample| {

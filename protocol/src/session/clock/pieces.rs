@@ -81,21 +81,45 @@ pub(crate) fn epochs(scan: &Scan) -> Vec<Epoch> {
     }
 }
 
-/// For how long, at the most, a reel has no packet around two of its times, and at all others.
-pub(crate) fn pauses(scan: &Scan, span: Span) -> (u64, u64) {
-    let (mut before, mut then, mut others) = (None, 0, 0);
+/// How the times of a reel's packets go on around a stretch of them, and at all others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pauses {
+    /// The longest without a packet around the stretch, and at other times.
+    pub then_ns: u64,
+    pub others_ns: u64,
+    /// By how much times fall, at the most, around the stretch.
+    pub fall_ns: u64,
+}
+
+pub(crate) fn pauses(scan: &Scan, span: Span) -> Pauses {
+    let (mut before, mut pauses) = (None, Pauses::default());
     for (_, time) in events(scan) {
         let Some(before) = before.replace(time) else {
             continue;
         };
         let pause = time.saturating_sub(before);
-        let longest = match span.first <= time && before <= span.last {
-            true => &mut then,
-            false => &mut others,
-        };
-        *longest = pause.max(*longest);
+        match span.first <= time && before <= span.last {
+            true => {
+                pauses.then_ns = pause.max(pauses.then_ns);
+                pauses.fall_ns = before.saturating_sub(time).max(pauses.fall_ns);
+            }
+            false => pauses.others_ns = pause.max(pauses.others_ns),
+        }
     }
-    (then, others)
+    pauses
+}
+
+/// Around a stretch of a reel's time: the times of two packets that follow each other, of which the
+/// second is later by at least so much.
+pub(crate) fn jumps(scan: &Scan, span: Span, least_ns: u64) -> Vec<(u64, u64)> {
+    let mut before = None;
+    let jumps = events(scan).filter_map(|(_, time)| {
+        let before = before.replace(time)?;
+        let is_around = span.first < time && before < span.last;
+        let jumps = is_around && time.saturating_sub(before) >= least_ns;
+        jumps.then_some((before, time))
+    });
+    jumps.collect()
 }
 
 /// The packets of a reel, each with its time, in the order of the reel.
@@ -140,11 +164,14 @@ pub(crate) struct Pieces {
 
 /// Where a clock was set: the latest moment of the piece that is before it for sure, and the
 /// earliest that is after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Gap {
     pub last: u64,
     pub first: u64,
 }
+
+/// For each clock and epoch where it was set, in the order of time.
+pub(crate) type Gaps = BTreeMap<(usize, usize), Vec<Gap>>;
 
 impl Gap {
     pub fn overlaps(&self, other: &Gap) -> bool {
@@ -154,7 +181,7 @@ impl Gap {
 
 impl Pieces {
     /// The pieces of these reels; `gaps` tells for each clock and epoch where it was set.
-    pub fn new(readings: &[Reading], gaps: &BTreeMap<(usize, usize), Vec<Gap>>) -> Pieces {
+    pub fn new(readings: &[Reading], gaps: &Gaps) -> Pieces {
         let mut spans: BTreeMap<(usize, usize), Span> = BTreeMap::new();
         for reading in readings {
             for (place, epoch) in reading.epochs.iter().enumerate() {
@@ -219,6 +246,16 @@ impl Pieces {
         found.or(those.clone().next()).map(|it| it.2)
     }
 
+    /// The piece of a clock and epoch in which a time lies.
+    pub fn at(&self, clock: usize, epoch: usize, time: u64) -> Option<usize> {
+        let has = |piece: &Piece| match piece.is_gap {
+            true => piece.span.first < time && time < piece.span.last,
+            false => piece.span.first <= time && time <= piece.span.last,
+        };
+        let mut all = self.all.iter();
+        all.position(|piece| (piece.clock, piece.epoch) == (clock, epoch) && has(piece))
+    }
+
     pub fn spans(&self) -> Vec<Span> {
         self.all.iter().map(|piece| piece.span).collect()
     }
@@ -273,7 +310,7 @@ impl Gathered {
     pub fn fine(&self) -> Vec<Sample> {
         let pairs = self.pairs.iter().flat_map(|(&(from, to), buckets)| {
             let corners = buckets.values().flat_map(|hull| hull.clone().corners());
-            corners.map(move |crossed| Sample { from, to, crossed })
+            corners.map(move |crossed| Sample::new(from, to, crossed))
         });
         pairs.collect()
     }
@@ -284,7 +321,7 @@ impl Gathered {
             let mut whole = Hull::default();
             buckets.values().for_each(|hull| whole.extend(hull));
             let corners = whole.corners().into_iter();
-            corners.map(move |crossed| Sample { from, to, crossed })
+            corners.map(move |crossed| Sample::new(from, to, crossed))
         });
         pairs.collect()
     }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::smallvec;
 
-use super::hull::Crossed;
+use super::hull::{Crossed, Hull};
 use super::linear::{Row, Walk};
 
 /// No clock is taken to drift faster from the session's: parts of a million. NTP takes the same
@@ -25,6 +25,10 @@ const SLOPE: f64 = (DRIFT_PPM + 0.5) * 1e-6;
 /// A packet takes at least so many nanoseconds: less than a clock can tell, and more than sums of
 /// rounded numbers are off.
 const LEAST_NS: f64 = 1.0 / 64.0;
+
+/// Where a corner misses a packet by no more than this, that is not early: of what a packet takes at
+/// least, up to a half is taken to keep lines apart.
+const MISSED_NS: f64 = LEAST_NS / 2.0;
 
 /// Up to so much earlier than it was sent a packet may arrive before clocks are said to disagree.
 pub(super) const ALLOWED_NS: f64 = 0.5;
@@ -60,6 +64,20 @@ pub(crate) struct Sample {
     pub from: usize,
     pub to: usize,
     pub crossed: Crossed,
+    /// It takes at least so long, in ns: 0 is certain, more is likely.
+    pub least_ns: f64,
+}
+
+impl Sample {
+    /// A packet of which nothing is known but that it was not received before it was sent.
+    pub fn new(from: usize, to: usize, crossed: Crossed) -> Sample {
+        Sample {
+            from,
+            to,
+            crossed,
+            least_ns: 0.0,
+        }
+    }
 }
 
 /// Where a clock may be.
@@ -182,6 +200,25 @@ pub(super) fn solve(
     Ok(courses)
 }
 
+/// Whether all clocks may run evenly together that are tied to the reference.
+pub(super) fn fit(spans: &[Span], reference: usize, samples: &[Sample]) -> bool {
+    let tied = tied(spans.len(), reference, samples);
+    let is_tied = |clock: usize| tied.get(clock).copied().unwrap_or(false);
+    let those = samples.iter().copied();
+    let inner: Vec<Sample> = those
+        .filter(|it| it.from != it.to && is_tied(it.from) && is_tied(it.to))
+        .collect();
+    let inner = binding(&inner);
+    let bases = bases(spans.len(), reference, &inner);
+    let parts = parts(spans.len(), reference, &inner);
+    parts.iter().all(|part| {
+        let is_of = |clock: &usize| part.binary_search(clock).is_ok();
+        let own = inner.iter().filter(|it| is_of(&it.from) || is_of(&it.to));
+        let found = Program::new(spans, &bases, part, own, (SLOPE, ALLOWED_NS));
+        !matches!(found, Err(Disagreement(by_ns)) if by_ns.is_finite())
+    })
+}
+
 /// Whether two clocks may run evenly, both of them, as far as the packets between them tell.
 pub(super) fn agree(one: (usize, Span), other: (usize, Span), samples: &[Sample]) -> bool {
     let there = samples.iter().any(|it| it.from == one.0);
@@ -189,17 +226,54 @@ pub(super) fn agree(one: (usize, Span), other: (usize, Span), samples: &[Sample]
     if !there || !back {
         return true;
     }
-    let place = |clock: usize| usize::from(clock == other.0);
-    let samples = samples.iter().map(|it| Sample {
-        from: place(it.from),
-        to: place(it.to),
-        crossed: it.crossed,
-    });
-    let samples: Vec<Sample> = samples.collect();
+    let samples = binding(&of_two(other.0, samples));
     let bases = bases(2, 0, &samples);
     let limits = (2.0 * SLOPE, ALLOWED_NS);
     let found = Program::new(&[one.1, other.1], &bases, &[1], samples.iter(), limits);
     !matches!(found, Err(Disagreement(by_ns)) if by_ns.is_finite())
+}
+
+/// For how long, in ns, every packet between two clocks may have been on its way at the least, where
+/// both run evenly: half of the shortest round. `None` where they did not both hear each other.
+pub(super) fn half_round(
+    one: (usize, Span),
+    other: (usize, Span),
+    samples: &[Sample],
+) -> Option<f64> {
+    let samples = binding(&of_two(other.0, samples));
+    let bases = bases(2, 0, &samples);
+    let rows = Rows::new(&[one.1, other.1], &bases, &[1], samples.iter(), 2.0 * SLOPE);
+    let mut walk = rows.walk(-rows.far)?;
+    walk.greatest(&[(rows.late, -1.0)])
+        .filter(|most| *most < rows.far)
+}
+
+/// Of packets those that can bind, see [`Hull`].
+fn binding(samples: &[Sample]) -> Vec<Sample> {
+    let mut hulls: BTreeMap<(usize, usize, u64), Hull> = BTreeMap::new();
+    for it in samples {
+        let alike = (it.from, it.to, it.least_ns.to_bits());
+        hulls.entry(alike).or_default().push(it.crossed);
+    }
+    let corners = hulls.into_iter().flat_map(|((from, to, least), hull)| {
+        let corners = hull.corners().into_iter();
+        corners.map(move |crossed| Sample {
+            least_ns: f64::from_bits(least),
+            ..Sample::new(from, to, crossed)
+        })
+    });
+    corners.collect()
+}
+
+/// The same packets, those of the one clock as of 0, and those of the other as of 1.
+fn of_two(other: usize, samples: &[Sample]) -> Vec<Sample> {
+    let place = |clock: usize| usize::from(clock == other);
+    let samples = samples.iter().map(|it| Sample {
+        from: place(it.from),
+        to: place(it.to),
+        ..*it
+    });
+    samples.collect()
 }
 
 /// The clocks beside the reference, taken apart into those that packets tie to each other past it.
@@ -230,18 +304,26 @@ fn parts(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<Vec<usize>>
 }
 
 /// The inequalities of some clocks.
-struct Program {
-    walk: Walk,
+struct Rows {
+    all: Vec<Row>,
+    packets: usize,
+    /// Those of the clocks alone, each of which some corner has.
+    holding: Vec<usize>,
+    /// The unknown by how much all packets are taken to come later, and the row that bounds it.
+    late: usize,
+    last: usize,
+    /// Further than any clock is off its base.
+    far: f64,
 }
 
-impl Program {
+impl Rows {
     fn new<'a>(
         spans: &[Span],
         bases: &[Option<i128>],
         part: &[usize],
         samples: impl Iterator<Item = &'a Sample>,
-        (slope, allowed_ns): (f64, f64),
-    ) -> Result<Program, Disagreement> {
+        slope: f64,
+    ) -> Rows {
         // Two unknowns a clock, its offset in the middle of its span and what drift adds until the
         // end; and one by how much all packets are taken to come later.
         let late = 2 * part.len();
@@ -261,7 +343,7 @@ impl Program {
             // No three lines through one point, so that every step leads on.
             let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
             let apart = mixed as f64 / (1u64 << 24) as f64 * LEAST_NS / 2.0;
-            let took = took as f64;
+            let took = took as f64 - sample.least_ns;
             widest = widest.max(took.abs());
             rows.push(Row {
                 terms,
@@ -293,18 +375,48 @@ impl Program {
             terms: smallvec![(late, 1.0)],
             least: 0.0,
         });
+        Rows {
+            all: rows,
+            packets,
+            holding,
+            late,
+            last,
+            far,
+        }
+    }
+
+    /// Where no packet comes later by less than this, a corner at which no packet is missed.
+    fn walk(&self, given_ns: f64) -> Option<Walk> {
+        let mut rows = self.all.clone();
+        rows.get_mut(self.last)?.least = given_ns;
+        let start = first_row(&rows, self.packets, &self.holding, self.late, given_ns);
+        let start = start.unwrap_or(self.last);
+        let begin: Vec<usize> = self.holding.iter().copied().chain([start]).collect();
+        Walk::new(self.late + 1, rows, begin)
+    }
+}
+
+/// Where some clocks may be.
+struct Program {
+    walk: Walk,
+}
+
+impl Program {
+    fn new<'a>(
+        spans: &[Span],
+        bases: &[Option<i128>],
+        part: &[usize],
+        samples: impl Iterator<Item = &'a Sample>,
+        (slope, allowed_ns): (f64, f64),
+    ) -> Result<Program, Disagreement> {
+        let rows = Rows::new(spans, bases, part, samples, slope);
         let mut given_ns = 0.0;
         // A second and a third time where nothing less than what was found will do.
         for _ in 0..3 {
-            if let Some(row) = rows.get_mut(last) {
-                row.least = given_ns;
-            }
-            let start = first_row(&rows, packets, &holding, late, given_ns).unwrap_or(last);
-            let begin: Vec<usize> = holding.iter().copied().chain([start]).collect();
             let unclear = Disagreement(f64::INFINITY);
-            let mut walk = Walk::new(late + 1, rows.clone(), begin).ok_or(unclear)?;
-            let least_ns = -walk.greatest(&[(late, -1.0)]).ok_or(unclear)?;
-            if walk.fix(last) {
+            let mut walk = rows.walk(given_ns).ok_or(unclear)?;
+            let least_ns = -walk.greatest(&[(rows.late, -1.0)]).ok_or(unclear)?;
+            if walk.fix(rows.last) {
                 return Ok(Program { walk });
             }
             if least_ns > allowed_ns {
@@ -380,7 +492,7 @@ impl Program {
         let missed = self.walk.missed();
         let point = self.walk.point();
         match (most, point.get(2 * place), point.get(2 * place + 1)) {
-            (Some(most), Some(offset), Some(drift)) if missed <= LEAST_NS / 4.0 => Ok(Touching {
+            (Some(most), Some(offset), Some(drift)) if missed <= MISSED_NS => Ok(Touching {
                 most,
                 offset: sign * offset,
                 drift: sign * drift,

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::pieces::{BACK_NS, Gap, Piece};
-use super::solve::{Sample, Span, agree};
+use super::pieces::{BACK_NS, Gap, Gaps, Piece};
+use super::solve::{Sample, Span, agree, fit};
 
 /// No more steps are looked for.
 const STEPS_MAX: usize = 64;
@@ -17,9 +17,6 @@ const TRIED_MAX: usize = 16;
 
 /// Packets between two clocks that fall into more runs are of no use.
 const RUNS_MAX: usize = 32;
-
-/// For each clock and epoch where it was set, in the order of time.
-pub(super) type Gaps = BTreeMap<(usize, usize), Vec<Gap>>;
 
 /// What explains the packets.
 pub(super) struct Found {
@@ -99,7 +96,8 @@ fn all(
     let mut found = Steps::new();
     while found.len() < STEPS_MAX {
         let asked = (apart.pieces.as_slice(), reference, with_reference);
-        let Some((piece, gap)) = next(asked, &apart.samples, is_wide) else {
+        let next = next(asked, &apart.samples, is_wide);
+        let Some((piece, gap)) = next else {
             break;
         };
         let Some(known) = apart.pieces.get(piece) else {
@@ -113,7 +111,8 @@ fn all(
     while place < found.len() && found.len() <= TRIED_MAX {
         let mut others = found.clone();
         others.remove(place);
-        match Apart::at(pieces, samples, &others).is_even() {
+        let apart = Apart::at(pieces, samples, &others);
+        match apart.is_even() && apart.fits() {
             true => found = others,
             false => place += 1,
         }
@@ -167,6 +166,12 @@ impl Apart {
             }
             from.is_some() && to.is_some()
         });
+    }
+
+    /// Whether all pieces may run evenly together.
+    fn fits(&self) -> bool {
+        let spans: Vec<Span> = self.pieces.iter().map(|piece| piece.span).collect();
+        fit(&spans, 0, &self.samples)
     }
 
     /// Whether each two pieces may run evenly.

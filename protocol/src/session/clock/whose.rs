@@ -1,0 +1,104 @@
+//! Whether the session's clock was set, or all others were, the other way.
+//!
+//! Packets alone do not tell. But a clock that is set forward passes over times, so that its reel has
+//! none of them, and one that is set back falls, unless its reel was silent for as long.
+
+use super::pieces::Reading;
+use super::solve::Span;
+use super::{Aligned, Reels, Step};
+
+/// Whether reels show that the session's clock was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    No,
+    /// It may have been, and others as well.
+    Maybe,
+    Yes,
+}
+
+/// How a reel goes with a step of its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fits {
+    Never,
+    /// It was silent at the right time, as it is at others.
+    Perhaps,
+    /// It goes as though its clock had been set.
+    Well,
+}
+
+/// `own` explains all packets with steps of the session's clock, and `others`, where it does, with
+/// steps of others.
+pub(super) fn shown(
+    readings: &[Reading],
+    own: &Aligned,
+    others: Option<&Aligned>,
+    reels: &Reels<'_>,
+) -> Shown {
+    let its = steps(readings, own, others, reels);
+    let (Some(least), Some(most)) = (its.iter().min(), its.iter().max()) else {
+        return Shown::No;
+    };
+    if *least == Fits::Never {
+        return Shown::No;
+    }
+    let Some(others) = others else {
+        return Shown::Maybe;
+    };
+    let theirs = steps(readings, others, Some(own), reels);
+    let never = theirs.contains(&Fits::Never);
+    let well = theirs.contains(&Fits::Well);
+    match (*most == Fits::Well, well) {
+        _ if never => Shown::Yes,
+        (true, false) => Shown::Yes,
+        (false, true) => Shown::No,
+        _ => Shown::Maybe,
+    }
+}
+
+/// How reels go with the steps that one explanation has and the other has not.
+fn steps(
+    readings: &[Reading],
+    aligned: &Aligned,
+    other: Option<&Aligned>,
+    reels: &Reels<'_>,
+) -> Vec<Fits> {
+    let mut found = Vec::new();
+    for (reel, clock) in aligned.clocks.iter().enumerate() {
+        // Reels on one clock have the same steps.
+        let first = readings.iter().position(|it| it.clock == reel);
+        if first != Some(reel) && readings.get(reel).map(|it| it.clock) != Some(reel) {
+            continue;
+        }
+        let known = other.and_then(|other| other.clocks.get(reel));
+        for step in &clock.steps {
+            let is_it = |its: &&Step| {
+                its.last <= step.first
+                    && step.last <= its.first
+                    && (its.by_ns - step.by_ns).abs() < step.by_ns.abs() / 2
+            };
+            if known.is_none_or(|known| !known.steps.iter().any(|its| is_it(&its))) {
+                found.push(fits(reel, step, reels));
+            }
+        }
+    }
+    found
+}
+
+fn fits(reel: usize, step: &Step, reels: &Reels<'_>) -> Fits {
+    if step.shows_itself {
+        return Fits::Well;
+    }
+    let (first, last) = (step.last.0, step.first.0);
+    let pauses = (reels.pauses)(reel, Span { first, last });
+    let by_ns = u64::try_from(step.by_ns.unsigned_abs()).unwrap_or(u64::MAX);
+    // How far the clock was set is known as well as the packets allow.
+    let about_ns = by_ns - by_ns / 8;
+    match step.by_ns > 0 {
+        true if pauses.then_ns < about_ns => Fits::Never,
+        true if pauses.others_ns <= by_ns / 2 => Fits::Well,
+        false if pauses.fall_ns >= by_ns / 2 => Fits::Well,
+        // Silent for longer than it ever is.
+        false if pauses.others_ns < about_ns => Fits::Never,
+        _ => Fits::Perhaps,
+    }
+}
