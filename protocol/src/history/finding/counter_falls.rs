@@ -50,6 +50,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let Some(counter) = after.counter else {
                 continue;
             };
+            // When it was said is known to the sender's reel alone.
+            let packet = session.carrier(after.delivery.message);
+            let said = packet.and_then(|packet| session.departed(packet));
+            if said.is_none_or(|(is_sent, _)| !is_sent) {
+                continue;
+            }
             // With a CREATE the object, or another one under its number, begins anew.
             if after.role == Role::Create {
                 highest.insert(node, after);

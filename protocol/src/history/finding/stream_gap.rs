@@ -1,7 +1,7 @@
 //! `stream-gap`: a sender passed over a place of a reliable stream and never filled it.
 //!
 //! What came behind it arrived and waits for ever: an error. A sender is judged where its reel and
-//! the receiver's are whole, and only of places between others that it used itself; the last messages
+//! the receiver's are whole, and its own reached its end: after a cut it may have filled the place. And only of places between others that it used itself; the last messages
 //! of a stream may still be under way in another order.
 
 use super::words::{and_more, came, sent};
@@ -23,6 +23,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     for (stream, line) in &streams.links {
         if !is_whole(session, stream.from) || !is_whole(session, stream.to) {
+            continue;
+        }
+        let sender = session.nodes.get(usize::from(stream.from.0));
+        if sender.is_none_or(|node| !node.complete) {
             continue;
         }
         if streams.unordered.contains(stream) {
