@@ -11,7 +11,7 @@ use netreel_reel::{Header, Time};
 use netreel_wire::{Keys, PacketFacts, Wire};
 
 use super::clock::copied::Copies;
-use super::clock::pieces::{epochs, jumps, pauses};
+use super::clock::pieces::{epochs, falls, jumps, pauses};
 use super::clock::{Aligned, Alignment, Reels, align, is_one_clock, readings};
 use super::counted::packets;
 use super::facts::told::Told;
@@ -137,8 +137,8 @@ impl Session {
         };
         let aligned = |copies: &Copies| {
             let those: Vec<&Scan> = scans.iter().collect();
-            let epochs = parallel::map(those, workers, epochs);
-            let readings = readings(&anchors, epochs, |boot| copies.has(boot));
+            let whole = parallel::map(those, workers, |scan| epochs(scan, &[]));
+            let readings = readings(&anchors, whole, |boot| copies.has(boot));
             let gather = |pieces: &_| samples(&roads, &places, pieces, workers);
             let reels = Reels {
                 gather: &gather,
@@ -150,6 +150,11 @@ impl Session {
                     let scan = scans.get(reel);
                     scan.map(|scan| jumps(scan, span, least_ns))
                         .unwrap_or_default()
+                },
+                falls: &|reel| scans.get(reel).map(falls).unwrap_or_default(),
+                epochs: &|reel, at| {
+                    let scan = scans.get(reel);
+                    scan.map(|scan| epochs(scan, at)).unwrap_or_default()
                 },
             };
             align(&readings, &reels)

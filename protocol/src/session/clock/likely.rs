@@ -12,7 +12,7 @@ use super::place::Placed;
 use super::solve::{Sample, half_round};
 
 /// Smaller steps are not looked for.
-const STEP_NS: i64 = 5_000_000;
+pub(super) const STEP_NS: i64 = 5_000_000;
 
 /// Packets of a pair are looked at in so many parts, and in such of at most so many packets.
 const PARTS: usize = 24;

@@ -7,6 +7,7 @@
 //! in the middle of where it may be; how far it may be off is half of how wide that is ([`map`]).
 
 pub(crate) mod copied;
+mod cut;
 pub(crate) mod hull;
 mod likely;
 mod linear;
@@ -20,11 +21,12 @@ mod whose;
 
 use std::collections::BTreeMap;
 
-use netreel_reel::{ClockAnchor, Time};
+use netreel_reel::{ClockAnchor, EventNumber, Time};
 
+use self::cut::{cut, order_at};
 use self::hull::Crossed;
 use self::map::{ClockMap, Knot, Stretch, on, stretches};
-use self::pieces::{Gaps, Gathered, Pauses, Pieces, Reading};
+use self::pieces::{Epoch, Gaps, Gathered, Pauses, Pieces, Reading};
 use self::place::{Placed, place};
 use self::solve::{ALLOWED_NS, Sample, Span};
 use self::whose::Shown;
@@ -98,10 +100,72 @@ pub(crate) struct Reels<'a> {
     pub pauses: &'a dyn Fn(usize, Span) -> Pauses,
     /// Around a stretch of a reel's time where it is passed over for so long at least.
     pub jumps: &'a dyn Fn(usize, Span, u64) -> Vec<(u64, u64)>,
+    /// Where a reel's times fall by a little, and by how much.
+    pub falls: &'a dyn Fn(usize) -> Vec<(EventNumber, u64)>,
+    /// Takes a reel apart where it falls by much, and before some events.
+    pub epochs: &'a dyn Fn(usize, &[EventNumber]) -> Vec<Epoch>,
 }
 
 /// Places every reel's clock on the clock of the first.
+///
+/// Where times of a reel fall by a little, the clock was set back, or a thread was stopped. Taken apart
+/// there, the packets before and after tell which.
 pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
+    let is_alone = |clock: usize| readings.iter().filter(|it| it.clock == clock).count() == 1;
+    let falls = readings
+        .iter()
+        .enumerate()
+        .map(|(reel, it)| match is_alone(it.clock) {
+            true => (reels.falls)(reel),
+            false => Vec::new(),
+        });
+    let falls: Vec<Vec<(EventNumber, u64)>> = falls.collect();
+    if falls.iter().all(Vec::is_empty) {
+        return placed(readings, reels);
+    }
+    let apart = |falls: &[Vec<(EventNumber, u64)>]| {
+        let readings = readings.iter().zip(falls).enumerate();
+        let readings = readings.map(|(reel, (reading, falls))| {
+            let at: Vec<EventNumber> = falls.iter().map(|fall| fall.0).collect();
+            let mut reading = reading.clone();
+            if !at.is_empty() {
+                reading.epochs = (reels.epochs)(reel, &at);
+            }
+            reading
+        });
+        readings.collect::<Vec<Reading>>()
+    };
+    let tried = apart(&falls);
+    let aligned = placed(&tried, reels);
+    let is_step = |reel: usize, (number, fall): &(EventNumber, u64)| {
+        let steps = aligned.clocks.get(reel)?.steps.iter();
+        let place = tried
+            .get(reel)?
+            .epochs
+            .iter()
+            .position(|it| it.number == *number)?;
+        let step = steps
+            .filter(|it| it.shows_itself)
+            .nth(place.checked_sub(1)?)?;
+        Some(step.by_ns <= -i128::from(*fall) / 2 && step.by_ns <= -i128::from(likely::STEP_NS))
+    };
+    let steps = falls.iter().enumerate().map(|(reel, falls)| {
+        let steps = falls
+            .iter()
+            .filter(|fall| is_step(reel, fall) == Some(true));
+        steps.copied().collect::<Vec<_>>()
+    });
+    let steps: Vec<_> = match aligned.is_unexplained {
+        true => vec![Vec::new(); readings.len()],
+        false => steps.collect(),
+    };
+    match steps == falls {
+        true => aligned,
+        false => placed(&apart(&steps), reels),
+    }
+}
+
+fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
     let whole = Pieces::new(readings, &Gaps::new());
     let gathered = (reels.gather)(&whole);
     let samples = with_order(readings, &whole, gathered.coarse());
@@ -130,13 +194,17 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
         if !likely::tighten(&whole, &known.pieces, &known.placed, &mut fine) {
             break;
         }
-        match explain(case, &fine, false) {
-            Some(more) if steps_of(&more.gaps) > steps_of(&known.gaps) => known = more,
+        let more = explain(case, &fine, false);
+        match more {
+            Some(more) if more.gaps != known.gaps => known = more,
             _ => break,
         }
     }
     known.aligned
 }
+
+/// So many times gaps are made narrower: how large a step is shows better then.
+const NARROWED_MAX: usize = 3;
 
 /// So many times steps are looked for that hide behind what is known.
 const HIDDEN_MAX: usize = 4;
@@ -168,11 +236,22 @@ fn explain(
     let Some(own) = own else {
         return others;
     };
+    let mixed = others
+        .as_ref()
+        .and_then(|others| whose::mixed(readings, &own, others, reels));
+    if let Some(mut known) = mixed.as_ref().and_then(explained) {
+        known.aligned.leave_open();
+        return Some(known);
+    }
     let aligned = others.as_ref().map(|others| &others.aligned);
     let shown = whose::shown(readings, &own.aligned, aligned, reels);
     let mut known = match shown {
         Shown::Yes => own,
-        Shown::Maybe => others.unwrap_or(own),
+        // That all others were set at once would be a chance.
+        Shown::Maybe => match others {
+            Some(others) if steps_of(&others.gaps) <= steps_of(&own.gaps) => others,
+            _ => own,
+        },
         Shown::No => return others,
     };
     known.aligned.leave_open();
@@ -183,7 +262,7 @@ fn explain(
 fn with_steps(readings: &[Reading], gaps: &Gaps, reels: &Reels<'_>) -> Option<Known> {
     let mut found = certain(readings, gaps, reels)?;
     // A clock that was set forward passes over times, which shows where that was.
-    for _ in 0..ROUNDS {
+    for _ in 0..NARROWED_MAX {
         let narrow = narrow::narrowed(readings, &found.pieces, &found.placed, reels);
         if narrow == found.gaps {
             break;
@@ -201,7 +280,9 @@ fn with_steps(readings: &[Reading], gaps: &Gaps, reels: &Reels<'_>) -> Option<Kn
         within,
     } = found;
     let (cuts, sided) = cut(&pieces, &placed, &within);
-    let all: Vec<Sample> = samples.iter().chain(&sided).copied().collect();
+    let order = order_at(readings, &pieces, &cuts, reels);
+    let all = samples.iter().chain(&sided).chain(&order);
+    let all: Vec<Sample> = all.copied().collect();
     let best = place(readings, &pieces, &all, ALLOWED_NS);
     let best = best.unwrap_or_else(|_| placed.clone());
     let aligned = finish(readings, &pieces, &placed, &best, &cuts, false);
@@ -279,74 +360,6 @@ fn with_order(readings: &[Reading], pieces: &Pieces, mut samples: Vec<Sample>) -
         }
     }
     samples
-}
-
-/// Each gap is looked at so many times: packets between two gaps tell more once one is known.
-const ROUNDS: usize = 3;
-
-/// For each gap the first time in it at which the clock had been set, as far as the packets in the
-/// gap tell; and these packets, each with the piece that it is then of.
-fn cut(
-    pieces: &Pieces,
-    placed: &[Placed],
-    within: &[Sample],
-) -> (BTreeMap<usize, u64>, Vec<Sample>) {
-    let mut cuts: BTreeMap<usize, u64> = BTreeMap::new();
-    let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
-    // The piece of a time, where the cuts tell.
-    let side = |cuts: &BTreeMap<usize, u64>, place: usize, at: u64| match is_gap(place) {
-        false => Some(place),
-        true => {
-            let (before, after) = around(pieces, place)?;
-            let cut = cuts.get(&place)?;
-            Some(if at < *cut { before } else { after })
-        }
-    };
-    let sided = |cuts: &BTreeMap<usize, u64>, it: &Sample| {
-        Some(Sample {
-            from: side(cuts, it.from, it.crossed.sent)?,
-            to: side(cuts, it.to, it.crossed.received)?,
-            ..*it
-        })
-    };
-    let is_early = |it: &Sample| {
-        let time = |place: usize, at: u64| placed.get(place).map(|placed| placed.time(at));
-        time(it.to, it.crossed.received) < time(it.from, it.crossed.sent)
-    };
-    let gaps = (0..pieces.all.len()).filter(|&place| is_gap(place));
-    let gaps: Vec<usize> = gaps.collect();
-    for gap in (0..ROUNDS).flat_map(|_| gaps.iter().copied()) {
-        let own = |it: &Sample| match it.from == gap {
-            true => it.crossed.sent,
-            false => it.crossed.received,
-        };
-        // When, and whether it is early if that is before the cut, and if it is after it.
-        let mut those: Vec<(u64, bool, bool)> = Vec::new();
-        for it in within.iter().filter(|it| it.from == gap || it.to == gap) {
-            let mut tried = cuts.clone();
-            let mut early = |cut: u64| {
-                tried.insert(gap, cut);
-                sided(&tried, it).map(|it| is_early(&it))
-            };
-            if let (Some(before), Some(after)) = (early(u64::MAX), early(0)) {
-                those.push((own(it), before, after));
-            }
-        }
-        those.sort_unstable();
-        // So many are wrong where all are after the cut; and one after the other is before it.
-        let mut wrong = those.iter().filter(|it| it.2).count() as i64;
-        let mut best = (wrong, 0);
-        for (place, &(_, before, after)) in those.iter().enumerate() {
-            wrong += i64::from(before) - i64::from(after);
-            best = best.min((wrong, place + 1));
-        }
-        let first = those.get(best.1).map(|it| it.0);
-        let after = those.last().map(|it| it.0.saturating_add(1));
-        let end = pieces.all.get(gap).map_or(0, |piece| piece.span.last);
-        cuts.insert(gap, first.or(after).unwrap_or(end));
-    }
-    let all = within.iter().filter_map(|it| sided(&cuts, it)).collect();
-    (cuts, all)
 }
 
 /// The maps of all reels. Clocks may be where `placed` says, and are where `best` says.

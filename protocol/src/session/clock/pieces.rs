@@ -14,6 +14,12 @@ use crate::session::read::scan::Scan;
 /// between reading the clock and writing it down are off by less.
 pub(crate) const BACK_NS: u64 = 50_000_000;
 
+/// A fall by this or more may be a step, or a thread that was stopped.
+const FALL_NS: u64 = 1_000_000;
+
+/// So many falls of a reel are asked whether they are steps.
+const FALLS_MAX: usize = 6;
+
 /// Packets between two pieces are looked at in so many parts of the sender's time, or of the gap's,
 /// so that it is seen where a clock was set.
 const BUCKETS: u128 = 1024;
@@ -41,8 +47,23 @@ pub(crate) struct Reading {
     pub clock: usize,
 }
 
-/// Takes a reel apart where its clock was set back.
-pub(crate) fn epochs(scan: &Scan) -> Vec<Epoch> {
+/// Where the times of a reel fall from one packet to the next, by less than shows that the clock was
+/// set: those packets before which they fall most, by so much each.
+pub(crate) fn falls(scan: &Scan) -> Vec<(EventNumber, u64)> {
+    let mut before = None;
+    let falls = events(scan).filter_map(|(number, time)| {
+        let fall = before.replace(time)?.saturating_sub(time);
+        (FALL_NS..BACK_NS).contains(&fall).then_some((number, fall))
+    });
+    let mut falls: Vec<_> = falls.collect();
+    falls.sort_by_key(|&(number, fall)| (std::cmp::Reverse(fall), number));
+    falls.truncate(FALLS_MAX);
+    falls.sort_unstable();
+    falls
+}
+
+/// Takes a reel apart where its clock was set back, and before some of its packets.
+pub(crate) fn epochs(scan: &Scan, at: &[EventNumber]) -> Vec<Epoch> {
     let (first, last) = scan.span.unwrap_or_default();
     let whole = Epoch {
         number: EventNumber(0),
@@ -56,7 +77,9 @@ pub(crate) fn epochs(scan: &Scan) -> Vec<Epoch> {
     let mut epochs: Vec<Epoch> = Vec::new();
     for (number, time) in events(scan) {
         match epochs.last_mut() {
-            Some(epoch) if time.saturating_add(BACK_NS) >= epoch.span.last => {
+            Some(epoch)
+                if time.saturating_add(BACK_NS) >= epoch.span.last && !at.contains(&number) =>
+            {
                 epoch.span.first = epoch.span.first.min(time);
                 epoch.span.last = epoch.span.last.max(time);
                 epoch.end = time;
@@ -248,12 +271,22 @@ impl Pieces {
 
     /// The piece of a clock and epoch in which a time lies.
     pub fn at(&self, clock: usize, epoch: usize, time: u64) -> Option<usize> {
-        let has = |piece: &Piece| match piece.is_gap {
-            true => piece.span.first < time && time < piece.span.last,
-            false => piece.span.first <= time && time <= piece.span.last,
-        };
-        let mut all = self.all.iter();
-        all.position(|piece| (piece.clock, piece.epoch) == (clock, epoch) && has(piece))
+        let mut found = None;
+        let mut from = 0;
+        for (place, piece) in self.all.iter().enumerate() {
+            if (piece.clock, piece.epoch) != (clock, epoch) {
+                continue;
+            }
+            // A gap is between its ends, and the piece behind it begins where it ends.
+            if piece.is_gap {
+                from = piece.span.first.saturating_add(1);
+            }
+            if from <= time {
+                found = Some(place);
+            }
+            from = piece.span.last;
+        }
+        found
     }
 
     pub fn spans(&self) -> Vec<Span> {

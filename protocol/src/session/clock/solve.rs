@@ -249,7 +249,7 @@ pub(super) fn half_round(
 }
 
 /// Of packets those that can bind, see [`Hull`].
-fn binding(samples: &[Sample]) -> Vec<Sample> {
+pub(super) fn binding(samples: &[Sample]) -> Vec<Sample> {
     let mut hulls: BTreeMap<(usize, usize, u64), Hull> = BTreeMap::new();
     for it in samples {
         let alike = (it.from, it.to, it.least_ns.to_bits());

@@ -7,13 +7,16 @@
 use std::collections::BTreeMap;
 
 use super::pieces::{BACK_NS, Gap, Gaps, Piece};
-use super::solve::{Sample, Span, agree, fit};
+use super::solve::{Sample, Span, agree, binding, fit};
 
 /// No more steps are looked for.
 const STEPS_MAX: usize = 64;
 
 /// Of more steps than this it is not asked whether each is needed.
 const TRIED_MAX: usize = 16;
+
+/// So many steps are looked for that show to third clocks alone.
+const THIRDS_MAX: usize = 3;
 
 /// Packets between two clocks that fall into more runs are of no use.
 const RUNS_MAX: usize = 32;
@@ -94,9 +97,13 @@ fn all(
         samples: samples.to_vec(),
     };
     let mut found = Steps::new();
+    let mut thirds = 0;
     while found.len() < STEPS_MAX {
         let asked = (apart.pieces.as_slice(), reference, with_reference);
-        let next = next(asked, &apart.samples, is_wide);
+        let next = next(asked, &apart.samples, is_wide).or_else(|| {
+            thirds += 1;
+            (thirds <= THIRDS_MAX).then(|| apart.third(reference))?
+        });
         let Some((piece, gap)) = next else {
             break;
         };
@@ -172,6 +179,40 @@ impl Apart {
     fn fits(&self) -> bool {
         let spans: Vec<Span> = self.pieces.iter().map(|piece| piece.span).collect();
         fit(&spans, 0, &self.samples)
+    }
+
+    /// Where each two pieces may run evenly and all together may not, one whose packets alone contradict
+    /// all others, and where it was set then: two clocks that were set one soon after the other are one
+    /// step to whoever heard neither in between, and to a third clock they are not.
+    fn third(&self, reference: usize) -> Option<(usize, Gap)> {
+        if self.fits() {
+            return None;
+        }
+        let spans: Vec<Span> = self.pieces.iter().map(|piece| piece.span).collect();
+        let pieces = self.pieces.iter().enumerate();
+        let those = pieces.filter(|(_, piece)| piece.clock != reference);
+        let found = those.filter_map(|(place, _)| {
+            let (mut own, others): (Vec<Sample>, Vec<Sample>) = self
+                .samples
+                .iter()
+                .partition(|it| it.from == place || it.to == place);
+            let others = binding(&others);
+            let fits = |some: &[Sample]| fit(&spans, 0, &[&others, some].concat());
+            if !fits(&[]) {
+                return None;
+            }
+            own.sort_by_key(|it| (own_time(it, place), it.from, it.crossed));
+            let before = longest(own.len(), |count| fits(own.get(..count).unwrap_or(&[])));
+            let after = longest(own.len(), |count| {
+                fits(own.get(own.len() - count..).unwrap_or(&[]))
+            });
+            let time = |at: usize| own.get(at).map(|it| own_time(it, place));
+            let first = time(before)?;
+            let last = time((own.len() - after).checked_sub(1)?)?;
+            let last = last.min(first.saturating_sub(1));
+            Some((first - last, place, Gap { last, first }))
+        });
+        found.min().map(|(_, place, gap)| (place, gap))
     }
 
     /// Whether each two pieces may run evenly.

@@ -52,6 +52,8 @@ fn aligned(anchors: &[ClockAnchor], packets: &[Packet]) -> Aligned {
         gather: &gather,
         pauses: &|_, _| Pauses::default(),
         jumps: &|_, _, _| Vec::new(),
+        falls: &|_| Vec::new(),
+        epochs: &|_, _| Vec::new(),
     };
     align(&readings, &reels)
 }

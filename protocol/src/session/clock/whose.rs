@@ -3,9 +3,9 @@
 //! Packets alone do not tell. But a clock that is set forward passes over times, so that its reel has
 //! none of them, and one that is set back falls, unless its reel was silent for as long.
 
-use super::pieces::Reading;
+use super::pieces::{Gaps, Reading};
 use super::solve::Span;
-use super::{Aligned, Reels, Step};
+use super::{Aligned, Known, Reels, Step};
 
 /// Whether reels show that the session's clock was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,50 @@ pub(super) fn shown(
         (false, true) => Shown::No,
         _ => Shown::Maybe,
     }
+}
+
+/// Of two clocks each step is of one of them by itself. Where reels tell that some are of the session's
+/// clock and others are not, these.
+pub(super) fn mixed(
+    readings: &[Reading],
+    own: &Known,
+    others: &Known,
+    reels: &Reels<'_>,
+) -> Option<Gaps> {
+    let mut clocks: Vec<usize> = readings.iter().map(|reading| reading.clock).collect();
+    clocks.sort_unstable();
+    clocks.dedup();
+    let &[first, second] = clocks.as_slice() else {
+        return None;
+    };
+    let steps = |known: &Known, clock: usize| {
+        let steps = known.aligned.clocks.get(clock)?.steps.iter();
+        let steps: Vec<Step> = steps.filter(|step| !step.shows_itself).copied().collect();
+        let gaps = known.gaps.iter().filter(|(key, _)| key.0 == clock);
+        let gaps = gaps.flat_map(|(key, gaps)| gaps.iter().map(move |gap| (*key, *gap)));
+        let gaps: Vec<_> = gaps.collect();
+        (gaps.len() == steps.len()).then(|| gaps.into_iter().zip(steps).collect::<Vec<_>>())
+    };
+    let (own, theirs) = (steps(own, first)?, steps(others, second)?);
+    if own.len() != theirs.len() {
+        return None;
+    }
+    let mut gaps = Gaps::new();
+    let mut of_first = 0;
+    for ((own_gap, own_step), (other_gap, other_step)) in own.iter().zip(&theirs) {
+        let is_own = match (
+            fits(first, own_step, reels),
+            fits(second, other_step, reels),
+        ) {
+            (Fits::Never, _) => false,
+            (_, Fits::Never) => true,
+            (one, other) => one == Fits::Well && other != Fits::Well,
+        };
+        of_first += usize::from(is_own);
+        let (key, gap) = if is_own { own_gap } else { other_gap };
+        gaps.entry(*key).or_default().push(*gap);
+    }
+    (0 < of_first && of_first < own.len()).then_some(gaps)
 }
 
 /// How reels go with the steps that one explanation has and the other has not.

@@ -1,0 +1,118 @@
+//! Of the packets in the gap in which a clock was set, which were before it and which after.
+
+use std::collections::BTreeMap;
+
+use super::hull::Crossed;
+use super::pieces::{Pieces, Reading};
+use super::place::Placed;
+use super::solve::{Sample, Span};
+use super::{Reels, around};
+
+/// What clocks tell of themselves where they were cut: the packet before that came before the one after.
+pub(super) fn order_at(
+    readings: &[Reading],
+    pieces: &Pieces,
+    cuts: &BTreeMap<usize, u64>,
+    reels: &Reels<'_>,
+) -> Vec<Sample> {
+    let mut order = Vec::new();
+    for (&gap, &cut) in cuts {
+        let clock = pieces.all.get(gap).map(|piece| piece.clock);
+        let Some((from, to)) = around(pieces, gap) else {
+            continue;
+        };
+        let own = readings.iter().enumerate();
+        for (reel, _) in own.filter(|(_, it)| Some(it.clock) == clock) {
+            let (first, last) = (cut.saturating_sub(1), cut);
+            for (sent, received) in (reels.jumps)(reel, Span { first, last }, 0) {
+                if sent < cut && cut <= received {
+                    order.push(Sample::new(from, to, Crossed { sent, received }));
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Each gap is looked at so many times: packets between two gaps tell more once one is known.
+const ROUNDS: usize = 3;
+
+/// For each gap the first time in it at which the clock had been set, as far as the packets in the
+/// gap tell; and these packets, each with the piece that it is then of.
+pub(super) fn cut(
+    pieces: &Pieces,
+    placed: &[Placed],
+    within: &[Sample],
+) -> (BTreeMap<usize, u64>, Vec<Sample>) {
+    let mut cuts: BTreeMap<usize, u64> = BTreeMap::new();
+    let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
+    // The piece of a time, where the cuts tell.
+    let side = |cuts: &BTreeMap<usize, u64>, place: usize, at: u64| match is_gap(place) {
+        false => Some(place),
+        true => {
+            let (before, after) = around(pieces, place)?;
+            let cut = cuts.get(&place)?;
+            Some(if at < *cut { before } else { after })
+        }
+    };
+    let sided = |cuts: &BTreeMap<usize, u64>, it: &Sample| {
+        Some(Sample {
+            from: side(cuts, it.from, it.crossed.sent)?,
+            to: side(cuts, it.to, it.crossed.received)?,
+            ..*it
+        })
+    };
+    let is_early = |it: &Sample| {
+        let time = |place: usize, at: u64| placed.get(place).map(|placed| placed.time(at));
+        time(it.to, it.crossed.received) < time(it.from, it.crossed.sent)
+    };
+    let gaps = (0..pieces.all.len()).filter(|&place| is_gap(place));
+    let gaps: Vec<usize> = gaps.collect();
+    for gap in (0..ROUNDS).flat_map(|_| gaps.iter().copied()) {
+        let own = |it: &Sample| match it.from == gap {
+            true => it.crossed.sent,
+            false => it.crossed.received,
+        };
+        // When, and whether it is early if that is before the cut, and if it is after it.
+        let mut those: Vec<(u64, bool, bool)> = Vec::new();
+        for it in within.iter().filter(|it| it.from == gap || it.to == gap) {
+            let mut tried = cuts.clone();
+            let mut early = |cut: u64| {
+                tried.insert(gap, cut);
+                sided(&tried, it).map(|it| is_early(&it))
+            };
+            if let (Some(before), Some(after)) = (early(u64::MAX), early(0)) {
+                those.push((own(it), before, after));
+            }
+        }
+        those.sort_unstable();
+        // So many are wrong where all are after the cut; and one after the other is before it. A clock
+        // that was set forward passed over times, more of them than where it was not.
+        let span = pieces
+            .all
+            .get(gap)
+            .map_or((0, 0), |it| (it.span.first, it.span.last));
+        let is_forward = around(pieces, gap).is_some_and(|(before, after)| {
+            let time = |place: usize| placed.get(place).map(|placed| placed.time(span.0));
+            time(before) > time(after)
+        });
+        let passed = |place: usize| {
+            let from = place.checked_sub(1).and_then(|before| those.get(before));
+            let until = those.get(place).map_or(span.1, |it| it.0);
+            let ns = until.saturating_sub(from.map_or(span.0, |it| it.0));
+            std::cmp::Reverse(if is_forward { ns } else { 0 })
+        };
+        let mut wrong = those.iter().filter(|it| it.2).count() as i64;
+        let mut best = (wrong, passed(0), 0);
+        for (place, &(_, before, after)) in those.iter().enumerate() {
+            wrong += i64::from(before) - i64::from(after);
+            best = best.min((wrong, passed(place + 1), place + 1));
+        }
+        let first = those.get(best.2).map(|it| it.0);
+        let after = those.last().map(|it| it.0.saturating_add(1));
+        let end = pieces.all.get(gap).map_or(0, |piece| piece.span.last);
+        cuts.insert(gap, first.or(after).unwrap_or(end));
+    }
+    let all = within.iter().filter_map(|it| sided(&cuts, it)).collect();
+    (cuts, all)
+}
