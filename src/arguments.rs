@@ -487,6 +487,27 @@ pub struct Redact {
     /// What the program's arguments become.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepTexts::Drop)]
     pub args: KeepTexts,
+    /// Leave host names and names of people as they are.
+    #[arg(long)]
+    pub keep_names: bool,
+    /// What the paths of files that a program opened become.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepTexts::Drop)]
+    pub files: KeepTexts,
+    /// What becomes of that with which a program was started: environment, folders, libraries.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
+    pub environment: KeepBytes,
+    /// What becomes of what a program read from its standard input.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
+    pub typed: KeepBytes,
+    /// What lines that a program printed become.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
+    pub printed: KeepBytes,
+    /// What the addresses of names that a program looked up become.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
+    pub lookups: KeepBytes,
+    /// What values that a game said it believes in become.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
+    pub beliefs: KeepBytes,
     /// What notes become.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepTexts::Scrub)]
     pub notes: KeepTexts,

@@ -40,6 +40,12 @@ pub enum Removed {
     Wires,
     Texts,
     CallDetails,
+    Files,
+    Environment,
+    Typed,
+    Printed,
+    Lookups,
+    Beliefs,
     UnknownEvents,
 }
 
@@ -85,6 +91,12 @@ impl Removed {
             Removed::Texts => "texts to remove",
             Removed::Wires => "texts in wires",
             Removed::CallDetails => "details of system calls",
+            Removed::Files => "paths of files",
+            Removed::Environment => "what the program was started with",
+            Removed::Typed => "the standard input",
+            Removed::Printed => "printed lines",
+            Removed::Lookups => "addresses of names",
+            Removed::Beliefs => "values that the game said",
             Removed::UnknownEvents => "events of unknown kinds",
         }
     }
@@ -101,6 +113,12 @@ impl Removed {
                 | Removed::Random
                 | Removed::Start
                 | Removed::CallDetails
+                | Removed::Files
+                | Removed::Environment
+                | Removed::Typed
+                | Removed::Printed
+                | Removed::Lookups
+                | Removed::Beliefs
                 | Removed::UnknownEvents
         )
     }

@@ -1,13 +1,99 @@
 //! What an unmodified program asked its operating system for: where addresses, names and bytes of
 //! strangers stand in the details. `docs/reel-format.md` has their layouts.
 
-use netreel_reel::{CallId, Endpoint, Event, EventKind, Removed, plain_parts, plain_read};
+use netreel_reel::{CallId, Endpoint, Event, EventKind, Removed, StartId, plain_parts, plain_read};
 
 use crate::forms::Form;
 use crate::map::Map;
 use crate::report::ReelReport;
-use crate::rules::{Bytes, Redaction};
+use crate::rules::{Bytes, DROPPED, Redaction, Texts};
 use crate::secrets::Place;
+
+/// What stands in the details behind the numbers that tell which socket it was, how it was asked, and
+/// the like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    /// Nothing.
+    Numbers,
+    /// An endpoint.
+    Peer,
+    /// The path of a program that is started.
+    Program,
+    /// The path of a file that was opened.
+    File,
+    /// A packet.
+    Packet,
+    /// Bytes that go their kind's way.
+    Bytes(Removed),
+    /// Nobody knows.
+    Unknown,
+}
+
+/// What a call's details hold, and how many bytes in front of that are numbers.
+fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
+    match call {
+        CallId::CONNECT if endpoint(call, details).is_some() => (details.len(), Holds::Peer),
+        CallId::CONNECT => (2, Holds::Numbers),
+        CallId::EXEC | CallId::SPAWN => (1, Holds::Program),
+        CallId::FILE => (FILE_NUMBERS.min(details.len()), Holds::File),
+        CallId::PEEK => (2, Holds::Packet),
+        CallId::RANDOM => (1, Holds::Bytes(Removed::Random)),
+        CallId::START => (1, Holds::Bytes(Removed::Environment)),
+        CallId::INPUT => (1, Holds::Bytes(Removed::Typed)),
+        CallId::PRINTED => (1, Holds::Bytes(Removed::Printed)),
+        CallId::LOOKED_UP => (0, Holds::Bytes(Removed::Lookups)),
+        CallId::OWN_NAME | CallId::PEER_NAME => (2, Holds::Bytes(Removed::CallDetails)),
+        CallId::GET_OPTION => (10, Holds::Bytes(Removed::CallDetails)),
+        CallId::SET_OPTION if names_interface(details) => (10, Holds::Bytes(Removed::CallDetails)),
+        CallId::SET_OPTION => (10, Holds::Numbers),
+        CallId::SOCKET
+        | CallId::BIND
+        | CallId::CLOSE
+        | CallId::DUP
+        | CallId::POLL
+        | CallId::PPOLL
+        | CallId::SELECT
+        | CallId::PSELECT
+        | CallId::EPOLL_WAIT
+        | CallId::EPOLL_PWAIT
+        | CallId::EPOLL_CTL
+        | CallId::SLEEP
+        | CallId::FORK
+        | CallId::RECEIVE_QUEUE
+        | CallId::IOCTL
+        | CallId::ERROR_QUEUE
+        | CallId::SHUTDOWN
+        | CallId::VDSO
+        | CallId::PAST
+        | CallId::JOINED
+        | CallId::THREAD
+        | CallId::LOOKS_UP
+        | CallId::END
+        | CallId::SIGNAL
+        | CallId::BATCH
+        | CallId::LOCK
+        | CallId::CONDITION
+        | CallId::SEMAPHORE
+        | CallId::POST
+        | CallId::TURN
+        | CallId::PART
+        | CallId::CANCEL
+        | CallId::CANCELLED
+        | CallId::BARRIER
+        | CallId::ONCE
+        | CallId::JOIN
+        | CallId::LEVEL
+        | CallId::EVENTFD
+        | CallId::TIMERFD
+        | CallId::STATUS => (details.len(), Holds::Numbers),
+        _ => (details.len().min(2), Holds::Unknown),
+    }
+}
+
+/// A file's length, its last change, its sum, and flags.
+const FILE_NUMBERS: usize = 25;
+/// The flag that says that the sum is there.
+const FILE_HAS_SUM: u8 = 2;
 
 /// The endpoint in the details of a call, if it has one.
 pub(crate) fn endpoint(call: CallId, details: &[u8]) -> Option<Endpoint> {
@@ -33,6 +119,44 @@ fn starts_program(call: CallId) -> bool {
     call == CallId::EXEC || call == CallId::SPAWN
 }
 
+/// The path of the file that was opened, where it is a text.
+pub(crate) fn file(call: CallId, details: &[u8]) -> Option<&str> {
+    let path = details
+        .get(FILE_NUMBERS..)
+        .filter(|_| call == CallId::FILE)?;
+    std::str::from_utf8(path).ok()
+}
+
+/// What people wrote, or what names them, in details that have no form of their own: the environment,
+/// the standard input, printed lines.
+pub(crate) fn written(call: CallId, details: &[u8]) -> Option<&[u8]> {
+    let text = matches!(call, CallId::START | CallId::INPUT | CallId::PRINTED);
+    details.get(1..).filter(|_| text)
+}
+
+/// A variable of the environment.
+pub(crate) fn variable(call: CallId, details: &[u8]) -> Option<(&str, &str)> {
+    let (kind, text) = details.split_first().filter(|_| call == CallId::START)?;
+    let text = std::str::from_utf8(text).ok()?;
+    (StartId(*kind) == StartId::VARIABLE).then(|| text.split_once('='))?
+}
+
+/// The working directory that the program was started in.
+pub(crate) fn folder(call: CallId, details: &[u8]) -> Option<&str> {
+    let (kind, text) = details.split_first().filter(|_| call == CallId::START)?;
+    let is_folder = StartId(*kind) == StartId::FOLDER;
+    std::str::from_utf8(text).ok().filter(|_| is_folder)
+}
+
+/// The addresses of a name that was looked up: 29 bytes each, behind two numbers the endpoint.
+pub(crate) fn looked_up(call: CallId, details: &[u8]) -> impl Iterator<Item = Endpoint> {
+    let all = details
+        .chunks_exact(29)
+        .filter(move |_| call == CallId::LOOKED_UP);
+    // As a peer stands behind the number of a socket.
+    all.filter_map(|one| endpoint(CallId::CONNECT, one))
+}
+
 /// The details as they are in the copy; `None`: as they were.
 pub(crate) fn details(
     (call, details): (CallId, &[u8]),
@@ -52,57 +176,40 @@ pub(crate) fn details(
         let (head, tail) = plain_parts(&sent);
         return is_other.then(|| [head.bytes(), tail].concat());
     }
-    let (head, behind) = details.split_at_checked(numbers(call, details))?;
-    let (what, new) = match (call, path(call, details)) {
-        (_, Some(path)) => {
-            let new = map.text(path, Form::Any, &rules.remove)?;
-            (Removed::Paths, new.into_bytes())
-        }
-        // A path that is no text.
-        (CallId::EXEC | CallId::SPAWN, None) => (Removed::Paths, Bytes::Lengths.of(behind)?),
-        (CallId::PEEK, None) => (Removed::Payloads, peeked(behind)?),
-        (CallId::RANDOM, None) => (Removed::Random, rules.random.of(behind)?),
-        (CallId::SET_OPTION, None) if names_interface(details) => {
-            (Removed::CallDetails, Bytes::Lengths.of(behind)?)
-        }
-        // Folders, the environment, libraries, what somebody typed, addresses.
-        (
-            CallId::START
-            | CallId::INPUT
-            | CallId::PRINTED
-            | CallId::LOOKED_UP
-            | CallId::OWN_NAME
-            | CallId::PEER_NAME
-            | CallId::GET_OPTION,
-            None,
-        ) => (Removed::CallDetails, Bytes::Lengths.of(behind)?),
-        _ => return None,
+    let (numbers, holds) = holds(call, details);
+    let (head, behind) = details.split_at_checked(numbers)?;
+    let scrubbed = |path: Option<&str>| {
+        let new = map.text(path?, Form::Any, &rules.remove)?;
+        Some([head, new.as_bytes()].concat())
+    };
+    let (what, new) = match holds {
+        Holds::Numbers | Holds::Peer => return None,
+        Holds::Program => match path(call, details) {
+            Some(path) => (Removed::Paths, scrubbed(Some(path))?),
+            // A path that is no text.
+            None => (Removed::Paths, [head, &Bytes::Lengths.of(behind)?].concat()),
+        },
+        Holds::File => match (rules.files, file(call, details)) {
+            (Texts::Keep, _) => return None,
+            (Texts::Scrub, Some(path)) => (Removed::Files, scrubbed(Some(path))?),
+            (Texts::Scrub, None) | (Texts::Drop, _) => (Removed::Files, emptied(call, details)),
+        },
+        Holds::Packet => (Removed::Payloads, [head, &peeked(behind)?].concat()),
+        Holds::Bytes(what) => (what, [head, &rules.details(what).of(behind)?].concat()),
+        Holds::Unknown => (
+            Removed::CallDetails,
+            [head, &Bytes::Lengths.of(behind)?].concat(),
+        ),
     };
     report.count(what);
-    Some([head, &new].concat())
+    Some(new)
 }
 
 /// What is searched in the details: all of them, as numbers, of which four may look like an address;
 /// and the bytes in them that others filled.
 pub(crate) fn searched(call: CallId, details: &[u8]) -> [(&[u8], Place); 2] {
-    let content = behind(details, numbers(call, details));
+    let content = behind(details, holds(call, details).0);
     [(details, Place::Numbers), (content, Place::Content)]
-}
-
-/// How many bytes in front are numbers that tell which socket it was, how it was asked, and the like.
-pub(crate) fn numbers(call: CallId, details: &[u8]) -> usize {
-    match call {
-        CallId::CONNECT if endpoint(call, details).is_some() => details.len(),
-        CallId::CONNECT | CallId::PEEK => 2,
-        CallId::SET_OPTION | CallId::GET_OPTION => 10,
-        CallId::RANDOM | CallId::EXEC | CallId::SPAWN | CallId::START | CallId::INPUT => 1,
-        CallId::PRINTED => 1,
-        CallId::OWN_NAME | CallId::PEER_NAME => 2,
-        CallId::LOOKED_UP => 0,
-        // The last that is known here: nobody knows what others have.
-        CallId(known) if known <= CallId::BATCH.0 => details.len(),
-        _ => 2,
-    }
 }
 
 fn behind(details: &[u8], head: usize) -> &[u8] {
@@ -111,11 +218,21 @@ fn behind(details: &[u8], head: usize) -> &[u8] {
 
 /// How many bytes in front stay where the details cannot.
 fn kept(call: CallId, details: &[u8]) -> usize {
-    numbers(call, details).min(2)
+    holds(call, details).0.min(2)
 }
 
-/// The details with zeros behind the numbers that tell which socket it was, or how it was asked.
+/// The details with zeros behind the numbers that tell which socket it was, or how it was asked; of a
+/// file is left that the program opened one, and whether it may write to it.
 pub(crate) fn emptied(call: CallId, details: &[u8]) -> Vec<u8> {
+    if let Some(flags) = details
+        .get(FILE_NUMBERS - 1)
+        .filter(|_| call == CallId::FILE)
+    {
+        let mut new = vec![0; FILE_NUMBERS - 1];
+        new.push(flags & !FILE_HAS_SUM);
+        new.extend(DROPPED.as_bytes());
+        return new;
+    }
     let mut new = details
         .get(..kept(call, details))
         .unwrap_or(details)
@@ -124,21 +241,32 @@ pub(crate) fn emptied(call: CallId, details: &[u8]) -> Vec<u8> {
     new
 }
 
-/// Whether the details of a call became what they may become, their endpoint and path aside.
+/// Whether the details of a call became what they may become, their endpoint and paths aside.
 pub(crate) fn fits(call: CallId, rules: &Redaction, old: &[u8], new: &[u8]) -> bool {
     let becomes = |rule: Bytes, head: usize| {
         old.get(..head) == new.get(..head) && rule.fits(behind(old, head), behind(new, head))
     };
     let zeros = |head: usize| becomes(Bytes::Lengths, head);
-    let (numbers, kept) = (numbers(call, old), kept(call, old));
-    match call {
-        // What stands in it is taken away, whatever the rule.
-        CallId::RANDOM => {
-            becomes(rules.random, numbers) || rules.random == Bytes::Keep && zeros(numbers)
+    let (numbers, holds) = holds(call, old);
+    // What was to be removed stood in it.
+    let is_emptied = new == emptied(call, old);
+    is_emptied
+        || match holds {
+            Holds::Numbers | Holds::Peer | Holds::Program => old == new || zeros(numbers),
+            Holds::File => rules.files == Texts::Keep && old == new,
+            Holds::Packet => old == new || zeros(numbers) || becomes(Bytes::Drop, numbers),
+            Holds::Bytes(what) => becomes(rules.details(what), numbers),
+            Holds::Unknown => zeros(numbers),
         }
-        CallId::PEEK => old == new || zeros(numbers) || becomes(Bytes::Drop, numbers),
-        _ => old == new || zeros(numbers) || zeros(kept),
-    }
+}
+
+/// The paths of a file that was opened, before and after, where all else of it is the same.
+pub(crate) fn files<'d>(
+    call: CallId,
+    (old, new): (&'d [u8], &'d [u8]),
+) -> Option<(&'d str, &'d str)> {
+    let same = old.get(..FILE_NUMBERS) == new.get(..FILE_NUMBERS);
+    file(call, old).zip(file(call, new)).filter(|_| same)
 }
 
 /// Options whose value is an address of the machine, or the name of an interface.
@@ -155,5 +283,26 @@ fn names_interface(details: &[u8]) -> bool {
         // IPPROTO_IPV6: memberships, multicast and unicast interfaces, destination options.
         (Some(41), Some(17 | 20 | 21 | 27 | 28 | 42..=48 | 76)) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_call_holds_is_known() {
+        let known = (0..=u8::MAX).map(CallId);
+        for call in known.filter(|call| call.name() != "call") {
+            assert_ne!(holds(call, &[0; 64]).1, Holds::Unknown, "{}", call.name());
+        }
+        assert_eq!(holds(CallId(200), &[0; 64]), (2, Holds::Unknown));
+    }
+
+    #[test]
+    fn of_a_file_is_left_whether_it_is_written_to() {
+        let details = [&[7; 24][..], &[3], b"/home/ann/x"].concat();
+        let left = [&[0; 24][..], &[1], DROPPED.as_bytes()].concat();
+        assert_eq!(emptied(CallId::FILE, &details), left);
     }
 }

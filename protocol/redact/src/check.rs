@@ -330,8 +330,15 @@ impl<'s> Checker<'s> {
             let texts = (old.as_bytes(), new.as_bytes());
             Some(text_fits((Texts::Scrub, Form::Any), texts, survey))
         };
+        let file = || {
+            let (old, new) = calls::files(call, (old, new))?;
+            let texts = (old.as_bytes(), new.as_bytes());
+            let is_scrubbed = survey.rules.files == Texts::Scrub;
+            Some(is_scrubbed && text_fits((Texts::Scrub, Form::Any), texts, survey))
+        };
+        let is_text = || path() == Some(true) || file() == Some(true);
         unless(
-            calls::fits(call, &survey.rules, old, new) || path() == Some(true),
+            calls::fits(call, &survey.rules, old, new) || is_text(),
             "details of it changed that were to stay, or stayed",
         )
     }

@@ -51,11 +51,11 @@ impl<'e, 'b> Parts<'e, 'b> {
                 };
                 ([None, None], Content::Text(form, text))
             }
-            // A value may be a player's name, or what it wrote: the game's own words, like its calls.
+            // A value may be a player's name, or what it wrote.
             Event::Believed {
                 believed: Believed::Value { said },
                 ..
-            } => ([None, None], Content::Bytes(Removed::Inputs, said)),
+            } => ([None, None], Content::Bytes(Removed::Beliefs, said)),
             Event::Interface { name, .. } => ([None, None], Content::Text(Form::Any, name)),
             Event::Called { call, details, .. } => ([None, None], Content::Details(*call, details)),
             Event::Random { value } => ([None, None], Content::Random(value)),

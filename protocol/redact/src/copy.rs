@@ -152,7 +152,7 @@ impl Survey {
                     None => new,
                     Some(_) => {
                         report.count(Removed::CallDetails);
-                        Some(calls::emptied(call, left))
+                        Some(calls::emptied(call, details))
                     }
                 };
                 (details, new)

@@ -19,6 +19,11 @@ pub(crate) struct Found {
     /// Names of people's folders.
     pub users: BTreeSet<String>,
     pub nodes: BTreeSet<String>,
+    /// Names of people and machines that are known by themselves, not only where they stand.
+    pub people: BTreeSet<String>,
+    pub machines: BTreeSet<String>,
+    /// Paths that are removed.
+    pub paths: BTreeSet<String>,
 }
 
 /// What became of each.
@@ -29,6 +34,9 @@ pub(crate) struct Map {
     pub hosts: BTreeMap<String, String>,
     pub users: BTreeMap<String, String>,
     pub nodes: BTreeMap<String, String>,
+    /// Names that are found wherever they stand as a word: of people, and of machines.
+    pub people: BTreeMap<String, String>,
+    pub machines: BTreeMap<String, String>,
     key: [u8; 16],
 }
 
@@ -80,10 +88,23 @@ impl Map {
         }
         // A node is called what it is called, also where netreel writes its machine's name.
         let is_node = |host: &String| !is_host(host) && found.nodes.contains(host);
-        let mut hosts = found.hosts.clone();
-        hosts.retain(|host| !is_node(host));
-        map.hosts = map.numbered(&hosts, |number| format!("host-{number}.example"));
-        map.users = map.numbered(&found.users, |number| format!("user-{number}"));
+        if !rules.keep_names {
+            let mut hosts = &found.hosts | &found.machines;
+            hosts.retain(|host| !is_node(host));
+            map.hosts = map.numbered(&hosts, |number| format!("host-{number}.example"));
+            let users = &found.users | &found.people;
+            map.users = map.numbered(&users, |number| format!("user-{number}"));
+            let is_word = |name: &String| is_telling(name) && !found.nodes.contains(name);
+            let of = |names: &BTreeMap<String, String>, known: &dyn Fn(&String) -> bool| {
+                let names = names
+                    .iter()
+                    .filter(|(name, _)| is_word(name) && known(name));
+                let names = names.map(|(name, new)| (name.clone(), new.clone()));
+                names.collect::<BTreeMap<_, _>>()
+            };
+            map.people = of(&map.users, &|_| true);
+            map.machines = of(&map.hosts, &|name| found.machines.contains(name));
+        }
         if rules.nodes {
             map.nodes = map.numbered(&found.nodes, |number| format!("node-{number}"));
         }
@@ -212,7 +233,112 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
     }
 }
 
+/// Users that every machine may have, and names of machines that say nothing of one: any word may be
+/// one of them.
+const GENERAL: &[&str] = &[
+    "admin",
+    "administrator",
+    "alpine",
+    "android",
+    "app",
+    "arch",
+    "build",
+    "builder",
+    "centos",
+    "ci",
+    "client",
+    "container",
+    "daemon",
+    "debian",
+    "default",
+    "demo",
+    "dev",
+    "developer",
+    "docker",
+    "ec2-user",
+    "fedora",
+    "game",
+    "gamer",
+    "games",
+    "guest",
+    "home",
+    "host",
+    "jenkins",
+    "kali",
+    "linux",
+    "local",
+    "localdomain",
+    "localhost",
+    "mint",
+    "nobody",
+    "none",
+    "player",
+    "public",
+    "python",
+    "raspberrypi",
+    "root",
+    "runner",
+    "server",
+    "shared",
+    "steam",
+    "system",
+    "test",
+    "tester",
+    "ubuntu",
+    "unknown",
+    "user",
+    "vagrant",
+    "workspace",
+    "www-data",
+];
+
+/// Shorter names are parts of anything.
+const NAME_MIN: usize = 3;
+
+/// Whether a name tells of somebody wherever it stands.
+fn is_telling(name: &str) -> bool {
+    let is_name = name.len() >= NAME_MIN && name.contains(|c: char| c.is_alphabetic());
+    is_name && !GENERAL.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Folders that every machine has.
+const OF_SYSTEM: &[&str] = &[
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libexec", "proc", "run", "sbin", "sys",
+    "tmp", "usr", "var",
+];
+
 impl Found {
+    /// A path that is removed, and the folders that it lies in.
+    pub fn path(&mut self, path: &str) {
+        let first = path.split('/').find(|part| !part.is_empty());
+        if !path.starts_with('/') || first.is_none_or(|first| OF_SYSTEM.contains(&first)) {
+            return;
+        }
+        let mut path = path.trim_end_matches('/');
+        // A folder at the root may be any word.
+        while path.matches('/').count() >= 2 && self.paths.insert(path.to_owned()) {
+            path = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        }
+    }
+
+    /// A variable of the environment.
+    pub fn variable(&mut self, name: &str, value: &str) {
+        let value = value.trim();
+        let is_name = !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || c == '/');
+        match name {
+            "USER" | "LOGNAME" | "USERNAME" | "SUDO_USER" | "DOAS_USER" if is_name => {
+                self.people.insert(value.to_owned());
+            }
+            "HOSTNAME" | "HOST" | "COMPUTERNAME" if is_name => {
+                self.machines.insert(value.to_owned());
+                // Without its domain it is named as well.
+                let (short, _) = value.split_once('.').unwrap_or((value, ""));
+                self.machines.insert(short.to_owned());
+            }
+            _ => {}
+        }
+    }
+
     pub fn endpoint(&mut self, endpoint: Endpoint) {
         self.address(endpoint.ip());
         self.ports.insert(endpoint.port());

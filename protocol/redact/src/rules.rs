@@ -47,12 +47,26 @@ pub struct Redaction {
     pub payloads: Bytes,
     /// Packets that still hold something that is to be removed.
     pub doubtful: Bytes,
+    /// Host names and names of people stay.
+    pub keep_names: bool,
     /// Program arguments.
     pub args: Texts,
+    /// Paths of files that a program opened.
+    pub files: Texts,
+    /// What a program was started with: the environment, folders, libraries, open files.
+    pub environment: Bytes,
+    /// What a program read from its standard input.
+    pub typed: Bytes,
+    /// Lines that a program printed.
+    pub printed: Bytes,
+    /// Addresses of names that a program looked up.
+    pub lookups: Bytes,
     /// Notes, and what was said of a trigger.
     pub notes: Texts,
     /// Calls of the game into the layer.
     pub inputs: Bytes,
+    /// Values that the game said it believes in.
+    pub beliefs: Bytes,
     /// Snapshots.
     pub snapshots: Bytes,
     /// Random numbers and seeds.
@@ -122,10 +136,23 @@ impl Redaction {
         match what {
             Removed::Payloads => self.payloads,
             Removed::Inputs => self.inputs,
+            Removed::Beliefs => self.beliefs,
             Removed::Snapshots => self.snapshots,
             Removed::Random => self.random,
             Removed::Start => self.start,
             _ => Bytes::Keep,
+        }
+    }
+
+    /// What becomes of bytes of this kind in the details of a call.
+    pub(crate) fn details(&self, what: Removed) -> Bytes {
+        match what {
+            Removed::Random => self.random,
+            Removed::Environment => self.environment,
+            Removed::Typed => self.typed,
+            Removed::Printed => self.printed,
+            Removed::Lookups => self.lookups,
+            _ => Bytes::Lengths,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What must not be found any more, in all forms in which it may stand in bytes.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use netreel_reel::Removed;
@@ -10,6 +11,9 @@ use crate::word::{is_alone, is_host};
 
 /// Shorter texts are found by chance.
 const TEXT_MIN: usize = 3;
+
+/// Names with fewer letters are found by chance as well, between numbers also those of so many.
+const WORD_MIN: usize = 4;
 
 /// IPv6 addresses with fewer bytes that are not 0, such as ::1, are numbers as well.
 const TELLING_BYTES: usize = 4;
@@ -31,6 +35,8 @@ struct Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Text,
+    /// A name, which letters before or behind make another word.
+    Word,
     /// In digits, which further digits before or behind make another address.
     Digits,
     Binary,
@@ -51,7 +57,11 @@ pub(crate) enum Place {
 }
 
 impl Secrets {
-    pub fn new(rules: &Redaction, map: &Map) -> Result<Secrets, RedactError> {
+    pub fn new(
+        rules: &Redaction,
+        map: &Map,
+        paths: &BTreeSet<String>,
+    ) -> Result<Secrets, RedactError> {
         let starts = vec![Vec::new(); 1 << 16];
         let mut secrets = Secrets { starts };
         for address in map.addresses.keys() {
@@ -66,6 +76,18 @@ impl Secrets {
             for folder in ["/home/", "/Users/", "\\Users\\"] {
                 secrets.text(&format!("{folder}{user}"), Removed::Users);
             }
+        }
+        for (names, what) in [
+            (&map.people, Removed::Users),
+            (&map.machines, Removed::Hosts),
+        ] {
+            for name in names.keys() {
+                secrets.add(name.as_bytes().to_vec(), what, Form::Word);
+                secrets.add(utf16(name), what, Form::Word);
+            }
+        }
+        for path in paths {
+            secrets.text(path, Removed::Files);
         }
         for text in &rules.remove {
             if text.len() < TEXT_MIN {
@@ -150,11 +172,32 @@ impl Pattern {
         match self.form {
             Form::Binary => true,
             Form::Text => place != Place::Wire || self.what == Removed::Texts,
+            // In a file's other bytes short ones are found by chance.
+            Form::Word => {
+                let is_wide = self.bytes.get(1) == Some(&0);
+                let letters = self.bytes.len() >> u32::from(is_wide);
+                let is_sure = match place {
+                    Place::Content => letters >= WORD_MIN,
+                    Place::Numbers => letters > WORD_MIN,
+                    Place::Wire => false,
+                };
+                is_sure && is_word(is_wide, before, behind)
+            }
             Form::Digits => is_alone(self.bytes.contains(&b':'), before, behind),
             // Between numbers they are found by chance: endpoints are read back and compared one by one.
             Form::Short => place == Place::Content,
         }
     }
+}
+
+/// Whether a letter stands on neither side; `is_wide`: of two bytes (UTF-16).
+fn is_word(is_wide: bool, before: &[u8], behind: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_before = match (is_wide, before) {
+        (true, [.., letter, 0]) | (false, [.., letter]) => is_part(letter),
+        _ => false,
+    };
+    !is_before && !behind.first().is_some_and(is_part)
 }
 
 fn utf16(text: &str) -> Vec<u8> {

@@ -12,7 +12,7 @@ use crate::content::{Content, Parts, texts};
 use crate::fields::Field;
 use crate::forms::Form;
 use crate::map::{Found, Map};
-use crate::rules::{RedactError, Redaction, Texts};
+use crate::rules::{Bytes, RedactError, Redaction, Texts};
 use crate::secrets::{Place, Secrets};
 use crate::story::Story;
 
@@ -44,7 +44,7 @@ impl Survey {
             reel.for_each(|record| event(&mut found, &rules, record.event));
         }
         let map = Map::new(&rules, &found)?;
-        let secrets = Secrets::new(&rules, &map)?;
+        let secrets = Secrets::new(&rules, &map, &found.paths)?;
         Ok(Survey {
             rules,
             map,
@@ -125,8 +125,25 @@ fn event(found: &mut Found, rules: &Redaction, mut event: Event<'_>) {
             if let Some(endpoint) = calls::endpoint(call, details) {
                 found.endpoint(endpoint);
             }
-            if let Some(path) = calls::path(call, details) {
+            let of_file = calls::file(call, details);
+            for path in calls::path(call, details).into_iter().chain(of_file) {
                 found.text(path, Form::Any);
+            }
+            if let Some(text) = calls::written(call, details) {
+                found.people(&String::from_utf8_lossy(text));
+            }
+            if let Some((name, value)) = calls::variable(call, details) {
+                found.variable(name, value);
+            }
+            let of_file = of_file.filter(|_| rules.files == Texts::Drop);
+            let folder = calls::folder(call, details);
+            let folder = folder.filter(|_| rules.environment != Bytes::Keep);
+            of_file
+                .into_iter()
+                .chain(folder)
+                .for_each(|path| found.path(path));
+            if rules.lookups == Bytes::Keep {
+                calls::looked_up(call, details).for_each(|at| found.address(at.ip()));
             }
         }
         Content::Nothing | Content::Text(..) | Content::Bytes(..) | Content::Random(_) => {}

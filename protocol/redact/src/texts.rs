@@ -61,6 +61,17 @@ impl Found {
     }
 }
 
+impl Found {
+    /// Whose folders a text names.
+    pub fn people(&mut self, text: &str) {
+        for (at, _) in text.match_indices(['/', '\\']) {
+            if let Some((_, Word::User(name))) = user(text.get(at..).unwrap_or_default()) {
+                self.users.insert(name);
+            }
+        }
+    }
+}
+
 impl Map {
     /// A text in which what is mapped is mapped and what is to be removed is removed; `None` where
     /// nothing changes.
@@ -73,7 +84,8 @@ impl Map {
             copied = range.end;
         }
         new.push_str(text.get(copied..).unwrap_or_default());
-        for (node, other) in &self.nodes {
+        let named = self.nodes.iter().chain(&self.people).chain(&self.machines);
+        for (node, other) in named {
             new = replace_word(&new, node, other);
         }
         for text in remove {

@@ -56,7 +56,7 @@ impl Made {
                 time: Time(*number),
             },
             8 => Event::Called {
-                call: CallId(*number as u8 % 26),
+                call: CallId(*number as u8 % 60),
                 result: *number as i32,
                 details: payload,
             },
@@ -82,6 +82,8 @@ fn any_made() -> impl Strategy<Value = Made> {
         Just(b"from 10.0.0.1:70 and [2a00::1]".to_vec()),
         Just(b"ann@home.org at /Users/ann/x".to_vec()),
         Just(vec![1, 0, 4, 1, 2, 10, 0, 0, 2]),
+        Just(b"\x03USER=annelise".to_vec()),
+        Just(b"as annelise at 7, 25 bytes before /home/bob/x/y.cfg".to_vec()),
         prop::collection::vec(any::<u8>(), 0..40),
     ];
     (0u8..12, any_endpoint(), text, any::<u64>()).prop_map(|(kind, endpoint, bytes, number)| Made {
@@ -103,16 +105,18 @@ fn any_texts() -> impl Strategy<Value = Texts> {
 prop_compose! {
     fn any_rules()(
         key in any::<[u8; 16]>(),
-        switches in any::<[bool; 4]>(),
+        switches in any::<[bool; 5]>(),
         bytes in [any_bytes(), any_bytes(), any_bytes(), any_bytes(), any_bytes()],
-        texts in [any_texts(), any_texts()],
+        more in [any_bytes(), any_bytes(), any_bytes(), any_bytes(), any_bytes()],
+        texts in [any_texts(), any_texts(), any_texts()],
     ) -> Redaction {
-        let [addresses, loopback, ports, nodes] = switches;
+        let [addresses, loopback, ports, nodes, keep_names] = switches;
         let [payloads, inputs, snapshots, random, start] = bytes;
-        let [args, notes] = texts;
+        let [environment, typed, printed, lookups, beliefs] = more;
+        let [args, notes, files] = texts;
         Redaction {
             key, addresses, loopback, ports, nodes, payloads, inputs, snapshots, random, start, args,
-            notes,
+            notes, files, keep_names, environment, typed, printed, lookups, beliefs,
             // What is kept against the rules is told, not hidden.
             doubtful: Bytes::Lengths,
             remove: vec![MARKER.to_owned()],

@@ -1,9 +1,9 @@
 //! A copy that is not what it has to be is refused.
 
 use netreel_redact::Survey;
-use netreel_reel::{Event, Reel, ReelWriter};
+use netreel_reel::{CallId, Event, Reel, ReelWriter};
 
-use crate::copied::{MARKER, SOCKET, at, complaints, copy, events, header, reel, rules};
+use crate::copied::{MARKER, SOCKET, at, complaints, copy, events, header, reel, rules, trigger};
 
 /// A copy with one event another one is refused.
 #[track_caller]
@@ -59,6 +59,29 @@ fn a_note_that_says_something_else_is_caught() {
         },
         "its text changed elsewhere",
     );
+}
+
+#[test]
+fn a_file_a_line_and_a_name_that_were_left_are_caught() {
+    let called = |call, result, details| Event::Called {
+        call,
+        result,
+        details,
+    };
+    let changed = "details of it changed that were to stay, or stayed";
+    let plan = b"1234567812345678123456781/home/ann/secret-plans/level.json";
+    check_broken(14, called(CallId::FILE, 3, plan), changed);
+    // Its sum would tell which file it was.
+    let sum = b"0000000000000000123456781[removed]";
+    check_broken(14, called(CallId::FILE, 3, sum), changed);
+    check_broken(16, called(CallId::PRINTED, 9, b"\x01a line\n"), changed);
+    let left = "user names still stands in it";
+    let text = b"annelise was here";
+    let trigger = trigger(false);
+    check_broken(17, Event::Triggered { trigger, text }, left);
+    // Also where nobody looks for it: in the bytes of the file.
+    let call = b"at annelise's";
+    check_broken(9, Event::Input { call }, "user names in the file");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub fn rules() -> Redaction {
         key: [7; 16],
         addresses: true,
         args: Texts::Drop,
+        files: Texts::Drop,
         payloads: Bytes::Keep,
         ..Redaction::default()
     }
@@ -163,6 +164,25 @@ pub fn events(payload: &[u8]) -> Vec<Event<'_>> {
             socket: SOCKET,
             listener: SOCKET,
             client: at("85.14.2.10:9"),
+        },
+        Event::Called {
+            call: CallId::FILE,
+            result: 3,
+            details: b"1234567812345678123456781/home/ann/secret-plans/level.json",
+        },
+        Event::Called {
+            call: CallId::START,
+            result: 0,
+            details: b"\x03USER=annelise",
+        },
+        Event::Called {
+            call: CallId::PRINTED,
+            result: 9,
+            details: b"\x01annelise joins from /home/ann/secret-plans\n",
+        },
+        Event::Triggered {
+            trigger: trigger(false),
+            text: b"annelise was here",
         },
     ]
 }

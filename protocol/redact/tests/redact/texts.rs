@@ -148,7 +148,7 @@ fn of_what_a_game_believed_the_objects_stay_and_the_values_go() {
     let zeros = format!("value 42 {}", "\0".repeat(21));
     assert_eq!(beliefs(rules()), ["created 42 owner 3", zeros.as_str()]);
     let keeps = Redaction {
-        inputs: Bytes::Keep,
+        beliefs: Bytes::Keep,
         ..rules()
     };
     let kept = "value 42 name \"Bob the second\"";
