@@ -334,3 +334,82 @@ fn fragments_of_the_games_own_bytes_are_joined_and_say_nothing() {
     assert_eq!(joined(&session, &history), [5, 6]);
     assert_eq!(handed(&session, &history), [(1, 120)]);
 }
+
+/// Each channel promises something else; the last one is not reliable.
+const PROMISES: &str = "
+struct Message @message {
+    kind: Kind @message_kind;
+    channel: u8 @channel;
+    switch (channel) {
+        0 => ordered: u8 @reliable_sequence(ordered);
+        1 => unordered: u8 @reliable_sequence(unordered);
+        2 => sequenced: u8 @reliable_sequence(sequenced);
+        default => newest: u8 @ordered_sequence(sequenced);
+    }
+}
+";
+
+/// When what three messages of a channel say was handed over, of which the first comes last, and once
+/// more behind that.
+#[track_caller]
+fn check_promise(channel: u8, expected: &[(u32, i64)], undelivered: &[u32]) {
+    let wire = format!("{HEAD}{PROMISES}");
+    let story: [Crossed<'_>; 8] = [
+        (0, 10, true, &[0, DATA, channel, 255]),
+        (0, 20, true, &[1, DATA, channel, 0]),
+        (0, 30, true, &[2, DATA, channel, 1]),
+        (0, 40, true, &[3, DATA, channel, 2]),
+        (1, 120, false, &[1, DATA, channel, 0]),
+        (1, 130, false, &[2, DATA, channel, 1]),
+        (1, 140, false, &[0, DATA, channel, 255]),
+        (1, 150, false, &[0, DATA, channel, 255]),
+    ];
+    let (session, history) = play(&wire, &story);
+    assert_eq!(handed(&session, &history), expected);
+    let undelivered: Vec<_> = undelivered.iter().copied().map(MessageId).collect();
+    assert_eq!(history.undelivered, undelivered);
+}
+
+#[test]
+fn an_ordered_stream_waits_for_what_stands_before() {
+    check_promise(0, &[(0, 140), (1, 140), (2, 140)], &[3]);
+}
+
+#[test]
+fn an_unordered_stream_hands_over_what_comes_and_nothing_twice() {
+    check_promise(1, &[(1, 120), (2, 130), (0, 140)], &[3]);
+}
+
+#[test]
+fn a_sequenced_stream_drops_what_comes_behind_a_newer_one() {
+    check_promise(2, &[(1, 120), (2, 130)], &[3]);
+    // What is not reliable is not missed.
+    check_promise(3, &[(1, 120), (2, 130)], &[]);
+}
+
+#[test]
+fn fragments_of_an_unordered_stream_make_a_whole_when_the_last_has_come() {
+    let wire = format!(
+        "{HEAD}
+struct Message @message {{
+    kind: Kind @message_kind;
+    sequence: u8 @reliable_sequence(unordered);
+    if (kind == Kind.part) {{
+        index: u8 @fragment_index; count: u8 @fragment_count; data: bytes(1) @fragment_data;
+    }}
+}}
+"
+    );
+    // Joined: a data message with number 9.
+    let (session, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, PART, 4, 0, 2, DATA]),
+            (0, 20, true, &[1, PART, 5, 1, 2, 9]),
+            (1, 120, false, &[1, PART, 5, 1, 2, 9]),
+            (1, 140, false, &[0, PART, 4, 0, 2, DATA]),
+        ],
+    );
+    assert_eq!(joined(&session, &history), [DATA, 9]);
+    assert_eq!(handed(&session, &history), [(0, 140)]);
+}

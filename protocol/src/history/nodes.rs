@@ -189,6 +189,15 @@ impl Walk<'_> {
                     }
                     continue;
                 }
+                HandedOver::Newest(stream, place) => {
+                    self.is_first_arrival(message);
+                    let newest = self.own.newest.entry(stream).or_insert(i64::MIN);
+                    if place > *newest {
+                        *newest = place;
+                        self.hand_over(sent, id, stamp);
+                    }
+                    continue;
+                }
                 HandedOver::InOrder(stream, place) => (stream, place),
             };
             if stream.ordered && !self.is_first_arrival(message) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_table::{Column, List};
-use netreel_wire::{KindId, MessageFacts, Role, Sequence};
+use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
 use super::line::Line;
 use super::meetings::{self, Meetings, Pair};
@@ -38,6 +38,8 @@ pub(super) enum HandedOver {
     Once,
     /// When all that stands before its place has been handed over.
     InOrder(MessageStream, i64),
+    /// At once, unless one of a later place was.
+    Newest(MessageStream, i64),
 }
 
 /// A message on its link: from whom to whom, which, and what it says.
@@ -91,6 +93,8 @@ pub(super) struct Streams {
     ordered: BTreeMap<MessageStream, Line>,
     /// Streams of reliable sequences that say nothing of the order.
     pub unordered: BTreeSet<MessageStream>,
+    /// Those of them that no other numbers bring in an order.
+    pub loose: BTreeSet<MessageStream>,
     /// When each object was first spoken of.
     pub born: Shelf<SessionTime>,
     /// The messages that say that somebody leaves.
@@ -148,6 +152,7 @@ impl Streams {
         let tells = |shape: &Shape| {
             let kind = shape.kind().map(|kind| usize::from(kind.0));
             shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT | HOST)
+                || shape.is_sequenced()
                 || kind.is_some_and(|kind| telling.get(kind) == Some(&true))
         };
         for packet in (self.next..until).map(PacketId) {
@@ -351,7 +356,11 @@ impl Streams {
         } = sent;
         let Some(sequence) = facts.reliable_sequence else {
             self.places.push(0);
-            self.orders.push(0);
+            let order = (facts.promise == Promise::Sequenced).then_some(facts.ordered_sequence);
+            let order = order.flatten().map(|sequence| {
+                lay_out(&mut self.newest, in_order(link, at, facts), sequence)
+            });
+            self.orders.push(order.map_or(0, put));
             return;
         };
         let stream = reliable(link, at, facts);
@@ -365,18 +374,22 @@ impl Streams {
             }
             None => self.is_disturbed |= self.was_passed(stream, place),
         }
-        // What is not reliable waits for nothing.
+        // What has an order apart, or none, waits for nothing in this stream.
+        let is_apart = facts.ordered_sequence.is_some() || facts.promise != Promise::Ordered;
+        if is_apart && self.unordered.insert(stream) {
+            self.is_disturbed |= self.was_passed(stream, i64::MIN);
+        }
         let Some(sequence) = facts.ordered_sequence else {
+            if is_apart {
+                self.loose.insert(stream);
+            }
             self.orders.push(0);
             return;
         };
-        if self.unordered.insert(stream) {
-            self.is_disturbed |= self.was_passed(stream, i64::MIN);
-        }
         let stream = in_order(link, at, facts);
         let place = lay_out(&mut self.newest, stream, sequence);
         self.orders.push(put(place));
-        if earlier.is_none() {
+        if earlier.is_none() && facts.promise != Promise::Sequenced {
             self.is_disturbed |= self.was_passed(stream, place);
             self.ordered
                 .entry(stream)
@@ -395,13 +408,20 @@ impl Streams {
         let row = sent.message.0 as usize;
         if let Some(place) = get(&self.orders, row) {
             let at = self.meeting_of(packet);
-            return HandedOver::InOrder(in_order(sent.link, at, sent.facts), place);
+            let stream = in_order(sent.link, at, sent.facts);
+            return match sent.facts.promise {
+                Promise::Sequenced => HandedOver::Newest(stream, place),
+                Promise::Ordered | Promise::Unordered => HandedOver::InOrder(stream, place),
+            };
         }
         let Some(place) = get(&self.places, row) else {
             return HandedOver::Now;
         };
         let at = self.meeting_of(packet);
         let stream = reliable(sent.link, at, sent.facts);
+        if sent.facts.promise == Promise::Sequenced {
+            return HandedOver::Newest(stream, place);
+        }
         match !self.unordered.is_empty() && self.unordered.contains(&stream) {
             true => HandedOver::Once,
             false => HandedOver::InOrder(stream, place),

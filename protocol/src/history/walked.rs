@@ -62,6 +62,8 @@ pub(super) struct Walked {
     pub reached: EventNumber,
     pub holes: usize,
     pub inboxes: BTreeMap<MessageStream, Inbox>,
+    /// Of streams of which none comes after a later one, the place that was handed over last.
+    pub newest: BTreeMap<MessageStream, i64>,
     /// For each whole whose fragments may come in any order, by the first of them, how many have
     /// arrived.
     pub arrived: BTreeMap<MessageId, usize>,

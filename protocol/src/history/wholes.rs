@@ -51,6 +51,8 @@ struct Found {
     groups: BTreeMap<GroupKey, Group>,
     /// The fragments of each message.
     wholes: Vec<Vec<MessageId>>,
+    /// Those that stand next to each other in a stream that hands them over as they come.
+    loose: Vec<Vec<MessageId>>,
 }
 
 impl Wholes {
@@ -61,6 +63,7 @@ impl Wholes {
         }
         let mut wholes = found.runs(streams);
         let runs = wholes.len();
+        wholes.append(&mut found.loose);
         wholes.append(&mut found.wholes);
         let mut wholes = Wholes {
             runs,
@@ -146,12 +149,15 @@ impl Wholes {
 
 impl Found {
     /// The messages whose fragments have no id: these stand next to each other.
-    fn runs(&self, streams: &Streams) -> Vec<Vec<MessageId>> {
-        let mut wholes = Vec::new();
+    fn runs(&mut self, streams: &Streams) -> Vec<Vec<MessageId>> {
+        let (mut wholes, mut loose) = (Vec::new(), Vec::new());
         if !self.without_id.is_empty() {
-            let lines = streams.links.values();
-            lines.for_each(|line| self.runs_of(line, &mut wholes));
+            for (stream, line) in &streams.links {
+                let is_loose = streams.loose.contains(stream);
+                self.runs_of(line, if is_loose { &mut loose } else { &mut wholes });
+            }
         }
+        self.loose = loose;
         wholes
     }
 

@@ -1,6 +1,8 @@
 //! What would have been, had messages come in another order: decided by the rules that the wire
 //! declares for the receiver, or not at all.
 
+use netreel_wire::Promise;
+
 use super::fact::Fact;
 use super::telling::Telling;
 use super::{Certainty, StepId};
@@ -83,7 +85,9 @@ impl Telling<'_> {
                 true => return None,
                 false => link.0,
             };
-            facts.reliable_sequence?;
+            facts
+                .reliable_sequence
+                .filter(|_| facts.promise == Promise::Ordered)?;
             Some((sent_by, facts.channel))
         };
         let is_local = |place: u32| {

@@ -75,7 +75,11 @@ pub(crate) enum Meaning {
     MessageKind,
     Reliable,
     ReliableSequence,
+    /// The same, with other promises than the order.
+    ReliableUnordered,
+    ReliableSequenced,
     OrderedSequence,
+    OrderedSequenced,
     Channel,
     Acknowledges,
     AcknowledgesBefore,
@@ -312,6 +316,18 @@ pub struct InnerContent {
     pub bytes: Vec<u8>,
 }
 
+/// In which order a receiver hands messages of a stream to its game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Promise {
+    /// In the order of their numbers: one that came waits for those before it.
+    #[default]
+    Ordered,
+    /// As they come, each once.
+    Unordered,
+    /// As they come, but none with a lower number than one that was handed over.
+    Sequenced,
+}
+
 /// The facts of one message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageFacts {
@@ -329,6 +345,8 @@ pub struct MessageFacts {
     /// `@ordered_sequence`: its place among the messages of its channel that are handed over in
     /// order.
     pub ordered_sequence: Option<Sequence>,
+    /// What its stream promises, where it has a sequence.
+    pub promise: Promise,
     /// `@channel`
     pub channel: Option<u64>,
     /// `@acknowledges`: the `@reliable_sequence` of a message of this channel that the sender has

@@ -1,6 +1,6 @@
 //! What annotations turn into: facts.
 
-use netreel_wire::{PacketFacts, Role, Sequence, Wire};
+use netreel_wire::{PacketFacts, Promise, Role, Sequence, Wire};
 
 fn facts(text: &str, packet: &[u8]) -> PacketFacts {
     let text = format!(
@@ -208,4 +208,38 @@ fn a_time_of_sending_is_an_integer() {
         "struct P { a: f32 @echoes_time; }",
         "an unsigned integer, such as `u16` or `leb128`",
     );
+}
+
+#[test]
+fn a_stream_promises_what_its_sequence_says() {
+    let text = "
+        struct Packet { count: u8; messages: Message[count]; }
+        struct Message @message {
+            channel: u8 @channel;
+            switch (channel) {
+                0 => plain: u8 @reliable_sequence;
+                1 => ordered: u8 @reliable_sequence(ordered);
+                2 => unordered: u8 @reliable_sequence(unordered);
+                3 => sequenced: u8 @reliable_sequence(sequenced);
+                4 => newest: u8 @ordered_sequence(sequenced);
+                5 => turn: u8 @ordered_sequence;
+            }
+        }";
+    let packet: Vec<u8> = std::iter::once(6)
+        .chain((0..6).flat_map(|it| [it, 9]))
+        .collect();
+    let facts = facts(text, &packet);
+    let nine = Some(Sequence { value: 9, bits: 8 });
+    let promised: Vec<_> = facts.messages.iter().map(|it| it.promise).collect();
+    use Promise::{Ordered, Sequenced, Unordered};
+    let expected = [Ordered, Ordered, Unordered, Sequenced, Sequenced, Ordered];
+    assert_eq!(promised, expected);
+    for (at, message) in facts.messages.iter().enumerate() {
+        let reliable = if at < 4 { nine } else { None };
+        assert_eq!(
+            (message.reliable_sequence, message.reliable),
+            (reliable, at < 4)
+        );
+        assert_eq!(message.ordered_sequence, if at < 4 { None } else { nine });
+    }
 }

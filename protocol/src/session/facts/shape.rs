@@ -7,7 +7,9 @@
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-use netreel_wire::{KindId, MessageFacts, PacketFacts, Place, ProtocolId, Sequence, StreamId};
+use netreel_wire::{
+    KindId, MessageFacts, PacketFacts, Place, Promise, ProtocolId, Sequence, StreamId,
+};
 
 /// What parts the facts of a packet, or of a message, have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,6 +21,7 @@ pub(crate) struct Shape {
     /// How many bits sequence numbers have, in the order of the parts.
     widths: [u8; WIDTHS],
     reliable: bool,
+    promise: Promise,
 }
 
 /// The most sequence numbers that a packet, or a message, has.
@@ -143,6 +146,7 @@ impl Shapes {
             parts: parts.there,
             widths: parts.widths,
             reliable: false,
+            promise: Promise::default(),
         });
         put(u64::from(shape), to);
         let values = [
@@ -201,6 +205,7 @@ impl Shapes {
             parts: parts.there,
             widths: parts.widths,
             reliable: facts.reliable,
+            promise: facts.promise,
         });
         put(u64::from(shape), to);
         put(zigzag(i64::from(facts.bits.start) - i64::from(*end)), to);
@@ -351,6 +356,7 @@ impl Messages<'_> {
         let mut facts = MessageFacts {
             kind: shape.of.map(KindId),
             reliable: shape.reliable,
+            promise: shape.promise,
             bits,
             reliable_sequence: parts.sequence(0, from),
             ordered_sequence: parts.sequence(1, from),
@@ -440,6 +446,11 @@ impl Shape {
     /// Whether a message has one of these parts.
     pub fn has(&self, parts: u32) -> bool {
         self.parts & parts != 0
+    }
+
+    /// Whether a message is handed over unless a newer one was.
+    pub fn is_sequenced(&self) -> bool {
+        self.promise == Promise::Sequenced
     }
 
     /// How many numbers stand behind a message's shape and bits.

@@ -58,7 +58,7 @@ impl<'a> Checker<'a, '_> {
                 }
                 _ => continue,
             };
-            self.no_arguments(annotation);
+            let found = self.promised(annotation, found);
             if let Some((first, span)) = meaning {
                 if first != found {
                     self.report_second_meaning(annotation.span, span);
@@ -92,6 +92,33 @@ impl<'a> Checker<'a, '_> {
         }
         says.meaning = meaning.map(|(meaning, _)| meaning);
         says
+    }
+
+    /// What a field means with the word behind its annotation: `@reliable_sequence(unordered)`.
+    fn promised(&mut self, annotation: &Annotation<'a>, meaning: Meaning) -> Meaning {
+        let promises = meaning.promises();
+        let argument = match annotation.arguments.as_slice() {
+            [] => return meaning,
+            [argument] if !promises.is_empty() => argument,
+            [_, second, ..] if !promises.is_empty() => {
+                let message = format!("`@{}` promises one thing", annotation.name.text);
+                self.report(second.span, message)
+                    .label("expected nothing after the first");
+                return meaning;
+            }
+            _ => {
+                self.no_arguments(annotation);
+                return meaning;
+            }
+        };
+        let spelled = argument.span.text(self.text);
+        if let Some((_, found)) = promises.iter().find(|(word, _)| *word == spelled) {
+            return *found;
+        }
+        let message = format!("`@{}` cannot be `{spelled}`", annotation.name.text);
+        let words = promises.iter().map(|(word, _)| *word);
+        self.report_choice(argument.span, message, spelled, words);
+        meaning
     }
 
     fn report_second_meaning(&mut self, span: Span, first: Span) {

@@ -277,7 +277,7 @@ impl<'a> Checker<'a, '_> {
             return;
         };
         if let (Some(meaning), Some(annotation)) = (field.meaning, declared.annotations.first()) {
-            self.say(found, meaning, annotation.span, None);
+            self.say(found, meaning.of_any_promise(), annotation.span, None);
         }
         let own = declared.annotations.first().map(|it| it.span);
         let property = own.filter(|_| field.property.is_some());

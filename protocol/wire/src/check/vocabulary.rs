@@ -142,7 +142,7 @@ impl Word {
 impl Meaning {
     /// As the wire spells it, without `@`.
     pub(crate) fn spelled(self) -> &'static str {
-        let in_words = match self {
+        let in_words = match self.of_any_promise() {
             Meaning::NackFirst => Meaning::AckFirst,
             Meaning::NackLast => Meaning::AckLast,
             other => other,
@@ -171,6 +171,31 @@ impl Meaning {
                 Subject::Range
             }
             _ => Subject::Message,
+        }
+    }
+
+    /// Without what it promises.
+    pub(super) fn of_any_promise(self) -> Meaning {
+        match self {
+            Meaning::ReliableUnordered | Meaning::ReliableSequenced => Meaning::ReliableSequence,
+            Meaning::OrderedSequenced => Meaning::OrderedSequence,
+            other => other,
+        }
+    }
+
+    /// The words that can stand behind it in parentheses, and what it then means.
+    pub(super) fn promises(self) -> &'static [(&'static str, Meaning)] {
+        match self {
+            Meaning::ReliableSequence => &[
+                ("ordered", Meaning::ReliableSequence),
+                ("unordered", Meaning::ReliableUnordered),
+                ("sequenced", Meaning::ReliableSequenced),
+            ],
+            Meaning::OrderedSequence => &[
+                ("ordered", Meaning::OrderedSequence),
+                ("sequenced", Meaning::OrderedSequenced),
+            ],
+            _ => &[],
         }
     }
 

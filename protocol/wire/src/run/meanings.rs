@@ -3,7 +3,7 @@
 use super::machine::{Machine, OpenMessages};
 use super::sink::Sink;
 use super::tape::Tape;
-use crate::facts::{Meaning, MessageFacts, PacketFacts, Sequence, Slow};
+use crate::facts::{Meaning, MessageFacts, PacketFacts, Promise, Sequence, Slow};
 use crate::operation::Register;
 use crate::program::EnumMember;
 
@@ -129,6 +129,20 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Meaning::ReliableSequence => self.message(|message| {
                 message.reliable_sequence = sequence;
                 message.reliable = true;
+            }),
+            Meaning::ReliableUnordered => self.message(|message| {
+                message.reliable_sequence = sequence;
+                message.reliable = true;
+                message.promise = Promise::Unordered;
+            }),
+            Meaning::ReliableSequenced => self.message(|message| {
+                message.reliable_sequence = sequence;
+                message.reliable = true;
+                message.promise = Promise::Sequenced;
+            }),
+            Meaning::OrderedSequenced => self.message(|message| {
+                message.ordered_sequence = sequence;
+                message.promise = Promise::Sequenced;
             }),
             Meaning::OrderedSequence => self.message(|m| m.ordered_sequence = sequence),
             Meaning::Channel => self.message(|message| message.channel = fact),
