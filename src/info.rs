@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::history::History;
+use netreel_protocol::history::{Connection, History};
 use netreel_protocol::session::{
     Fate, Interface, NodeId, Observer, PacketId, Session, SessionReel, Traffic, Triggered,
 };
@@ -107,6 +107,9 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
     triggers(session, out)?;
     if !session.traffic().is_empty() {
         links(session, history, &folded, out)?;
+        if let Some(history) = history {
+            connections(session, history, out)?;
+        }
     }
     notes(session, out)?;
     bookmarks::print(&arguments.read.source.paths, out)?;
@@ -362,6 +365,47 @@ fn links(
         )?;
     }
     Ok(())
+}
+
+/// Connections, where there is more to say of them than that nodes talk: some met anew, or an address
+/// changed.
+fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Result<(), Failure> {
+    let all = history.connections(session);
+    let is_more = |it: &Connection| it.epoch > 1 || it.goes_on.is_some();
+    let telling: BTreeSet<(NodeId, NodeId)> = all
+        .iter()
+        .filter(|it| is_more(it))
+        .map(|it| it.nodes)
+        .collect();
+    if telling.is_empty() {
+        return Ok(());
+    }
+    let mut rows = vec![
+        ["connection", "epoch", "from s", "to s", "packets", ""]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for each in all.iter().filter(|it| telling.contains(&it.nodes)) {
+        let (one, other) = each.nodes;
+        let goes_on = each
+            .goes_on
+            .map(|node| format!("goes on for {}", text::node(session, node)));
+        rows.push(vec![
+            format!(
+                "{} <-> {}",
+                text::node(session, one),
+                text::node(session, other)
+            ),
+            each.epoch.to_string(),
+            text::time(each.time.start),
+            text::time(each.time.end),
+            each.packets.iter().sum::<u64>().to_string(),
+            goes_on.unwrap_or_default(),
+        ]);
+    }
+    writeln!(out)?;
+    let sides = [Left, Right, Right, Right, Right, Left];
+    Ok(table::print(&sides, &rows, out)?)
 }
 
 fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {

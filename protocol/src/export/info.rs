@@ -31,6 +31,8 @@ pub struct Info {
     pub kinds: Option<BTreeMap<String, u64>>,
     /// Ordered by sender, then receiver.
     pub links: Vec<LinkJson>,
+    /// Ordered by nodes, then by epoch; `null` where that was not asked for.
+    pub connections: Option<Vec<ConnectionJson>>,
     /// How many objects were heard of; `null` where that was not asked for.
     pub objects: Option<u64>,
     /// How many findings there are; `null` where that was not asked for.
@@ -198,6 +200,18 @@ pub struct LinkJson {
     pub rtt_ns: Option<Spread>,
 }
 
+/// A connection in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // the fields of `Connection`
+pub struct ConnectionJson {
+    pub nodes: [String; 2],
+    pub epoch: u16,
+    pub from_ns: i64,
+    pub to_ns: i64,
+    pub packets: [u64; 2],
+    pub goes_on: Option<String>,
+}
+
 /// Shortest, middle, longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
@@ -223,6 +237,7 @@ pub fn info(session: &Session, history: &History) -> Info {
         objects: Some(history.objects.len() as u64),
         findings: Some(Counts::of(&history.findings)),
         links: links.collect(),
+        connections: Some(connections(session, history)),
         ..info_of_packets(session)
     }
 }
@@ -250,10 +265,24 @@ pub fn info_of_packets(session: &Session) -> Info {
         },
         kinds: None,
         links: links.map(|&(from, to)| link(session, from, to)).collect(),
+        connections: None,
         objects: None,
         findings: None,
         warnings: session.warnings(),
     }
+}
+
+fn connections(session: &Session, history: &History) -> Vec<ConnectionJson> {
+    let all = history.connections(session).into_iter();
+    let json = all.map(|each| ConnectionJson {
+        nodes: [each.nodes.0, each.nodes.1].map(|node| session.name(node)),
+        epoch: each.epoch,
+        from_ns: each.time.start.0,
+        to_ns: each.time.end.0,
+        packets: each.packets,
+        goes_on: each.goes_on.map(|node| session.name(node)),
+    });
+    json.collect()
 }
 
 /// How many messages there are of each kind that occurs.

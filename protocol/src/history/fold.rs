@@ -266,6 +266,8 @@ impl Fold {
             joined: wholes.joined,
             joined_of: wholes.parts,
             undelivered,
+            reused: wholes.reused,
+            again: streams.meetings.again_all(),
             parting_messages: std::mem::take(&mut streams.partings),
             ..History::default()
         };

@@ -57,6 +57,8 @@ impl History {
             joined,
             joined_of,
             undelivered,
+            reused: _,
+            again,
             partings,
             parting_messages,
         } = self;
@@ -99,7 +101,7 @@ impl History {
             &(named, ambiguous, resends, copies, links.get(), undelivered),
             to,
         )?;
-        put_plain(&(joined, joined_of, partings, parting_messages), to)
+        put_plain(&(joined, joined_of, partings, parting_messages, again), to)
     }
 }
 
@@ -164,6 +166,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         history.joined_of,
         history.partings,
         history.parting_messages,
+        history.again,
     ) = take_plain(from)?;
     match from.is_empty() {
         true => Ok(history),

@@ -112,6 +112,15 @@ impl Meetings {
         }
     }
 
+    /// For each two nodes that met more than once, the packets with which they met anew, in order.
+    pub fn again_all(&self) -> super::connected::Again {
+        let pairs = self.pairs.iter().map(|(&pair, met)| {
+            let again = met.all.iter().filter(|&&(_, number)| number > 0);
+            (pair, again.map(|&(first, _)| first).collect())
+        });
+        pairs.collect()
+    }
+
     /// The number of the meeting that a packet is of, from 0 on.
     pub fn number(&self, session: &Session, packet: PacketId, link: (NodeId, NodeId)) -> u16 {
         if self.pairs.is_empty() {

@@ -9,6 +9,7 @@ pub mod bounds;
 mod build;
 mod certain;
 mod claims;
+mod connected;
 mod delivered;
 mod finding;
 mod fold;
@@ -32,6 +33,7 @@ mod wholes;
 
 pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
+pub use connected::Connection;
 pub use delivered::Deliveries;
 pub use finding::RULES;
 pub(crate) use finding::{Told, came, length, sent, told, word};
@@ -100,6 +102,11 @@ pub struct History {
     /// Reliable messages that never reached the engine that they were sent to, as far as the reels
     /// tell; by the copy that was sent first.
     pub undelivered: Vec<MessageId>,
+    /// Parts with which the id of a split message was used again while the message before was not whole,
+    /// each with the part before; for the rules alone.
+    reused: Vec<(MessageId, MessageId)>,
+    /// Where nodes met more than once.
+    again: connected::Again,
     /// Deliveries that say that somebody leaves, in order.
     partings: Vec<Parting>,
     /// All messages that say that somebody leaves.

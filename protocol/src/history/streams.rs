@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_table::{Column, List};
-use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
+use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence, StreamId};
 
 use super::line::Line;
 use super::meetings::{self, Meetings, Pair};
@@ -56,6 +56,9 @@ pub(super) type NumberedLink = (NodeId, NodeId, u16);
 /// A packet's number follows the one before by so many at the most: some may not have been recorded.
 const FOLLOWS_MAX: i64 = 8;
 
+/// Who counts from the first number again had used so many.
+const ANEW_MIN: i64 = 16;
+
 /// All streams of a session, and what else one pass over all messages tells. The pass may stop
 /// anywhere and go on with more of the session.
 #[derive(Clone, Default)]
@@ -82,7 +85,10 @@ pub(super) struct Streams {
     met: Column,
     /// For each link and session its packets by that place.
     pub packets: BTreeMap<NumberedLink, Line>,
-    meetings: Meetings,
+    pub meetings: Meetings,
+    /// The packets with which a node connected anew to one that it had not parted from, each with the
+    /// last packet that it had sent before.
+    pub restarts: Vec<(PacketId, PacketId)>,
     /// For each message its place in the stream of its reliable sequence, laid out on one line.
     places: Column,
     /// For each message its place in the order of its channel, where that is apart.
@@ -129,7 +135,7 @@ impl Streams {
 
     /// Before the first packet.
     pub fn begin(session: &Session) -> Streams {
-        let restarts = session.has_role(Role::Connect) && session.has_role(Role::Disconnect);
+        let restarts = session.has_role(Role::Connect);
         Streams {
             meetings: Meetings::between_ports(session),
             restarting: restarts.then(Restarting::default),
@@ -173,7 +179,12 @@ impl Streams {
                 let facts = &facts;
                 self.pass(message);
                 if let Some(restarting) = &mut restarting
-                    && self.restart(session, (packet, link), (facts, follows), restarting)
+                    && self.restart(
+                        session,
+                        (packet, link),
+                        (facts, said.sequence, follows),
+                        restarting,
+                    )
                 {
                     at = self.meetings.number(session, packet, link);
                 }
@@ -182,7 +193,7 @@ impl Streams {
                     message,
                     facts,
                 };
-                self.take(sent, at);
+                self.take(session, packet, sent, at);
                 if let Some(object) = facts.object {
                     self.was_born(object, first);
                 }
@@ -286,12 +297,13 @@ impl Streams {
 
     /// Notes who parts, and whether two nodes that had parted connect anew with this packet: what it
     /// says in the first place would be a copy of what was said before they parted. It is a copy
-    /// where the packet's number follows: its sender has not heard of the parting yet.
+    /// where the packet's number follows: its sender has not heard of the parting yet. Who was started
+    /// anew says no goodbye: then the packet's number is one of the first again.
     fn restart(
         &mut self,
         session: &Session,
         (packet, link): (PacketId, (NodeId, NodeId)),
-        (facts, follows): (&MessageFacts, bool),
+        (facts, sequence, follows): (&MessageFacts, Option<Sequence>, bool),
         restarting: &mut Restarting,
     ) -> bool {
         let pair = meetings::pair(link);
@@ -305,12 +317,23 @@ impl Streams {
             Role::Disconnect => {
                 restarting.parted.insert(pair);
             }
-            Role::Connect if restarting.parted.contains(&pair) && !follows => {
-                let stream = reliable(link, self.meeting_at(session, link, packet), facts);
+            Role::Connect if !follows => {
+                let at = self.meeting_at(session, link, packet);
+                let anew = self.begins_anew((link.0, link.1, at), sequence);
+                let has_parted = restarting.parted.contains(&pair);
+                let stream = reliable(link, at, facts);
                 let known = self.newest.get(&stream).zip(facts.reliable_sequence);
                 let place = known.map(|(&near, sequence)| unwrap(sequence, near));
                 let line = self.links.get(&stream);
-                if place.is_some_and(|at| line.is_some_and(|line| line.first(at).is_some())) {
+                let is_known =
+                    || line.is_some_and(|it| place.is_some_and(|at| it.first(at).is_some()));
+                let is_new = match has_parted {
+                    true => is_known(),
+                    false => anew.is_some(),
+                };
+                if is_new {
+                    self.restarts
+                        .extend(anew.filter(|_| !has_parted).map(|last| (packet, last)));
                     self.meetings.again(session, packet, link);
                     restarting.parted.remove(&pair);
                     return true;
@@ -319,6 +342,18 @@ impl Streams {
             _ => {}
         }
         false
+    }
+
+    /// Whether a packet's number is one of the first of its way again though many were used since: the
+    /// packet that had the newest.
+    fn begins_anew(&self, way: NumberedLink, sequence: Option<Sequence>) -> Option<PacketId> {
+        let (sequence, &newest) = sequence.zip(self.newest_packets.get(&way))?;
+        let line = self.packets.get(&way)?;
+        let first = line.start()?;
+        let again = unwrap(sequence, first).saturating_sub(first);
+        let is_first = (0..=FOLLOWS_MAX).contains(&again);
+        let is_anew = is_first && newest.saturating_sub(first) >= ANEW_MIN;
+        line.first(newest).filter(|_| is_anew).map(PacketId)
     }
 
     /// How often two nodes had connected anew when a packet left.
@@ -348,7 +383,7 @@ impl Streams {
         self.packets.entry(way).or_default().append(place, packet.0);
     }
 
-    fn take(&mut self, sent: Sent<'_>, at: u16) {
+    fn take(&mut self, session: &Session, packet: PacketId, sent: Sent<'_>, at: u16) {
         let Sent {
             link,
             message,
@@ -357,14 +392,15 @@ impl Streams {
         let Some(sequence) = facts.reliable_sequence else {
             self.places.push(0);
             let order = (facts.promise == Promise::Sequenced).then_some(facts.ordered_sequence);
-            let order = order.flatten().map(|sequence| {
-                lay_out(&mut self.newest, in_order(link, at, facts), sequence)
-            });
+            let order = order
+                .flatten()
+                .map(|sequence| lay_out(&mut self.newest, in_order(link, at, facts), sequence));
             self.orders.push(order.map_or(0, put));
             return;
         };
         let stream = reliable(link, at, facts);
-        let place = lay_out(&mut self.newest, stream, sequence);
+        let lap = self.lap_before(session, (packet, facts), (stream, sequence));
+        let place = lap.unwrap_or_else(|| lay_out(&mut self.newest, stream, sequence));
         self.places.push(put(place));
         let earlier = self.links.entry(stream).or_default().put(place, message.0);
         match earlier {
@@ -396,6 +432,24 @@ impl Streams {
                 .or_default()
                 .append(place, message.0);
         }
+    }
+
+    /// The place of the message that this one is a copy of, where more than half of the numbers are
+    /// under way: by its distance alone it would be a new one, far ahead.
+    fn lap_before(
+        &self,
+        session: &Session,
+        (packet, facts): (PacketId, &MessageFacts),
+        (stream, sequence): (MessageStream, Sequence),
+    ) -> Option<i64> {
+        let newest = *self.newest.get(&stream)?;
+        let place = unwrap(sequence, newest);
+        if sequence.bits > BITS_MAX || place.saturating_sub(newest) <= FOLLOWS_MAX {
+            return None;
+        }
+        let before = place - (1 << sequence.bits);
+        let first = MessageId(self.links.get(&stream)?.first(before)?);
+        says_the_same(session, (packet, facts), first).then_some(before)
     }
 
     /// A reliable message's place in its stream.
@@ -539,6 +593,26 @@ fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) ->
         channel: facts.channel,
         ordered: true,
     }
+}
+
+/// Numbers with more bits are never used up.
+const BITS_MAX: u8 = 32;
+
+/// Whether a message says what an earlier one says, in whole bytes. Their packets are read again.
+pub(super) fn says_the_same(
+    session: &Session,
+    (packet, facts): (PacketId, &MessageFacts),
+    earlier: MessageId,
+) -> bool {
+    let bytes = |packet: PacketId, facts: &MessageFacts| {
+        let (start, end) = (facts.bits.start.div_ceil(8), facts.bits.end / 8);
+        let payload = session.payload(packet)?;
+        let bytes = payload.get(start as usize..end as usize)?;
+        (facts.stream == StreamId(0)).then(|| (facts.bits.start % 8, bytes.to_vec()))
+    };
+    let other = session.message(earlier);
+    let other = other.and_then(|it| bytes(it.packet, &it.facts));
+    other.is_some() && other == bytes(packet, facts)
 }
 
 fn is_passed<K: Ord>(highest: &BTreeMap<K, i64>, line: &K, place: i64) -> bool {

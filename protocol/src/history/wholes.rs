@@ -24,6 +24,9 @@ pub(super) struct Wholes {
     pub parts: BTreeMap<MessageId, u32>,
     /// How many of them stand in runs: the first ones.
     runs: usize,
+    /// Parts with which an id was used again while the message before was not whole, each with the part
+    /// of that message: what came under the id then is joined with nothing.
+    pub reused: Vec<(MessageId, MessageId)>,
 }
 
 /// A fragment's part in the whole.
@@ -36,6 +39,9 @@ pub(super) struct FragmentPart {
     /// How many parts there are, where they may arrive in any order.
     pub any_order: Option<usize>,
 }
+
+/// Parts of several messages under one id are told apart again when nothing came under it for so long.
+const MIXED_NS: i64 = 1_000_000_000;
 
 /// The fragments of one message, as far as they were found.
 type Group = BTreeMap<u64, MessageId>;
@@ -53,6 +59,11 @@ struct Found {
     wholes: Vec<Vec<MessageId>>,
     /// Those that stand next to each other in a stream that hands them over as they come.
     loose: Vec<Vec<MessageId>>,
+    /// Ids under which parts of several messages are under way: how often each part was sent, and when
+    /// the last one.
+    mixed: BTreeMap<GroupKey, (BTreeMap<u64, u32>, SessionTime)>,
+    /// See [`Wholes::reused`].
+    reused: Vec<(MessageId, MessageId)>,
 }
 
 impl Wholes {
@@ -67,6 +78,7 @@ impl Wholes {
         wholes.append(&mut found.wholes);
         let mut wholes = Wholes {
             runs,
+            reused: std::mem::take(&mut found.reused),
             ..Wholes::of(session, wholes)
         };
         for message in session.fragments().filter(|it| streams.is_resend(*it)) {
@@ -207,7 +219,35 @@ impl Found {
             return;
         }
         let key = (from, to, facts.channel, id, count);
+        let at = session
+            .departed(packet)
+            .map_or(SessionTime(i64::MIN), |(_, at)| at.time);
+        if let Some((seen, last)) = self.mixed.get_mut(&key) {
+            let is_over = at.0.saturating_sub(last.0) > MIXED_NS;
+            if !is_over {
+                *last = at;
+                *seen.entry(index).or_default() += 1;
+                let often = seen.values().next().copied();
+                // All parts of all of them were sent.
+                if seen.len() as u64 == count && seen.values().all(|it| Some(*it) == often) {
+                    self.mixed.remove(&key);
+                }
+                return;
+            }
+            self.mixed.remove(&key);
+        }
         let group = self.groups.entry(key).or_default();
+        if let Some(&first) = group.get(&index)
+            && session.fragment(first) != session.fragment(message)
+        {
+            // The message before is not whole yet: nobody can say which part is of which.
+            let mut seen: BTreeMap<u64, u32> = group.keys().map(|&index| (index, 1)).collect();
+            *seen.entry(index).or_default() += 1;
+            self.mixed.insert(key, (seen, at));
+            self.groups.remove(&key);
+            self.reused.push((first, message));
+            return;
+        }
         group.entry(index).or_insert(message);
         if group.len() as u64 == count {
             let group = self.groups.remove(&key).unwrap_or_default();

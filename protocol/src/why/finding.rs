@@ -45,7 +45,13 @@ impl Telling<'_> {
                 because.extend(about.map(|(object, at)| self.believed(object, node, at)));
                 because.push(self.nothing(NotKnown::Program(node)));
             }
-            "told-twice" => because.push(self.nothing(NotKnown::Program(node))),
+            "told-twice"
+            | "address-changed"
+            | "answered-from-elsewhere"
+            | "connection-restarted"
+            | "number-space-exhausted" => {
+                because.push(self.nothing(NotKnown::Program(node)));
+            }
             "objects-differ-at-rest" => because.extend(self.differs(finding)),
             "ack-of-unreceived" | "never-acked" | "duplicate-sequence" => {
                 because.push(self.nothing(NotKnown::Program(node)));

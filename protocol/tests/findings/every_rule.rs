@@ -7,6 +7,7 @@ use std::path::Path;
 use netreel_protocol::history::{Level, RULES};
 
 use crate::acked::{self, Packet, Says, acks, says};
+use crate::anew;
 use crate::machines::{cut, last_told, set_by, summed, ticks, took, updates};
 use crate::named::{self, came};
 use crate::objects::{
@@ -55,6 +56,22 @@ fn pair(rule: &str) -> Option<Pair> {
             };
             (vec![with(3)], vec![with(2)])
         }
+        "address-changed" => (
+            vec![anew::moved(40, 500, 0), anew::moved(103, 10, 120)],
+            vec![
+                anew::moved(0, 500, 0),
+                anew::moved(104, 500, 0),
+                anew::moved(40, 1100, 0),
+            ],
+        ),
+        "answered-from-elsewhere" => (
+            vec![anew::answered(3, (false, false))],
+            vec![
+                anew::answered(1, (false, false)),
+                anew::answered(3, (true, false)),
+                anew::answered(3, (false, true)),
+            ],
+        ),
         "belief-differs" => {
             let create = say(0, 1, 10, Some(20), (CREATE, 0, 0));
             let destroy = say(0, 1, 30, Some(1_000_000), (DESTROY, 0, 0));
@@ -108,6 +125,10 @@ fn pair(rule: &str) -> Option<Pair> {
         "clock-disagreement" => (vec![took(-1)], vec![took(0)]),
         // The packets leave 10 ms open.
         "clock-set" => (vec![set_by(2_000_000_000)], vec![set_by(1_000_000)]),
+        "connection-restarted" => (
+            vec![anew::again(40, 0), anew::again(16, 3)],
+            vec![anew::again(40, 41), anew::again(15, 0), anew::again(40, 50)],
+        ),
         "counter-falls" => {
             let with = |counter| {
                 owner(&[
@@ -245,6 +266,18 @@ fn pair(rule: &str) -> Option<Pair> {
             later.push(acked::lost(says(8_600, 31, 1)));
             (vec![acked(&acked::given_up())], vec![acked(&later)])
         }
+        "number-space-exhausted" => (
+            vec![
+                anew::split(2),
+                anew::under_way(129, 1400),
+                anew::under_way(140, 1271),
+            ],
+            vec![
+                anew::split(3),
+                anew::under_way(128, 1400),
+                anew::under_way(129, 1269),
+            ],
+        ),
         "reliable-stuck" => {
             let again = |times, answer: fn(u64) -> Option<named::Packet>| {
                 named::made(&named::second_again(times, 150, answer))

@@ -2,6 +2,7 @@
 //! that no rule is without both.
 
 mod acked;
+mod anew;
 mod every_rule;
 mod machines;
 mod named;

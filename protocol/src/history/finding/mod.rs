@@ -2,10 +2,13 @@
 
 mod ack_of_unreceived;
 mod ack_of_unsent;
+mod address_changed;
+mod answered_from_elsewhere;
 mod belief_differs;
 mod belief_differs_values;
 mod clock_disagreement;
 mod clock_set;
+mod connection_restarted;
 mod copies;
 mod counter_falls;
 mod derived_field_wrong;
@@ -19,6 +22,7 @@ mod migrate_not_from_host;
 mod nack_of_received;
 mod never_acked;
 mod nobody_owns;
+mod number_space_exhausted;
 mod objects_differ_at_rest;
 mod origin_wrong;
 mod reliable_not_delivered;
@@ -48,13 +52,18 @@ use super::streams::Streams;
 use super::{Finding, History, Level, Wanted};
 use crate::session::{PacketId, Session, SessionTime, parallel};
 
+pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
+
 /// The ids of all rules.
-pub const RULES: [&str; 36] = [
+pub const RULES: [&str; 40] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
+    address_changed::RULE,
+    answered_from_elsewhere::RULE,
     belief_differs::RULE,
     clock_disagreement::RULE,
     clock_set::RULE,
+    connection_restarted::RULE,
     counter_falls::RULE,
     derived_field_wrong::RULE,
     destroy_untold::RULE,
@@ -67,6 +76,7 @@ pub const RULES: [&str; 36] = [
     nack_of_received::RULE,
     never_acked::RULE,
     nobody_owns::RULE,
+    number_space_exhausted::RULE,
     objects_differ_at_rest::RULE,
     origin_wrong::RULE,
     reliable_not_delivered::RULE,
@@ -127,7 +137,10 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
         |case| undecodable_packet::find(case.session, case.history),
         ack_of_unreceived::find,
         ack_of_unsent::find,
+        address_changed::find,
+        answered_from_elsewhere::find,
         belief_differs::find,
+        connection_restarted::find,
         counter_falls::find,
         destroy_untold::find,
         duplicate_sequence::find,
@@ -136,6 +149,7 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
         migrate_not_from_host::find,
         nack_of_received::find,
         never_acked::find,
+        number_space_exhausted::find,
         origin_wrong::find,
         reliable_not_delivered::find,
         reliable_stuck::find,

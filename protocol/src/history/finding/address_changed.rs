@@ -1,0 +1,248 @@
+//! `address-changed`: one end of a connection goes on from another port.
+//!
+//! A translation on the way (NAT) gave it another one, or its program opened another socket. Without a
+//! word of the protocol that tells who somebody is, the two ports look like two nodes. They are one where
+//! the second begins when the first falls silent for good, at the same address and with the same partner,
+//! and both have one `@sender`, or the numbers of the packets go on: those that the wire names, or else a
+//! counter in their bytes. A
+//! warning where the partner went on sending to the old port for longer than a second.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::words::{came, length, sent};
+use super::{Case, Found};
+use crate::history::connected::passed;
+use crate::history::sequence::unwrap;
+use crate::history::{Evidence, Finding, Level};
+use crate::session::{NodeId, PacketId, Session, SessionTime};
+
+pub(super) const RULE: &str = "address-changed";
+
+/// The second port must begin so soon, in ns, after the first falls silent, or in so many times the time
+/// that lay between its packets.
+const PAUSE_NS: i64 = 1_000_000_000;
+const PAUSES: i64 = 16;
+
+/// Packets of before that may still come, in ns.
+const LATE_NS: i64 = 250_000_000;
+
+/// Each port must have sent so many packets.
+const PACKETS_MIN: usize = 8;
+
+/// Numbers go on where so many at the most are missing.
+const MISSING_MAX: i64 = 64;
+
+/// A counter is looked for in so many bytes in front.
+const COUNTER_BYTES: usize = 24;
+
+/// A partner that sends to the old port for longer has not noticed.
+const UNNOTICED_NS: i64 = 1_000_000_000;
+
+/// An address, and the number in the protocol.
+type Who = (IpAddr, Option<u64>);
+
+/// What one port and one partner said to each other, in the order of their packets.
+#[derive(Default)]
+struct Talk {
+    there: Vec<(SessionTime, PacketId)>,
+    back: Vec<(SessionTime, PacketId)>,
+}
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let session = case.session;
+    let moved = may_have_moved(session);
+    if moved.is_empty() {
+        return Vec::new();
+    }
+    let talks = talks(session, &moved);
+    let mut found = Vec::new();
+    for (&(old, partner), before) in &talks {
+        let same_partner = talks.iter().filter(|&(&(new, with), _)| {
+            with == partner && new != old && moved.get(&new) == moved.get(&old)
+        });
+        let mut next: Vec<_> = same_partner
+            .filter(|(_, after)| {
+                let has_name = moved.get(&old).is_some_and(|(_, peer)| peer.is_some());
+                follows(session, before, after, has_name)
+            })
+            .map(|(&(new, _), after)| (new, after))
+            .collect();
+        // Of two that could be it nobody can say which.
+        if let (Some((new, after)), true) = (next.pop(), next.is_empty()) {
+            found.extend(finding(session, (old, new, partner), before, after));
+        }
+    }
+    found
+}
+
+/// Nodes that are known by one endpoint alone, where several have one address and one number in the
+/// protocol, or none.
+fn may_have_moved(session: &Session) -> BTreeMap<NodeId, Who> {
+    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    let by_endpoint = nodes.filter_map(|(id, node)| match node.endpoints.as_slice() {
+        [endpoint] if !node.recorded => Some((id, (endpoint.ip(), node.peer))),
+        _ => None,
+    });
+    let all: BTreeMap<NodeId, Who> = by_endpoint.collect();
+    let mut often: BTreeMap<Who, usize> = BTreeMap::new();
+    all.values()
+        .for_each(|who| *often.entry(*who).or_default() += 1);
+    let several = |who: &Who| often.get(who).is_some_and(|&count| count > 1);
+    all.into_iter().filter(|(_, who)| several(who)).collect()
+}
+
+fn talks(session: &Session, moved: &BTreeMap<NodeId, Who>) -> BTreeMap<(NodeId, NodeId), Talk> {
+    let mut talks: BTreeMap<(NodeId, NodeId), Talk> = BTreeMap::new();
+    for packet in (0..session.packet_count() as u32).map(PacketId) {
+        let (Some((from, to)), Some(at)) = (session.link(packet), passed(session, packet)) else {
+            continue;
+        };
+        if moved.contains_key(&from) {
+            talks
+                .entry((from, to))
+                .or_default()
+                .there
+                .push((at, packet));
+        } else if moved.contains_key(&to) {
+            talks.entry((to, from)).or_default().back.push((at, packet));
+        }
+    }
+    talks
+}
+
+/// Whether the second is what became of the first.
+fn follows(session: &Session, before: &Talk, after: &Talk, has_name: bool) -> bool {
+    if before.there.len() < PACKETS_MIN || after.there.len() < PACKETS_MIN {
+        return false;
+    }
+    let (Some(&(first, _)), Some(&(last, last_packet))) =
+        (before.there.first(), before.there.last())
+    else {
+        return false;
+    };
+    let Some(&(begins, first_packet)) = after.there.first() else {
+        return false;
+    };
+    let apart_ns = last.0.saturating_sub(first.0) / before.there.len() as i64;
+    let pause_ns = begins.0.saturating_sub(last.0);
+    let is_next = (-LATE_NS..=PAUSE_NS.max(apart_ns.saturating_mul(PAUSES))).contains(&pause_ns);
+    if !is_next || begins <= first {
+        return false;
+    }
+    if has_name {
+        return true;
+    }
+    let number = |packet| session.said(packet)?.sequence;
+    match number(last_packet).zip(number(first_packet)) {
+        Some((last, next)) => {
+            let near = i64::try_from(last.value).unwrap_or(i64::MAX);
+            let ahead = unwrap(next, near).saturating_sub(near);
+            (1..=MISSING_MAX).contains(&ahead) && last.value > MISSING_MAX as u64 / 8
+        }
+        None => counts_on(session, before, after),
+    }
+}
+
+/// Whether a number of two bytes in front of the packets counts each of them, and goes on.
+fn counts_on(session: &Session, before: &Talk, after: &Talk) -> bool {
+    let latest = before.there.iter().rev().take(PACKETS_MIN).rev();
+    let latest = latest.map(|&(_, packet)| session.payload(packet));
+    let Some(latest) = latest.collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let next = after
+        .there
+        .first()
+        .and_then(|&(_, packet)| session.payload(packet));
+    let Some(next) = next else { return false };
+    let read = |bytes: &[u8], at: usize, is_little: bool| -> Option<i64> {
+        let pair = bytes.get(at..at + 2)?.try_into().ok()?;
+        Some(i64::from(match is_little {
+            true => u16::from_le_bytes(pair),
+            false => u16::from_be_bytes(pair),
+        }))
+    };
+    (0..COUNTER_BYTES).any(|at| {
+        [true, false].into_iter().any(|is_little| {
+            let numbers = latest.iter().map(|bytes| read(bytes, at, is_little));
+            let Some(numbers) = numbers.collect::<Option<Vec<i64>>>() else {
+                return false;
+            };
+            let step = |one: i64, other: i64| (other - one).rem_euclid(1 << 16);
+            let counts = numbers
+                .array_windows()
+                .all(|&[one, other]| step(one, other) == 1);
+            let last = numbers.last().copied().unwrap_or_default();
+            let goes_on = |next: i64| (1..=MISSING_MAX).contains(&step(last, next));
+            counts && last > PACKETS_MIN as i64 && read(&next, at, is_little).is_some_and(goes_on)
+        })
+    })
+}
+
+fn finding(
+    session: &Session,
+    (old, new, partner): (NodeId, NodeId, NodeId),
+    before: &Talk,
+    after: &Talk,
+) -> Option<Found> {
+    let &(_, last) = before.there.last()?;
+    let &(begins, first) = after.there.first()?;
+    let still = before.back.iter().filter(|(at, _)| *at > begins);
+    let still: Vec<(SessionTime, PacketId)> = still.copied().collect();
+    let until = still.last().map_or(begins, |&(at, _)| at);
+    let unnoticed_ns = until.0.saturating_sub(begins.0);
+    let is_unnoticed = unnoticed_ns > UNNOTICED_NS && still.len() >= PACKETS_MIN;
+    let port = |node: NodeId| {
+        Some(
+            session
+                .nodes
+                .get(usize::from(node.0))?
+                .endpoints
+                .first()?
+                .port(),
+        )
+    };
+    let pieces = [
+        (Some(last), "the last packet from the old port"),
+        (Some(first), "the first from the new one"),
+        (
+            still.last().map(|&(_, packet)| packet),
+            "the last packet to the old port",
+        ),
+    ];
+    let evidence: Vec<Evidence> = pieces
+        .into_iter()
+        .filter_map(|(packet, what)| {
+            sent(session, packet?, what).or_else(|| came(session, packet?, what))
+        })
+        .collect();
+    let partner_name = session.name(partner);
+    let went_on = match is_unnoticed {
+        true => format!(
+            "; {partner_name} went on sending to port {} for {} ({} packets), where nobody is any more",
+            port(old)?,
+            length(unnoticed_ns),
+            still.len()
+        ),
+        false => String::new(),
+    };
+    let finding = Finding {
+        rule: RULE,
+        level: match is_unnoticed {
+            true => Level::Warning,
+            false => Level::Info,
+        },
+        node: new,
+        object: None,
+        time: begins,
+        sentence: format!(
+            "{} is {} on another port: it goes on with {partner_name} where that fell silent{went_on}",
+            session.name(new),
+            session.name(old),
+        ),
+        evidence,
+    };
+    // The old port may speak again.
+    Some(finding.into())
+}
