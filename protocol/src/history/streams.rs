@@ -135,10 +135,9 @@ impl Streams {
 
     /// Before the first packet.
     pub fn begin(session: &Session) -> Streams {
-        let restarts = session.has_role(Role::Connect);
         Streams {
             meetings: Meetings::between_ports(session),
-            restarting: restarts.then(Restarting::default),
+            restarting: Some(Restarting::default()),
             ..Streams::default()
         }
     }
@@ -148,10 +147,9 @@ impl Streams {
         let mut restarting = self.restarting.take();
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
         let telling: Vec<bool> = (0..kinds)
-            .map(|kind| match session.role_of(Some(KindId(kind as u16))) {
-                Role::Disconnect => true,
-                Role::Connect => restarting.is_some(),
-                _ => false,
+            .map(|kind| {
+                let role = session.role_of(Some(KindId(kind as u16)));
+                matches!(role, Role::Disconnect | Role::Connect)
             })
             .collect();
         // All others are in no stream, and say nothing of what is asked here.
@@ -298,7 +296,8 @@ impl Streams {
     /// Notes who parts, and whether two nodes that had parted connect anew with this packet: what it
     /// says in the first place would be a copy of what was said before they parted. It is a copy
     /// where the packet's number follows: its sender has not heard of the parting yet. Who was started
-    /// anew says no goodbye: then the packet's number is one of the first again.
+    /// anew says no goodbye: then the packet's number is one of the first again, and the message is a
+    /// handshake, or says something else than the one that had its place.
     fn restart(
         &mut self,
         session: &Session,
@@ -306,6 +305,11 @@ impl Streams {
         (facts, sequence, follows): (&MessageFacts, Option<Sequence>, bool),
         restarting: &mut Restarting,
     ) -> bool {
+        let role = session.role(facts);
+        let is_greeting = matches!(role, Role::Connect | Role::Disconnect);
+        if !is_greeting && (follows || sequence.is_none() || facts.reliable_sequence.is_none()) {
+            return false;
+        }
         let pair = meetings::pair(link);
         let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
         let of_them = [peer(link.0), peer(link.1)];
@@ -313,11 +317,11 @@ impl Streams {
             // They speak of somebody else.
             return false;
         }
-        match session.role(facts) {
+        match role {
             Role::Disconnect => {
                 restarting.parted.insert(pair);
             }
-            Role::Connect if !follows => {
+            _ if !follows => {
                 let at = self.meeting_at(session, link, packet);
                 let anew = self.begins_anew((link.0, link.1, at), sequence);
                 let has_parted = restarting.parted.contains(&pair);
@@ -325,11 +329,14 @@ impl Streams {
                 let known = self.newest.get(&stream).zip(facts.reliable_sequence);
                 let place = known.map(|(&near, sequence)| unwrap(sequence, near));
                 let line = self.links.get(&stream);
-                let is_known =
-                    || line.is_some_and(|it| place.is_some_and(|at| it.first(at).is_some()));
-                let is_new = match has_parted {
-                    true => is_known(),
-                    false => anew.is_some(),
+                let earlier = line.and_then(|line| line.first(place?)).map(MessageId);
+                let is_new = match (role, has_parted) {
+                    (Role::Connect, true) => earlier.is_some(),
+                    (Role::Connect, false) => anew.is_some(),
+                    _ => {
+                        let says_it = |it| says_the_same(session, (packet, facts), it);
+                        anew.is_some() && earlier.is_some_and(|it| !says_it(it))
+                    }
                 };
                 if is_new {
                     self.restarts

@@ -79,6 +79,14 @@ pub fn again(messages: u8, number: u8) -> Made {
     made(&all, &[])
 }
 
+/// A sends 40 messages, and begins again with the numbers of the first packet and of the first message,
+/// without a handshake. What it says then is off by so much from what it said before.
+pub fn again_silently(off: u8) -> Made {
+    let before = (0..40u8).map(|it| (u64::from(it) * 10, it, rpc(it, it)));
+    let after = (0..5u8).map(|it| (2000 + u64::from(it) * 10, it, rpc(it, it + off)));
+    made(&before.chain(after).collect::<Vec<_>>(), &[])
+}
+
 /// Each packet has a number, of which the wire does not say what it is.
 const COUNTED: &str = "
 wire counted { byte_order = little; bit_order = lsb; root = Packet; }
@@ -172,7 +180,9 @@ fn what_is_said_behind_a_restart_is_no_copy_and_is_handed_over() {
     };
     // Two handshakes, 40 messages, and three more that begin with the numbers of the first ones.
     assert_eq!(resends(&again(40, 0)), (0, 45));
-    // Where the packets' numbers go on, these are copies.
+    assert_eq!(resends(&again_silently(100)), (0, 45));
+    // Where they say the same, or the packets' numbers go on, these are copies.
+    assert_eq!(resends(&again_silently(0)), (5, 40));
     assert_eq!(resends(&again(40, 41)), (3, 42));
 }
 

@@ -126,8 +126,17 @@ fn pair(rule: &str) -> Option<Pair> {
         // The packets leave 10 ms open.
         "clock-set" => (vec![set_by(2_000_000_000)], vec![set_by(1_000_000)]),
         "connection-restarted" => (
-            vec![anew::again(40, 0), anew::again(16, 3)],
-            vec![anew::again(40, 41), anew::again(15, 0), anew::again(40, 50)],
+            vec![
+                anew::again(40, 0),
+                anew::again(16, 3),
+                anew::again_silently(100),
+            ],
+            vec![
+                anew::again_silently(0),
+                anew::again(40, 41),
+                anew::again(15, 0),
+                anew::again(40, 50),
+            ],
         ),
         "counter-falls" => {
             let with = |counter| {

@@ -1,6 +1,7 @@
-//! `connection-restarted`: a node connected anew to one that it had not parted from.
+//! `connection-restarted`: a node began anew with one that it had not parted from.
 //!
-//! Its packets count from the first number again. Nothing is wrong with that by itself: a program was
+//! Its packets count from the first number again, and it says a handshake, or in the places of the
+//! reliable stream something else than before. Nothing is wrong with that by itself: a program was
 //! started again, or gave up waiting. What it sends from there on is a connection of its own, in which
 //! no number means what it meant before.
 
@@ -19,7 +20,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let number = |packet| Some(session.said(packet)?.sequence?.value);
         let evidence: Vec<_> = [
             sent(session, last, "its newest packet before sent"),
-            sent(session, packet, "the one with which it connects anew sent"),
+            sent(session, packet, "the one with which it begins anew sent"),
         ]
         .into_iter()
         .flatten()
@@ -31,7 +32,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             object: None,
             time: evidence.last()?.time,
             sentence: format!(
-                "{} connects anew to {} in packet {} and had not said that it leaves: its packets \
+                "{} begins anew with {} in packet {} and had not said that it leaves: its packets \
                  count from {} again, after {} in packet {}",
                 session.name(from),
                 session.name(to),
