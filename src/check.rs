@@ -42,7 +42,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     if arguments.filtered.read.json {
         json(&export::check(&session, &history, &judgement), out)?;
     } else {
-        report(&session, &history, out)?;
+        report(&session, &history, arguments.verbose, out)?;
         pages(&history.findings, out)?;
         verdict(&judgement, out)?;
     }
@@ -112,9 +112,15 @@ fn verdict_style(verdict: Verdict) -> anstyle::Style {
 }
 
 /// Prints the findings for people.
-pub fn report(session: &Session, history: &History, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn report(
+    session: &Session,
+    history: &History,
+    verbose: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     for (place, finding) in history.findings.iter().enumerate() {
-        one(session, finding, Some(history.finding_number(place)), out)?;
+        let number = Some(history.finding_number(place));
+        one(session, finding, (number, verbose), out)?;
     }
     counts(&history.findings, out)
 }
@@ -131,11 +137,12 @@ fn pages(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a finding for people, with its number where all findings are known.
+/// Prints a finding for people, with its number where all findings are known; `verbose`: each of the
+/// things that it tells of.
 fn one(
     session: &Session,
     finding: &Finding,
-    number: Option<u32>,
+    (number, verbose): (Option<u32>, bool),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let style = style(finding.level);
@@ -150,8 +157,18 @@ fn one(
         number.unwrap_or_default(),
     )?;
     writeln!(out, "    {}", finding.sentence)?;
-    for evidence in &finding.evidence {
-        piece(session, evidence, out)?;
+    let told = match verbose {
+        true => finding.each.len(),
+        false => finding.each.len().min(1),
+    };
+    for each in finding.each.iter().take(told) {
+        writeln!(out, "      {}", each.sentence)?;
+        pieces(session, &each.evidence, out)?;
+    }
+    match finding.each.len() - told {
+        _ if finding.each.is_empty() => pieces(session, &finding.evidence, out)?,
+        0 => {}
+        more => writeln!(out, "      and {more} more: --verbose prints them")?,
     }
     Ok(())
 }
@@ -178,15 +195,17 @@ fn counts(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn piece(session: &Session, evidence: &Evidence, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(
-        out,
-        "      {} s  {:<5} packet {:<6} {}",
-        text::time(evidence.time),
-        text::node(session, evidence.node),
-        evidence.packet.0,
-        evidence.what,
-    )?;
+fn pieces(session: &Session, evidence: &[Evidence], out: &mut dyn Write) -> Result<(), Failure> {
+    for evidence in evidence {
+        writeln!(
+            out,
+            "      {} s  {:<5} packet {:<6} {}",
+            text::time(evidence.time),
+            text::node(session, evidence.node),
+            evidence.packet.0,
+            evidence.what,
+        )?;
+    }
     Ok(())
 }
 

@@ -173,7 +173,8 @@ impl Asked<'_> {
             rule: self.rule,
             level,
             node,
-            object,
+            objects: object.into_iter().collect(),
+            each: Vec::new(),
             time: time.unwrap_or_default(),
             sentence,
             evidence,
@@ -214,7 +215,7 @@ mod tests {
             );
             let file = parse(&text).expect("it compiles");
             let found = find(&file, &session, &history).expect("it is found");
-            assert_eq!(found[0].object, Some(object), "{text}");
+            assert_eq!(found[0].objects, [object], "{text}");
         }
     }
 

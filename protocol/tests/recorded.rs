@@ -177,7 +177,11 @@ fn how_many_packets_do_not_fit_the_wire_is_one_warning() {
 fn a_finding_that_rests_on_a_packet_that_does_not_fit_the_wire_is_no_error() {
     let (session, history) = misread();
     let mut doubted = 0;
-    for finding in history.findings.iter().filter(|each| each.object.is_some()) {
+    for finding in history
+        .findings
+        .iter()
+        .filter(|each| !each.objects.is_empty())
+    {
         let mut evidence = finding.evidence.iter();
         let Some(piece) = evidence.find(|each| is_unfit(&session, each.packet)) else {
             continue;

@@ -28,6 +28,9 @@ pub struct Check {
     /// end with the recording.
     #[arg(long, conflicts_with = "filter")]
     pub follow: bool,
+    /// Of a finding that tells of several objects, print what happened to each, with its proof.
+    #[arg(long, short, conflicts_with = "each")]
+    pub verbose: bool,
     /// Each folder below that holds reels is a session of its own: a line each, and a summary.
     #[arg(long, conflicts_with = "follow")]
     pub each: bool,

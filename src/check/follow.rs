@@ -52,7 +52,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
                 // Two that have not met yet may meet.
                 if let Ok((session, history)) = watch.look(&now) {
                     let fresh = certain.fresh(&session, &history, |reel| now.is_over(reel));
-                    print(&session, &fresh, as_json, out)?;
+                    print(&session, &fresh, (as_json, arguments.verbose), out)?;
                     out.flush()?;
                 }
                 pace.looked(begun);
@@ -96,7 +96,13 @@ fn end(
         rules::add(rules, &session, &mut history)?;
     }
     let as_json = arguments.filtered.read.json;
-    print(&session, &certain.rest(&session, &history), as_json, out)?;
+    let verbose = arguments.verbose;
+    print(
+        &session,
+        &certain.rest(&session, &history),
+        (as_json, verbose),
+        out,
+    )?;
     let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
     if as_json {
         json(&export::conclusion(&session, &history, &judgement), out)?;
@@ -111,11 +117,11 @@ fn end(
 fn print(
     session: &Session,
     findings: &[&Finding],
-    as_json: bool,
+    (as_json, verbose): (bool, bool),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     findings.iter().try_for_each(|finding| match as_json {
         true => json(&export::finding(session, finding), out),
-        false => one(session, finding, None, out),
+        false => one(session, finding, (None, verbose), out),
     })
 }

@@ -62,7 +62,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
         folder.display()
     )?;
     writeln!(told)?;
-    check::report(session, history, &mut told)?;
+    check::report(session, history, false, &mut told)?;
     check::verdict(&judgement, &mut told)?;
 
     writeln!(told)?;

@@ -103,7 +103,7 @@ pub fn report(windows: &[PathBuf], folder: &Path, out: &mut dyn Write) -> Result
             text::count(story.session.packet_count() as u64, "packet"),
             text::count(story.session.nodes.len() as u64, "node")
         )?;
-        check::report(&story.session, story.history(), out)?;
+        check::report(&story.session, story.history(), false, out)?;
     }
     Ok(Answer::Clean)
 }

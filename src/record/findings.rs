@@ -95,8 +95,8 @@ struct Look {
 }
 
 /// What stays the same of a finding when it is found again in a window that has moved on: the rule,
-/// the node, the object, and the event that proves it.
-type Known = (&'static str, String, Option<u64>, Option<EventNumber>);
+/// the node, the objects, and the event that proves it.
+type Known = (&'static str, String, Vec<u64>, Option<EventNumber>);
 
 impl Look {
     /// A sentence about what is new. Reels that cannot be read now are read the next time.
@@ -153,7 +153,7 @@ fn known(session: &Session, finding: &Finding) -> Known {
     (
         finding.rule,
         node.map(|node| node.name.clone()).unwrap_or_default(),
-        finding.object,
-        finding.evidence.last().map(|piece| piece.number),
+        finding.objects.clone(),
+        finding.proof().last().map(|piece| piece.number),
     )
 }

@@ -117,8 +117,7 @@ fn findings(
     for finding in of_rule {
         found += 1;
         let here = finding
-            .evidence
-            .iter()
+            .proof()
             .filter(|piece| Some(piece.node) == reel.node);
         events.extend(here.map(|piece| piece.number));
     }

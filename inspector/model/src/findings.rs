@@ -8,6 +8,9 @@ use crate::{Model, text};
 /// Most findings that one story joins.
 const STORY_FINDINGS_MAX: usize = 16;
 
+/// Most pieces of proof of one finding that a story has.
+const STORY_PIECES_MAX: usize = 64;
+
 /// One finding as a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingRow {
@@ -40,6 +43,8 @@ pub struct EvidenceRow {
     pub time: String,
     /// Its step in [`Model::story`], from 1, where the finding is the selected one.
     pub step: Option<usize>,
+    /// The object that it tells of, where the finding is about several.
+    pub object: Option<u64>,
     /// The rule of the finding that it proves, where that is not this one but another that tells the
     /// same story.
     pub of: Option<&'static str>,
@@ -86,7 +91,7 @@ impl Model {
         let findings = &self.history().findings;
         let own = findings.get(finding);
         let proves = |of: &Finding, piece: &Evidence| {
-            let mut proof = of.evidence.iter();
+            let mut proof = of.proof();
             proof.any(|it| (it.message, it.node) == (piece.message, piece.node))
         };
         let other = |piece: &Evidence| {
@@ -104,6 +109,7 @@ impl Model {
             node: self.short_name(piece.node).to_owned(),
             time: text::seconds(piece.time),
             step: told.then_some(place + 1),
+            object: own.and_then(|own| object_of(own, piece)),
             of: other(piece),
             selected: self.selection.packet == Some(piece.packet),
         };
@@ -137,10 +143,12 @@ impl Model {
     fn same_story(&self, place: usize) -> impl Iterator<Item = &Finding> {
         let findings = &self.history().findings;
         let told = findings.get(place);
-        let told = told.filter(|told| told.object.is_some() && told.level > Level::Info);
+        let told = told.filter(|told| !told.objects.is_empty() && told.level > Level::Info);
         let same = move |other: &&Finding| {
             told.is_some_and(|told| {
-                (other.node, other.object, other.level) == (told.node, told.object, told.level)
+                let about = |object: &u64| other.is_about(*object);
+                (other.node, other.level) == (told.node, told.level)
+                    && told.objects.iter().any(about)
             })
         };
         findings.iter().filter(same).take(STORY_FINDINGS_MAX)
@@ -152,7 +160,8 @@ impl Model {
         let Some(told) = self.selection.finding.and_then(|place| findings.get(place)) else {
             return Vec::new();
         };
-        let mut story = told.evidence.clone();
+        let pieces = told.proof().take(STORY_PIECES_MAX);
+        let mut story: Vec<Evidence> = pieces.cloned().collect();
         let same = self.selection.finding.into_iter();
         for finding in same.flat_map(|place| self.same_story(place)) {
             story.extend(finding.evidence.iter().cloned());
@@ -182,7 +191,7 @@ impl Model {
         let Some(finding) = self.history().findings.get(place) else {
             return;
         };
-        let (object, first) = (finding.object, finding.evidence.first().cloned());
+        let (object, first) = (finding.object(), finding.evidence.first().cloned());
         self.select_nothing();
         if let Some(first) = first {
             self.select_packet(first.packet);
@@ -228,7 +237,7 @@ impl Model {
             return;
         }
         // The story of the worst finding's object; errors about others are in the list.
-        let object = self.history().findings.get(first).and_then(|f| f.object);
+        let object = self.history().findings.get(first).and_then(|f| f.object());
         let story: Vec<usize> = order
             .iter()
             .copied()
@@ -236,7 +245,7 @@ impl Model {
                 self.history()
                     .findings
                     .get(place)
-                    .is_some_and(|f| Some(f.level) == level && f.object == object)
+                    .is_some_and(|f| Some(f.level) == level && f.object() == object)
             })
             .collect();
         // Among equals the one with the most proof tells the most.
@@ -272,4 +281,10 @@ impl Model {
         let (start, end) = (first.0 - margin, last.0.saturating_add(margin));
         self.show(SessionTime(start)..SessionTime(end));
     }
+}
+
+/// The object that a piece of proof tells of, where a finding is about several.
+fn object_of(finding: &Finding, piece: &Evidence) -> Option<u64> {
+    let mut each = finding.each.iter();
+    each.find(|it| it.evidence.contains(piece))?.object
 }

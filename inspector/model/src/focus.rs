@@ -36,9 +36,9 @@ impl Model {
         if self.story.iter().any(|piece| piece.packet == id)
             && let Some(finding) = self.selection.finding
             && let Some(told) = self.history().findings.get(finding)
-            && told.object.is_some()
+            && told.object().is_some()
         {
-            return told.object;
+            return told.object();
         }
         let messages = self.look(id).map(|look| look.messages).unwrap_or_default();
         let selected = self.selection.object;

@@ -5,7 +5,7 @@ use netreel_protocol::session::{PacketId, Session, SessionTime};
 use crate::{Model, OwnColumns, Selection};
 
 /// What a finding is known by when it has another place.
-pub(crate) type Known = (&'static str, u16, Option<u64>, SessionTime);
+pub(crate) type Known = (&'static str, u16, Vec<u64>, SessionTime);
 
 impl Model {
     /// Takes in what has come since, of a model of the same recording further on. Who looks at
@@ -135,11 +135,15 @@ impl Model {
 
     pub(crate) fn known_finding(&self, place: Option<usize>) -> Option<Known> {
         let finding = self.history().findings.get(place?)?;
-        Some((finding.rule, finding.node.0, finding.object, finding.time))
+        let objects = finding.objects.clone();
+        Some((finding.rule, finding.node.0, objects, finding.time))
     }
 
     pub(crate) fn place_of(&self, known: Known) -> Option<usize> {
         let mut findings = self.history().findings.iter();
-        findings.position(|it| (it.rule, it.node.0, it.object, it.time) == known)
+        let (rule, node, objects, time) = known;
+        findings.position(|it| {
+            (it.rule, it.node.0, it.time) == (rule, node, time) && it.objects == objects
+        })
     }
 }

@@ -127,7 +127,7 @@ pub(crate) fn rank(level: Level) -> usize {
 fn worst(history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Vec<(PacketId, Level)> {
     let findings = history.findings.iter().filter(|it| is_shown(it));
     let proofs = findings.flat_map(|finding| {
-        let evidence = finding.evidence.iter();
+        let evidence = finding.proof();
         evidence.map(|piece| (piece.packet, finding.level))
     });
     let mut worst: Vec<(PacketId, Level)> = proofs.collect();

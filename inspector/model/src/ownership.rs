@@ -241,7 +241,7 @@ pub(crate) fn rows(
 pub(crate) fn summaries(history: &History) -> Vec<Summary> {
     let mut levels = std::collections::BTreeMap::new();
     for finding in &history.findings {
-        if let Some(object) = finding.object {
+        for &object in &finding.objects {
             let level = levels.entry(object).or_insert(finding.level);
             *level = finding.level.max(*level);
         }

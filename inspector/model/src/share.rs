@@ -121,7 +121,7 @@ impl Model {
         let finding = self.history().findings.get(finding)?;
         let node = self.quoted(finding.node)?;
         let object = finding
-            .object
+            .object()
             .map_or_else(String::new, |object| format!(" && object == {object}"));
         Some(format!(
             "rule == {} && node == {node}{object}",
@@ -150,6 +150,14 @@ impl Model {
                 "  packet {packet}  {time} s  {}  {}\n",
                 piece.node, piece.what
             ));
+        }
+        let known = self.history().findings.get(finding);
+        for (sentence, _, _) in known
+            .iter()
+            .filter(|it| !it.each.is_empty())
+            .flat_map(|it| it.told())
+        {
+            text.push_str(&format!("  {sentence}\n"));
         }
         if self.selection().finding == Some(finding) {
             for why in self.why_rows().iter() {

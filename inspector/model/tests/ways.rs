@@ -342,7 +342,8 @@ fn a_finding_without_packets_leaves_the_whole_session_in_view() {
         sentence: String::new(),
         node: NodeId(0),
         time: SessionTime(0),
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         evidence: Vec::new(),
     };
     let mut history = History::default();

@@ -218,7 +218,10 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
             x += width + 11.0;
         }
         let (what, color) = match piece.of {
-            None => (piece.what.clone(), theme::text()),
+            None => match piece.object {
+                Some(object) => (format!("object {object}: {}", piece.what), theme::text()),
+                None => (piece.what.clone(), theme::text()),
+            },
             Some(rule) => (format!("{}  ({rule})", piece.what), theme::weak()),
         };
         let galley = elided(

@@ -13,8 +13,8 @@ pub struct Same {
     pub rule: &'static str,
     /// The name of the node that saw it.
     pub node: String,
-    /// The object, where it is about one.
-    pub object: Option<u64>,
+    /// The objects that it is about.
+    pub objects: Vec<u64>,
 }
 
 /// See [`Same`].
@@ -22,7 +22,7 @@ pub fn finding_key(session: &Session, finding: &Finding) -> Same {
     Same {
         rule: finding.rule,
         node: session.name(finding.node),
-        object: finding.object,
+        objects: finding.objects.clone(),
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
         let same = Same {
             rule,
             node: "X".to_owned(),
-            object: Some(object),
+            objects: vec![object],
         };
         (same, level)
     }

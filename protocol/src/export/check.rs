@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::history::{Finding, History, Level};
+use crate::history::{Evidence, Finding, History, Level};
 use crate::session::Session;
 use crate::verdict::{Judgement, Reason};
 
@@ -44,9 +44,30 @@ pub struct FindingJson {
     pub level: &'static str,
     /// The node that saw it.
     pub node: String,
+    /// The object, where it is about one, or the first of several.
+    pub object: Option<u64>,
+    /// The objects, where it is about several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<u64>,
+    /// When the last piece of evidence was seen.
+    pub time_ns: i64,
+    /// For people.
+    pub sentence: String,
+    /// In the order of the story; where it tells of several things, that of the first.
+    pub evidence: Vec<EvidenceJson>,
+    /// What one cause led to, where that is more than one thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<InstanceJson>,
+}
+
+/// One of several things that one cause led to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InstanceJson {
+    /// The node that saw it.
+    pub node: String,
     /// The object, where it is about one.
     pub object: Option<u64>,
-    /// When the last piece of evidence was seen.
+    /// When the last piece of its evidence was seen.
     pub time_ns: i64,
     /// For people.
     pub sentence: String,
@@ -125,25 +146,42 @@ pub fn conclusion(session: &Session, history: &History, judgement: &Judgement) -
 
 /// One finding.
 pub fn finding(session: &Session, finding: &Finding) -> FindingJson {
+    let several = finding.objects.len() > 1;
+    let each = finding.each.iter().map(|it| InstanceJson {
+        node: session.name(it.node),
+        object: it.object,
+        time_ns: it.time.0,
+        sentence: it.sentence.clone(),
+        evidence: evidence(session, &it.evidence),
+    });
     FindingJson {
         finding: None,
         rule: finding.rule,
         level: finding.level.name(),
         node: session.name(finding.node),
-        object: finding.object,
+        object: finding.object(),
+        objects: finding
+            .objects
+            .iter()
+            .copied()
+            .filter(|_| several)
+            .collect(),
         time_ns: finding.time.0,
         sentence: finding.sentence.clone(),
-        evidence: finding
-            .evidence
-            .iter()
-            .map(|each| EvidenceJson {
-                what: each.what.clone(),
-                packet: each.packet.0,
-                message: each.message.0,
-                node: session.name(each.node),
-                event: each.number.0,
-                time_ns: each.time.0,
-            })
-            .collect(),
+        evidence: evidence(session, &finding.evidence),
+        each: each.collect(),
     }
+}
+
+/// Pieces of proof.
+pub fn evidence(session: &Session, evidence: &[Evidence]) -> Vec<EvidenceJson> {
+    let pieces = evidence.iter().map(|each| EvidenceJson {
+        what: each.what.clone(),
+        packet: each.packet.0,
+        message: each.message.0,
+        node: session.name(each.node),
+        event: each.number.0,
+        time_ns: each.time.0,
+    });
+    pieces.collect()
 }

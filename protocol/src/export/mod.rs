@@ -20,7 +20,10 @@ mod state;
 mod stats;
 mod why;
 
-pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
+pub use check::{
+    Check, Conclusion, Counts, EvidenceJson, FindingJson, InstanceJson, check, conclusion,
+    evidence, finding,
+};
 pub use csv::{CSV_COLUMNS, csv_row};
 pub use cut::Cut;
 pub use diff::{

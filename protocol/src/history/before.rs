@@ -34,7 +34,7 @@ impl History {
             .retain(|parting| (parting.delivery as usize) < handed);
         self.parting_messages.retain(is_before);
         self.keep_findings(|finding| {
-            let mut evidence = finding.evidence.iter();
+            let mut evidence = finding.proof();
             evidence.all(|it| it.packet < packet && session.is_firm(it.node, it.number))
         });
         self.delivered = OnceLock::new();

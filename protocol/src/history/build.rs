@@ -240,7 +240,7 @@ pub(super) fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
     let mut proofs: Vec<(PacketId, u32)> = (0u32..)
         .zip(findings)
         .flat_map(|(place, finding)| {
-            let evidence = finding.evidence.iter();
+            let evidence = finding.proof();
             evidence.map(move |evidence| (evidence.packet, place))
         })
         .collect();

@@ -25,14 +25,9 @@ pub struct Certain {
     told: BTreeMap<Key, usize>,
 }
 
-/// What tells a finding from others, also in a later look: its rule, its node, its object, and the
+/// What tells a finding from others, also in a later look: its rule, its node, its objects, and the
 /// events that prove it.
-type Key = (
-    &'static str,
-    String,
-    Option<u64>,
-    Vec<(String, EventNumber)>,
-);
+type Key = (&'static str, String, Vec<u64>, Vec<(String, EventNumber)>);
 
 impl Certain {
     /// The findings that are certain now and were not before; of a reel that `is_over` no more will
@@ -79,11 +74,11 @@ impl Certain {
 }
 
 fn key(session: &Session, finding: &Finding) -> Key {
-    let events = finding.evidence.iter();
+    let events = finding.proof();
     (
         finding.rule,
         session.name(finding.node),
-        finding.object,
+        finding.objects.clone(),
         events
             .map(|it| (session.name(it.node), it.number))
             .collect(),

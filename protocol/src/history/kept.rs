@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::build::{Delivered, proofs};
 use super::delivered::Deliveries;
-use super::{Evidence, Finding, History, Level, Object, RULES, Span};
+use super::{Evidence, Finding, History, Instance, Level, Object, RULES, Span};
 use crate::session::{MessageId, NodeId, SessionTime, put_plain, take_plain};
 
 /// An object, but for its deliveries, which are in a column of those of all objects.
@@ -29,10 +29,11 @@ struct KeptFinding {
     rule: u16,
     level: Level,
     node: NodeId,
-    object: Option<u64>,
+    objects: Vec<u64>,
     time: SessionTime,
     sentence: String,
     evidence: Vec<Evidence>,
+    each: Vec<Instance>,
     fixed: Option<SessionTime>,
 }
 
@@ -88,10 +89,11 @@ impl History {
                 rule: rule as u16,
                 level: finding.level,
                 node: finding.node,
-                object: finding.object,
+                objects: finding.objects.clone(),
                 time: finding.time,
                 sentence: finding.sentence.clone(),
                 evidence: finding.evidence.clone(),
+                each: finding.each.clone(),
                 fixed,
             })
         });
@@ -141,10 +143,11 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
             rule: RULES.get(usize::from(finding.rule)).ok_or(Misfit)?,
             level: finding.level,
             node: finding.node,
-            object: finding.object,
+            objects: finding.objects,
             time: finding.time,
             sentence: finding.sentence,
             evidence: finding.evidence,
+            each: finding.each,
         });
         history.fixed.push(finding.fixed);
     }

@@ -13,6 +13,7 @@ mod connected;
 mod delivered;
 mod finding;
 mod fold;
+mod found;
 mod game;
 mod kept;
 mod lanes;
@@ -37,6 +38,7 @@ pub use connected::Connection;
 pub use delivered::Deliveries;
 pub use finding::RULES;
 pub(crate) use finding::{Told, came, length, sent, told, word};
+pub use found::{Evidence, Finding, Instance, Level};
 pub(crate) use migrations::request;
 pub use migrations::{Migration, MigrationStep, MigrationWhat};
 pub(crate) use nodes::{is_about_object, rules_of};
@@ -257,62 +259,4 @@ pub struct Link {
     /// Send to learning of the arrival, in ns: shortest, middle, longest. Of a sender that was not
     /// recorded, from where its packets were seen and back to there.
     pub rtt_ns: Option<(i64, i64, i64)>,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Level {
-    /// Odd, and handled.
-    Info,
-    /// Suspicious, or the evidence is incomplete.
-    Warning,
-    /// The session went wrong.
-    Error,
-}
-
-impl Level {
-    /// The word for it: `error`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Info => "info",
-            Level::Warning => "warning",
-            Level::Error => "error",
-        }
-    }
-}
-
-/// Something that the session did wrong or oddly, with its evidence.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
-    /// The rule's id: `zombie-object`.
-    pub rule: &'static str,
-    /// How bad.
-    pub level: Level,
-    /// The node that saw it.
-    pub node: NodeId,
-    /// The object, where it is about one.
-    pub object: Option<u64>,
-    /// When the last piece of evidence was seen.
-    pub time: SessionTime,
-    /// One sentence for people.
-    pub sentence: String,
-    /// The packets that prove it, in the order of the story.
-    pub evidence: Vec<Evidence>,
-}
-
-/// A piece of a finding's proof.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// What it is: `MIGRATE dropped`, `CREATE delivered`.
-    pub what: String,
-    /// The message.
-    pub message: MessageId,
-    /// The packet that carried it.
-    pub packet: PacketId,
-    /// The node that it is seen at.
-    pub node: NodeId,
-    /// The event in that node's reel.
-    pub number: EventNumber,
-    /// When.
-    pub time: SessionTime,
 }

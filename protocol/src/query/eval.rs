@@ -41,6 +41,8 @@ pub(super) struct Subject<'a, 'h> {
     pub message: Option<(MessageId, &'a MessageFacts)>,
     /// The finding that is asked about; the packet and the message are of its evidence.
     pub finding: Option<&'a Finding>,
+    /// Of a finding about several objects the one that is asked about.
+    pub object: Option<u64>,
     /// All fields of the packet, once one was asked for.
     pub opened: &'a OnceCell<Option<Opened>>,
 }
@@ -60,6 +62,7 @@ impl<'a, 'h> Subject<'a, 'h> {
             packet: Some(packet),
             message: None,
             finding: None,
+            object: None,
             opened,
         }
     }
@@ -202,7 +205,7 @@ impl<'a, 'h> Subject<'a, 'h> {
     /// The value of a field that is a number or a time in nanoseconds.
     fn number(&self, field: Field) -> Option<i128> {
         match (self.finding, field) {
-            (Some(finding), Field::Object) => return finding.object.map(i128::from),
+            (Some(_), Field::Object) => return self.object.map(i128::from),
             (Some(finding), Field::Time) => return Some(i128::from(finding.time.0)),
             _ => {}
         }

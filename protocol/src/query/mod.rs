@@ -40,7 +40,7 @@ use std::cell::OnceCell;
 
 use path::{Constant, Path};
 
-use crate::history::{Finding, History, Level};
+use crate::history::{Evidence, Finding, History, Level};
 use crate::session::{MessageId, PacketId, Session};
 
 /// A filter that was understood.
@@ -127,7 +127,7 @@ impl Query {
     }
 
     /// Whether a finding passes: with one of the messages of its evidence, or without any where it
-    /// has none. `rule`, `level`, `node`, `object` and `time` are its own; every other field and
+    /// has none; where it tells of several objects, with one of them and its evidence. `rule`, `level`, `node`, `object` and `time` are its own; every other field and
     /// word is about the message of the evidence and its packet.
     pub fn finding(&self, session: &Session, history: &History, finding: &Finding) -> bool {
         let alone = eval::Subject {
@@ -137,12 +137,10 @@ impl Query {
             packet: None,
             message: None,
             finding: Some(finding),
+            object: None,
             opened: &OnceCell::new(),
         };
-        if finding.evidence.is_empty() {
-            return alone.passes(&self.root);
-        }
-        finding.evidence.iter().any(|piece| {
+        let passes = |object: Option<u64>, piece: &Evidence| {
             let packet = session.packet(piece.packet);
             let message = session.message(piece.message);
             let message = message.filter(|message| message.packet == piece.packet);
@@ -151,9 +149,14 @@ impl Query {
                 id: piece.packet,
                 packet: packet.as_ref(),
                 message: message.as_ref().map(|known| (piece.message, &known.facts)),
+                object,
                 ..alone
             };
             subject.passes(&self.root)
+        };
+        finding.told().any(|(_, object, evidence)| match evidence {
+            [] => eval::Subject { object, ..alone }.passes(&self.root),
+            pieces => pieces.iter().any(|piece| passes(object, piece)),
         })
     }
 

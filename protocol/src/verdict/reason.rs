@@ -145,12 +145,16 @@ fn suspected(session: &Session, history: &History) -> Option<Reason> {
     // A team's own rules say what they mean: nothing is suspected by them.
     let ours = findings.filter(|finding| RULES.contains(&finding.rule));
     let suspected =
-        ours.filter(|finding| finding.level == Level::Warning && finding.object.is_some());
+        ours.filter(|finding| finding.level == Level::Warning && !finding.objects.is_empty());
     let suspected: Vec<_> = suspected.collect();
     let first = suspected.first()?;
-    let object = first.object.unwrap_or_default();
+    let object = first.object().unwrap_or_default();
+    let more = match first.objects.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
     let what = format!(
-        "{} of object {object} at {}",
+        "{} of object {object}{more} at {}",
         first.rule,
         session.name(first.node)
     );

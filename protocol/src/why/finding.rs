@@ -41,7 +41,7 @@ impl Telling<'_> {
             "reliable-not-delivered" => because.extend(self.given_up(finding)),
             "resend-storm" => because.extend(self.storm(finding)),
             "belief-differs" => {
-                let about = finding.object.map(|object| (object, finding.time));
+                let about = finding.object().map(|object| (object, finding.time));
                 because.extend(about.map(|(object, at)| self.believed(object, node, at)));
                 because.push(self.nothing(NotKnown::Program(node)));
             }
@@ -170,7 +170,7 @@ impl Telling<'_> {
 
     /// What the node that is wrong was told of the object and did not take, or never was told.
     fn differs(&mut self, finding: &Finding) -> Vec<StepId> {
-        let (Some(object), node) = (finding.object, finding.node) else {
+        let (Some(object), node) = (finding.object(), finding.node) else {
             return Vec::new();
         };
         let Some(end) = self
@@ -216,7 +216,7 @@ impl Telling<'_> {
     /// Of two owners: why the older one had not been told, where it was not before the reels end.
     fn not_told(&mut self, finding: &Finding) -> Vec<StepId> {
         let is_over = finding.evidence.len() > 2;
-        match finding.object.filter(|_| !is_over) {
+        match finding.object().filter(|_| !is_over) {
             Some(object) => {
                 let by = finding.evidence.get(1).map(|piece| piece.node);
                 let told = by.and_then(|by| self.was_told_last(object, by, finding.node));

@@ -1,6 +1,7 @@
 //! Findings about objects, in sessions of a tiny protocol.
 
 use netreel_protocol::history::{Effect, Finding, History, Level};
+use netreel_protocol::query::Query;
 use netreel_protocol::session::Session;
 use netreel_wire::Wire;
 
@@ -36,7 +37,7 @@ struct Message @message {
     kind: Kind @message_kind;
     reliable: u1 @reliable; pad: u7 = 0;
     origin: u8 @origin;
-    place: u8 @reliable_sequence;
+    if (reliable == 1) { place: u8 @reliable_sequence; }
     object: u8 @object;
     switch (kind) {
         Kind.create => create: Create;
@@ -75,12 +76,27 @@ pub struct Sent {
     says: (u8, u8, u8),
     /// Who said it first.
     origin: u8,
+    object: u8,
+    reliable: bool,
 }
 
 impl Sent {
     /// The same, as another one said it first.
     pub fn as_of(self, origin: u8) -> Sent {
         Sent { origin, ..self }
+    }
+
+    /// The same of another object.
+    fn of(self, object: u8) -> Sent {
+        Sent { object, ..self }
+    }
+
+    /// The same, sent once.
+    fn unreliable(self) -> Sent {
+        Sent {
+            reliable: false,
+            ..self
+        }
     }
 }
 
@@ -92,38 +108,38 @@ pub fn say(from: u8, to: u8, at: u64, received: Option<u64>, says: (u8, u8, u8))
         received,
         says,
         origin: from,
+        object: 5,
+        reliable: true,
     }
 }
 
 /// When, with whom, whether it was sent, and the bytes.
 type Crossed = (u64, u16, bool, Vec<u8>);
 
-/// The peers 0 (`A`), 1 (`B`) and 2 (`C`) and what they said about object 5, in ten seconds.
+/// The peers 0 (`A`), 1 (`B`) and 2 (`C`) and what they said about objects, in ten seconds.
 pub fn made(mode: u8, story: &[Sent]) -> Made {
     let port = |peer: u8| 1 + u16::from(peer);
+    let mut sequences = [[0u8; 3]; 3];
     let mut places = [[0u8; 3]; 3];
     let mut events: [Vec<Crossed>; 3] = Default::default();
     for each in story {
         let (kind, owner, counter) = each.says;
-        let place = &mut places[usize::from(each.from)][usize::from(each.to)];
-        let mut bytes = vec![
-            mode,
-            each.from,
-            *place,
-            kind,
-            1,
-            each.origin,
-            *place,
-            5,
-            counter,
-        ];
+        let (from, to) = (usize::from(each.from), usize::from(each.to));
+        let sequence = &mut sequences[from][to];
+        let reliable = u8::from(each.reliable);
+        let mut bytes = vec![mode, each.from, *sequence, kind, reliable, each.origin];
+        *sequence += 1;
+        if each.reliable {
+            bytes.push(places[from][to]);
+            places[from][to] += 1;
+        }
+        bytes.extend([each.object, counter]);
         if kind != DESTROY && kind != UPDATE {
             bytes.push(owner);
         }
-        *place += 1;
-        events[usize::from(each.from)].push((each.at, port(each.to), true, bytes.clone()));
+        events[from].push((each.at, port(each.to), true, bytes.clone()));
         if let Some(at) = each.received {
-            events[usize::from(each.to)].push((at, port(each.from), false, bytes));
+            events[to].push((at, port(each.from), false, bytes));
         }
     }
     let nodes = (0u8..).zip(events).map(|(peer, mut events)| {
@@ -356,6 +372,56 @@ fn a_zombie_of_a_node_that_fell_silent_lived_until_then() {
 }
 
 #[test]
+fn zombies_of_one_stream_are_one_finding_with_each_to_open() {
+    let story = |object: u8, late: u64| {
+        [
+            say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+            say(0, 2, 10, Some(late), (CREATE, 0, 0)),
+            say(1, 2, 40, Some(90), (DESTROY, 0, 0)),
+        ]
+        .map(|sent| sent.of(object))
+    };
+    let three = [5, 6, 7].map(|object| story(object, 5_000 + u64::from(object)));
+    let (session, history) = play(HOST_MODE, &three.concat());
+    let [zombies] = &history.findings[..] else {
+        panic!("{:?}", history.findings);
+    };
+    assert_eq!(zombies.objects, [5, 6, 7]);
+    assert_eq!(
+        zombies.sentence,
+        "3 objects (5, 6 and 7) outlive their DESTROY: C got it from B before their CREATE from A came, \
+         which it had dropped because it did not know them; they still live at C when all is delivered"
+    );
+    let each = zombies.each.iter().map(|it| (it.object, it.evidence.len()));
+    assert_eq!(
+        each.collect::<Vec<_>>(),
+        [(Some(5), 2), (Some(6), 2), (Some(7), 2)]
+    );
+    assert!(zombies.each[1].sentence.starts_with("C created object 6 "));
+    // Every packet of the proof of each finds it, and so does a filter for each object.
+    assert!(
+        zombies
+            .proof()
+            .all(|it| history.findings_of(it.packet).count() == 1)
+    );
+    let fits = |text: &str| {
+        let query = Query::parse(text).expect("a filter");
+        query.finding(&session, &history, zombies)
+    };
+    assert!(fits("object == 7 && rule == zombie-object"));
+    assert!(!fits("object == 8"));
+    // What came of another stream is another finding.
+    let mut other = story(8, 6_000);
+    other[0] = say(1, 0, 10, Some(20), (CREATE, 1, 0)).of(8);
+    other[1] = say(1, 2, 10, Some(6_000), (CREATE, 1, 0)).of(8);
+    other[2] = say(0, 2, 40, Some(90), (DESTROY, 0, 0)).of(8);
+    let all: Vec<Sent> = three.into_iter().chain([other]).flatten().collect();
+    let (_, history) = play(HOST_MODE, &all);
+    let objects = history.findings.iter().map(|it| it.objects.clone());
+    assert_eq!(objects.collect::<Vec<_>>(), [vec![5, 6, 7], vec![8]]);
+}
+
+#[test]
 fn an_id_that_is_used_again_makes_no_zombie() {
     let both = |at: u64, says| {
         let to = |peer| say(0, peer, at, Some(at + 10), says);
@@ -392,6 +458,30 @@ fn update_before_ones_own_create_is_dropped() {
     assert_eq!(rules(HOST_MODE, &story), ["update-before-create"]);
     // Another one cannot know what B knows.
     assert_eq!(rules(HOST_MODE, &[update(2), create()]), [""; 0]);
+}
+
+#[test]
+fn an_early_update_that_comes_again_anyway_is_odd_alone() {
+    let levels = |story: &[Sent]| {
+        let (_, history) = play(HOST_MODE, story);
+        let findings = history.findings.iter();
+        let early = findings.filter(|it| it.rule == "update-before-create");
+        early.map(|it| it.level).collect::<Vec<_>>()
+    };
+    let update = || say(0, 1, 10, Some(20), (UPDATE, 0, 0));
+    let create = || say(0, 1, 30, Some(40), (CREATE, 0, 0));
+    assert_eq!(levels(&[update().unreliable(), create()]), [Level::Info]);
+    // What is sent reliably does not come again.
+    assert_eq!(levels(&[update(), create()]), [Level::Warning]);
+    // Where nothing is reliable, nobody says what comes again.
+    let nothing = [update().unreliable(), create().unreliable()];
+    assert_eq!(levels(&nothing), [Level::Warning]);
+    // A creates it for C, and B is never told.
+    let elsewhere = say(0, 2, 5, Some(9), (CREATE, 0, 0));
+    assert_eq!(
+        levels(&[elsewhere, update().unreliable()]),
+        [Level::Warning]
+    );
 }
 
 /// A creates for B and C, destroys, and then somebody says something to B.

@@ -40,7 +40,7 @@ fn in_mode_owner_x_ignores_create_at_counter_0_after_destroy_at_counter_1() {
     let played = played(Mode::Owner, Topology::PeerToPeer);
     let stale = played.findings("stale-message-ignored");
     let late_create = stale.iter().find(|finding| {
-        finding.object == Some(OBJECT)
+        finding.is_about(OBJECT)
             && finding
                 .evidence
                 .iter()

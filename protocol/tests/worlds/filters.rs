@@ -144,7 +144,7 @@ fn a_finding_passes_by_its_own_rule_level_node_object_and_time() {
         f.level == Level::Error
     });
     check_findings("node == X", 1, |s, f| name(s, f.node) == "X");
-    check_findings("object == 42", 1, |_, f| f.object == Some(42));
+    check_findings("object == 42", 1, |_, f| f.is_about(42));
     let (_, history) = &*PLAYED;
     let last = history.findings.last().unwrap().time;
     check_findings(&format!("time >= {}ns", last.0), 1, |_, f| f.time >= last);
@@ -168,7 +168,8 @@ fn a_finding_without_evidence_passes_by_what_it_has_itself() {
         rule: "incomplete-reel",
         level: Level::Warning,
         node: session.node_of_peer(3).unwrap(),
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: SessionTime(5),
         sentence: String::new(),
         evidence: Vec::new(),

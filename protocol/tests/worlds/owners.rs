@@ -67,14 +67,14 @@ fn check(played: &Played, level: Level, sentence_has: &[&str]) {
         Finding {
             level: found_level,
             sentence,
-            object,
+            objects,
             ..
         },
     ] = found[..]
     else {
         panic!("{found:?}");
     };
-    assert_eq!((*found_level, *object), (level, Some(OBJECT.0)));
+    assert_eq!((*found_level, &objects[..]), (level, &[OBJECT.0][..]));
     for part in sentence_has {
         assert!(sentence.contains(part), "{sentence}");
     }

@@ -133,7 +133,7 @@ impl Played {
     /// Whether the engines' own tables have different values of the object that a finding is about: at
     /// its node, and at a node that owns it.
     pub fn really_differs(&self, finding: &Finding) -> bool {
-        let object = ObjectId(finding.object.expect("it is about an object"));
+        let object = ObjectId(finding.object().expect("it is about an object"));
         let tables = self.world.running().into_iter();
         let rows: Vec<_> = tables
             .filter_map(|peer| Some((peer, self.world.table(peer).remove(&object)?)))

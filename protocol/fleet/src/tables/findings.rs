@@ -19,7 +19,7 @@ pub(super) const FINDINGS: &[Column] = &[
     Column::of(
         "object",
         Kind::Unsigned,
-        "the object, where it is about one",
+        "the object, where it is about one, or the first of several",
     )
     .or_null(),
     Column::of(
@@ -29,6 +29,7 @@ pub(super) const FINDINGS: &[Column] = &[
     ),
     Column::of("time_ns", Kind::Whole, "the same on the session's clock"),
     Column::of("sentence", Kind::Text, "for people"),
+    Column::of("objects", Kind::Whole, "how many objects it is about"),
 ];
 
 pub(super) const EVIDENCE: &[Column] = &[
@@ -41,6 +42,12 @@ pub(super) const EVIDENCE: &[Column] = &[
     Column::of("event", Kind::Unsigned, "the event of that node's reel"),
     Column::of("utc", Kind::Moment, "when"),
     Column::of("time_ns", Kind::Whole, "the same on the session's clock"),
+    Column::of(
+        "object",
+        Kind::Unsigned,
+        "the object that it tells of, where it is about one",
+    )
+    .or_null(),
 ];
 
 pub(super) fn findings(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), FleetError> {
@@ -59,6 +66,11 @@ pub(super) fn findings(recording: &Recording<'_>, rows: &mut Rows) -> Result<(),
             moment(recording, finding.time_ns),
             finding.time_ns.into(),
             (&finding.sentence).into(),
+            history
+                .findings
+                .get(place)
+                .map_or(0, |it| it.objects.len())
+                .into(),
         ])?;
     }
     Ok(())
@@ -70,8 +82,11 @@ pub(super) fn evidence(recording: &Recording<'_>, rows: &mut Rows) -> Result<(),
     } = *recording;
     for (place, finding) in history.findings.iter().enumerate() {
         let number = history.finding_number(place);
-        let finding = export::finding(session, finding);
-        for (place, piece) in finding.evidence.iter().enumerate() {
+        let told = finding.told().flat_map(|(_, object, evidence)| {
+            let pieces = export::evidence(session, evidence).into_iter();
+            pieces.map(move |piece| (object, piece))
+        });
+        for (place, (object, piece)) in told.enumerate() {
             rows.row([
                 number.into(),
                 place.into(),
@@ -82,6 +97,7 @@ pub(super) fn evidence(recording: &Recording<'_>, rows: &mut Rows) -> Result<(),
                 piece.event.into(),
                 moment(recording, piece.time_ns),
                 piece.time_ns.into(),
+                object.into(),
             ])?;
         }
     }

@@ -126,9 +126,11 @@ impl<'a> Commenter<'a> {
 
     /// Puts each finding on the frames of the packets that prove it.
     fn place_findings(&mut self) {
-        for finding in &self.history.findings {
+        let findings = self.history.findings.iter();
+        let told = findings.flat_map(|finding| finding.told().map(move |told| (finding, told)));
+        for (finding, (sentence, _, evidence)) in told {
             let mut places: Vec<((Whose, EventNumber), Vec<&str>)> = Vec::new();
-            for evidence in &finding.evidence {
+            for evidence in evidence {
                 let Some(place) = self.place(evidence) else {
                     continue;
                 };
@@ -143,7 +145,7 @@ impl<'a> Commenter<'a> {
                     "[{}] {}: {}. This packet: {}",
                     finding.level.name(),
                     finding.rule,
-                    finding.sentence,
+                    sentence,
                     what.join(", "),
                 );
                 self.findings.entry(place).or_default().push(comment);

@@ -163,7 +163,8 @@ fn finding(
         rule: RULE,
         level: Level::Warning,
         node,
-        object: Some(first.object),
+        objects: vec![first.object],
+        each: Vec::new(),
         time: first.from,
         sentence: format!(
             "the game of {name} says that {} of object {} is {}, and {messages} {}{packet}: {}, for \

@@ -41,7 +41,8 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
                 rule: RULE,
                 level: Level::Warning,
                 node: to,
-                object: None,
+                objects: Vec::new(),
+                each: Vec::new(),
                 time,
                 sentence: format!(
                     "{} from {} to {} seem to arrive up to {} before they were sent: \

@@ -33,7 +33,8 @@ fn finding(session: &Session, node: NodeId, step: &ClockStep) -> Finding {
         rule: RULE,
         level: Level::Warning,
         node,
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: step.time.end.max(step.time.start),
         sentence: format!(
             "the clock of {} was set {way} by {}{or_else}",

@@ -84,7 +84,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Error,
             node,
-            object: Some(it.object),
+            objects: vec![it.object],
+            each: Vec::new(),
             time: it.after.delivery.at.time,
             sentence: format!(
                 "{} said {} of object {} ({}) after {} ({}): whoever heard the higher counter takes \

@@ -65,7 +65,8 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
                 rule: RULE,
                 level: Level::Warning,
                 node,
-                object: None,
+                objects: Vec::new(),
+                each: Vec::new(),
                 time: evidence.last()?.time,
                 sentence: format!(
                     "`{field}` is wrong in {} from {}; in packet {} {why}",

@@ -68,7 +68,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            object: Some(it.object),
+            objects: vec![it.object],
+            each: Vec::new(),
             time: it.destroy.delivery.at.time,
             sentence: format!(
                 "{} told {} of the end of object {}: {} ({}), and nobody ever told {} of that object{}",

@@ -76,7 +76,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 false => Level::Warning,
             },
             node: from,
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{} sent {} a message in parts that make no whole: {}{}{doubt}",

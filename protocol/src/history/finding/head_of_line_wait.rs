@@ -67,7 +67,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Warning,
             node: to,
-            object: history.facts(session, it.delivery.message)?.object,
+            objects: history.facts(session, it.delivery.message)?.object.into_iter().collect(),
+            each: Vec::new(),
             time: it.delivery.at.time,
             sentence: format!(
                 "a message from {} (packet {}) waited for {} at {} for one before it in its stream{}",

@@ -45,7 +45,8 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
             rule: RULE,
             level: Level::Warning,
             node: NodeId(place as u16),
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time,
             sentence: format!(
                 "the reel of {} does not hold all that happened: {}",
@@ -74,7 +75,8 @@ fn window(node: &Node, id: NodeId) -> Finding {
         rule: RULE,
         level,
         node: id,
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: node.span.end,
         sentence: format!(
             "the reel of {} is the window that a trigger kept: what was before and after it is not \

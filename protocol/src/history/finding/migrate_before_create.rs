@@ -81,12 +81,23 @@ fn at_node(session: &Session, history: &History, id: u64, node: NodeId) -> Optio
         rule: RULE,
         level,
         node,
-        object: Some(id),
+        objects: vec![id],
+        each: Vec::new(),
         time,
         sentence,
         evidence,
     };
+    let from = |told: &Told| Some(session.name(session.link(told.packet)?.0));
+    let because = format!(
+        "were not known to {name} when MIGRATE of them from {} came; it {}; CREATE {}",
+        from(first)?,
+        what_it_did.replace("the object", "them"),
+        match &create {
+            Some(create) => format!("came later, from {}", from(create)?),
+            None => "has not come".to_owned(),
+        },
+    );
     // Until CREATE comes, it may still come.
     let fixed = create.map(|create| create.delivery.at.time);
-    Some(Found { finding, fixed })
+    Some(Found::from(finding).fixed(fixed).because(because))
 }

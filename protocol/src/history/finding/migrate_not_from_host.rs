@@ -86,7 +86,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Error,
             node,
-            object: Some(it.object),
+            objects: vec![it.object],
+            each: Vec::new(),
             time: it.migrate.delivery.at.time,
             sentence: format!(
                 "{name} said {} of object {} ({}), and {} is host{}",

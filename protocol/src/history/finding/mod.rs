@@ -34,6 +34,7 @@ mod stale_message_ignored;
 mod stream_gap;
 mod stuck;
 mod tick_stall;
+mod together;
 mod told_twice;
 mod two_owners;
 mod undecodable_packet;
@@ -113,12 +114,32 @@ pub(super) struct Found {
     /// Nothing that comes after this moment changes it, once all is read up to there; `None` where
     /// the end of the reels tells.
     pub fixed: Option<SessionTime>,
+    /// What it comes of, in words that go on after `9 objects`: see [`together`].
+    because: Option<String>,
 }
 
 impl From<Finding> for Found {
     fn from(finding: Finding) -> Found {
-        let fixed = None;
-        Found { finding, fixed }
+        Found {
+            finding,
+            fixed: None,
+            because: None,
+        }
+    }
+}
+
+impl Found {
+    /// See [`Found::fixed`].
+    pub fn fixed(mut self, fixed: Option<SessionTime>) -> Found {
+        self.fixed = fixed;
+        self
+    }
+
+    /// That others of the same rule, level and node, which say the same and are fixed at the same moment,
+    /// are of the same cause. The words go on after `9 objects`.
+    pub fn because(mut self, words: String) -> Found {
+        self.because = Some(words);
+        self
     }
 }
 
@@ -176,9 +197,17 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
     all.extend(values_differ::find(case, &explained));
     for found in &mut all {
         doubt(session, &mut found.finding);
-        at_the_wire(session, &mut found.finding);
     }
-    all.sort_by_key(|Found { finding, .. }| (finding.time, finding.node, finding.rule));
+    let mut all = together::together(all);
+    for Found { finding, .. } in &mut all {
+        if !finding.each.is_empty() {
+            doubt(session, finding);
+        }
+        at_the_wire(session, finding);
+    }
+    all.sort_by_key(|Found { finding, .. }| {
+        (finding.time, finding.node, finding.rule, finding.object())
+    });
     all
 }
 
@@ -191,13 +220,13 @@ fn explained(all: &[Found]) -> std::collections::BTreeSet<u64> {
     ];
     let findings = all.iter().map(|found| &found.finding);
     let telling = findings.filter(|it| it.level > Level::Info && rules.contains(&it.rule));
-    telling.filter_map(|it| it.object).collect()
+    telling.flat_map(|it| it.objects.iter().copied()).collect()
 }
 
 /// What a node made of its messages rests on its having read them, which a capture cannot tell.
 fn at_the_wire(session: &Session, finding: &mut Finding) {
     let node = session.nodes.get(usize::from(finding.node.0));
-    let Some(node) = node.filter(|node| node.captured && finding.object.is_some()) else {
+    let Some(node) = node.filter(|node| node.captured && !finding.objects.is_empty()) else {
         return;
     };
     let words = format!(
@@ -211,13 +240,12 @@ fn at_the_wire(session: &Session, finding: &mut Finding) {
 /// them, the finding may be of the wire alone.
 fn doubt(session: &Session, finding: &mut Finding) {
     let unfit: std::collections::BTreeSet<PacketId> = finding
-        .evidence
-        .iter()
+        .proof()
         .map(|piece| piece.packet)
         .filter(|&id| session.said(id).is_some_and(|said| said.diagnostics > 0))
         .collect();
     let Some(first) = unfit.first() else { return };
-    if finding.object.is_none() {
+    if finding.objects.is_empty() {
         return;
     }
     finding.level = finding.level.min(Level::Warning);

@@ -77,7 +77,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 None => Level::Warning,
             },
             node: by,
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{name} said in packet {} that it lacks packet {} of {}, which it had received {} \

@@ -6,9 +6,9 @@
 //! Where somebody who is there is taken for the owner and does not know,
 //! `objects-differ-at-rest` tells.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::words::{and_more, told};
+use super::words::told;
 use super::{Case, Found};
 use crate::history::settled::{Settled, Settlement, present};
 use crate::history::{Belief, Evidence, Finding, Level, Object};
@@ -23,17 +23,16 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
     } = *case;
     let settlement = Settlement::new(session, history);
     let present = present(session, history);
-    let mut owners: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut owners: Vec<(u64, u64)> = Vec::new();
     for (&id, object) in &history.objects {
         let owner = gone(session, object, &present).filter(|_| !explained.contains(&id));
         if let Some(owner) = owner
             && settlement.at_rest(id, object, &present) == Settled::Yes
         {
-            owners.entry(owner).or_default().push(id);
+            owners.push((owner, id));
         }
     }
-    let found = owners.into_iter().filter_map(|(owner, objects)| {
-        let (&id, count) = (objects.first()?, objects.len() as u64);
+    let found = owners.into_iter().filter_map(|(owner, id)| {
         let object = history.objects.get(&id)?;
         let living = |node: &&NodeId| believed(object, **node).is_some();
         let nodes: Vec<NodeId> = present.iter().filter(living).copied().collect();
@@ -57,18 +56,23 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
             rule: RULE,
             level: Level::Info,
             node: *nodes.first()?,
-            object: Some(id),
+            objects: vec![id],
+            each: Vec::new(),
             time: evidence.iter().map(|piece| piece.time).max()?,
             sentence: format!(
                 "nobody owns object {id}: {} {believe} that {} does, who is not there when all is \
-                 delivered{}",
+                 delivered",
                 listed(&names),
                 session.peer_name(owner),
-                and_more(count),
             ),
             evidence,
         };
-        Some(Found::from(finding))
+        let because = format!(
+            "have no owner: {} {believe} that {} owns them, who is not there when all is delivered",
+            listed(&names),
+            session.peer_name(owner),
+        );
+        Some(Found::from(finding).because(because))
     });
     found.collect()
 }

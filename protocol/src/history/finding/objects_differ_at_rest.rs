@@ -9,9 +9,9 @@
 //! Nothing is said of a session that was cut in the middle of things: every reel is there and whole,
 //! no message about the object is under way to anybody, and nothing happened to it for a while.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::words::{and_more, told};
+use super::words::told;
 use super::{Case, Found};
 use crate::history::settled::{Settled, Settlement, present};
 use crate::history::{Belief, Finding, History, Level, Object};
@@ -49,7 +49,7 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
     let settlement = Settlement::new(session, history);
     let present = present(session, history);
     let (mut living, mut lived) = (0, 0);
-    let mut found: BTreeMap<Against, Vec<u64>> = BTreeMap::new();
+    let mut found: Vec<(u64, Against)> = Vec::new();
     for (&id, object) in &history.objects {
         let beliefs = beliefs(object, &present);
         let against = against(session, &beliefs);
@@ -65,7 +65,7 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
         }
         if settlement.at_rest(id, object, &present) == Settled::Yes {
             for each in against {
-                found.entry(each).or_default().push(id);
+                found.push((id, each));
             }
         }
     }
@@ -73,9 +73,9 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
     let known_percent = session.bounds.objects_differ_at_rest.known_percent;
     let is_told = lived * 100 >= living.saturating_mul(known_percent);
     let found = found.into_iter();
-    let found = found.filter(|(it, _)| it.how != How::Missing || is_told);
-    let found = found.filter_map(|(it, objects)| finding(session, history, it, &objects));
-    found.map(Found::from).collect()
+    let found = found.filter(|(_, it)| it.how != How::Missing || is_told);
+    let found = found.filter_map(|(object, it)| found_of(session, history, it, object));
+    found.collect()
 }
 
 fn beliefs(object: &Object, present: &[NodeId]) -> Vec<(NodeId, Option<Belief>)> {
@@ -123,16 +123,22 @@ fn against(session: &Session, beliefs: &[(NodeId, Option<Belief>)]) -> Vec<Again
     all.collect()
 }
 
-fn finding(
-    session: &Session,
-    history: &History,
-    against: Against,
-    objects: &[u64],
-) -> Option<Finding> {
+fn found_of(session: &Session, history: &History, against: Against, id: u64) -> Option<Found> {
     let Against { node, other, how } = against;
-    let &id = objects.first()?;
     let object = history.objects.get(&id)?;
     let (name, owner) = (session.name(node), session.name(other));
+    let all = match how {
+        How::OtherOwner(by) => format!(
+            "are owned by {owner}, and {name} believes that they are {}'s",
+            session.peer_name(by)
+        ),
+        How::Destroyed => format!("are owned by {owner}, and {name} took them for destroyed"),
+        How::Missing => format!("are owned by {owner}, and {name} never heard of them"),
+        How::OwnerDestroyed => format!("were destroyed by {owner}, and still live at {name}"),
+        How::OwnerDenies => {
+            format!("are {owner}'s as {name} believes, and {owner} does not")
+        }
+    };
     let what = match how {
         How::OtherOwner(by) => format!(
             "{owner} owns object {id}, and {name} believes that it is {}'s",
@@ -158,19 +164,19 @@ fn finding(
     };
     let mut evidence: Vec<_> = [last(other), last(node)].into_iter().flatten().collect();
     evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
-    Some(Finding {
+    let finding = Finding {
         rule: RULE,
         level: match how {
             How::Missing => Level::Warning,
             _ => Level::Error,
         },
         node,
-        object: Some(id),
+        objects: vec![id],
+        each: Vec::new(),
         time: evidence.iter().map(|piece| piece.time).max()?,
-        sentence: format!(
-            "{what}, when all is delivered{}",
-            and_more(objects.len() as u64)
-        ),
+        sentence: format!("{what}, when all is delivered"),
         evidence,
-    })
+    };
+    let because = format!("{all}, when all is delivered");
+    Some(Found::from(finding).because(because))
 }

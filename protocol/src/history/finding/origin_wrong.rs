@@ -70,7 +70,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Error,
             node: from,
-            object: Some(it.object),
+            objects: vec![it.object],
+            each: Vec::new(),
             time: it.message.delivery.at.time,
             sentence: format!(
                 "{name} sent {} {} of object {} in the name of {} ({}), of which {name} had heard \

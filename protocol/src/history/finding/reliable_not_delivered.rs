@@ -81,7 +81,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Error,
             node: from,
-            object: history.facts(session, it.message)?.object,
+            objects: history.facts(session, it.message)?.object.into_iter().collect(),
+            each: Vec::new(),
             time,
             sentence: format!(
                 "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \

@@ -140,7 +140,13 @@ impl Stuck {
             rule: RULE,
             level: self.level(),
             node: from,
-            object: case.history.facts(session, first.message)?.object,
+            objects: case
+                .history
+                .facts(session, first.message)?
+                .object
+                .into_iter()
+                .collect(),
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{} sent {} to {} reliably {} times within {}{}{}",

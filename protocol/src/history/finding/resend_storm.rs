@@ -201,7 +201,8 @@ impl OfLink {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{} sent {} reliable messages to {} again, and what was lost or not answered in time \
@@ -239,7 +240,8 @@ impl OfLink {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{} sent a reliable message to {} {} times within {}, {}{}",

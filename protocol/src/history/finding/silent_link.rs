@@ -156,7 +156,8 @@ fn finding(
         rule: RULE,
         level: Level::Warning,
         node: to,
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: silence.until,
         sentence: format!(
             "for {} nothing arrived of what {name} sent to {other} ({}), {back}{}",

@@ -42,10 +42,8 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
                             .0
                             .push(told);
                     } else {
-                        findings.push(Found {
-                            finding: finding(session, id, &[told], newer),
-                            fixed: Some(told.delivery.at.time),
-                        });
+                        let found = found(session, id, &[told], newer);
+                        findings.push(found.fixed(Some(told.delivery.at.time)));
                     }
                 }
                 Effect::Created
@@ -58,7 +56,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
         }
         for (stale, newer) in updates.values() {
             // More like it may come.
-            findings.push(finding(session, id, stale, *newer).into());
+            findings.push(found(session, id, stale, *newer));
         }
     }
     findings
@@ -73,7 +71,7 @@ fn counts(effect: Effect) -> bool {
     )
 }
 
-fn finding(session: &Session, object: u64, stale: &[Told], newer: Told) -> Finding {
+fn found(session: &Session, object: u64, stale: &[Told], newer: Told) -> Found {
     let node = newer.delivery.node;
     let name = session.name(node);
     let first = stale.first().unwrap_or(&newer);
@@ -105,13 +103,20 @@ fn finding(session: &Session, object: u64, stale: &[Told], newer: Told) -> Findi
             .map(|told| told.evidence("ignored as old")),
     );
     let time = stale.last().unwrap_or(&newer).delivery.at.time;
-    Finding {
+    let finding = Finding {
         rule: RULE,
         level: Level::Info,
         node,
-        object: Some(object),
+        objects: vec![object],
+        each: Vec::new(),
         time,
         sentence,
         evidence,
-    }
+    };
+    let because = format!(
+        "were told of too late: {name} ignored {} as old, because it {had_done} {}",
+        first.words(session),
+        newer.words(session),
+    );
+    Found::from(finding).because(because)
 }

@@ -68,7 +68,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Error,
             node: stream.from,
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time,
             sentence: format!(
                 "{from} passed over a place of its reliable stream to {to}, between packets {} and \

@@ -83,7 +83,8 @@ fn finding(session: &Session, node: NodeId, stall: &Stall) -> Finding {
         rule: RULE,
         level: Level::Warning,
         node,
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: after.time,
         sentence: format!(
             "{} began no tick for {}{}",

@@ -63,7 +63,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 rule: RULE,
                 level: Level::Error,
                 node: from,
-                object: Some(id),
+                objects: vec![id],
+                each: Vec::new(),
                 time: delivery.at.time,
                 sentence: format!(
                     "{} told {} of object {id} twice: {} ({} and {})",
@@ -75,8 +76,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 ),
                 evidence: vec![first.evidence("delivered"), second.evidence("delivered")],
             };
-            let fixed = Some(delivery.at.time);
-            findings.push(Found { finding, fixed });
+            let because = format!(
+                "were told to {} by {} twice: {}",
+                session.name(node),
+                session.name(from),
+                second.words(session)
+            );
+            let found = Found::from(finding).fixed(Some(delivery.at.time));
+            findings.push(found.because(because));
         }
     }
     findings
@@ -117,7 +124,8 @@ fn destroyed_twice(case: &Case<'_>, id: u64, findings: &mut Vec<Found>) {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            object: Some(id),
+            objects: vec![id],
+            each: Vec::new(),
             time,
             sentence: format!(
                 "{} told {} of the end of object {id} twice: {} ({} and {})",
@@ -129,8 +137,13 @@ fn destroyed_twice(case: &Case<'_>, id: u64, findings: &mut Vec<Found>) {
             ),
             evidence: vec![first.evidence("delivered"), second.evidence("delivered")],
         };
-        let fixed = Some(time);
-        findings.push(Found { finding, fixed });
+        let because = format!(
+            "were told to {} by {} to be over twice: {}",
+            session.name(node),
+            session.name(from),
+            second.words(session)
+        );
+        findings.push(Found::from(finding).fixed(Some(time)).because(because));
     }
 }
 

@@ -138,13 +138,15 @@ fn finding(
         rule: RULE,
         level,
         node: older.node,
-        object: Some(id),
+        objects: vec![id],
+        each: Vec::new(),
         time,
         sentence,
         evidence,
     };
+    let because = format!("had two owners, {old} and {new}; {why}");
     let fixed = fixed(session, (&older, &newer), end.max(time));
-    Some(Found { finding, fixed })
+    Some(Found::from(finding).fixed(fixed).because(because))
 }
 
 /// From when on an overlap stays as it was: the older claim is over, and so is the overlap, and

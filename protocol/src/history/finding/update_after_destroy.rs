@@ -77,7 +77,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level,
             node: from,
-            object: Some(it.object),
+            objects: vec![it.object],
+            each: Vec::new(),
             time: it.update.delivery.at.time,
             sentence: format!(
                 "{name} sent {other} UPDATE of object {} ({}) after its own {} ({}), and {other} \

@@ -1,7 +1,9 @@
 //! `update-before-create`: a node sent UPDATE of an object before its own CREATE of it had arrived.
 //!
-//! The receiver dropped it, because it did not know the object. A warning: what it said comes again
-//! only if its sender notices. Who did not create the object at the receiver, such as a new owner,
+//! The receiver dropped it, because it did not know the object. Where the wire says that UPDATE is unreliable
+//! and CREATE is not, and the CREATE came, that is an info: newer values come anyway. Else it is a warning,
+//! since what it said comes again only if its sender notices; as it is where the CREATE never came though
+//! nothing is on its way any more. Who did not create the object at the receiver, such as a new owner,
 //! cannot know what the receiver knows, and is not meant.
 
 use std::collections::BTreeMap;
@@ -10,7 +12,8 @@ use netreel_wire::Role;
 
 use super::words::{Told, and_more, told};
 use super::{Case, Found};
-use crate::history::{Effect, Finding, Level};
+use crate::history::settled::{Settled, Settlement};
+use crate::history::{Belief, Effect, Finding, Level};
 use crate::session::NodeId;
 
 pub(super) const RULE: &str = "update-before-create";
@@ -19,7 +22,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let Case {
         session, history, ..
     } = *case;
-    let mut links: BTreeMap<(NodeId, NodeId), (u64, u64, Told, Told)> = BTreeMap::new();
+    let settlement = Settlement::new(session, history);
+    let mut found = Vec::new();
     for &id in history.objects.keys() {
         let mut dropped: BTreeMap<NodeId, Vec<(NodeId, Told)>> = BTreeMap::new();
         let mut known: std::collections::BTreeSet<NodeId> = std::collections::BTreeSet::new();
@@ -41,36 +45,105 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 (Role::Create, Effect::Created) if !told.delivery.local => {
                     known.insert(node);
                     let early = dropped.remove(&node).unwrap_or_default();
-                    for (_, update) in early.into_iter().filter(|&(by, _)| by == from) {
-                        let link = links.entry((from, node));
-                        link.or_insert((0, id, update, told)).0 += 1;
-                    }
+                    let early = early.into_iter().filter(|&(by, _)| by == from);
+                    let early: Vec<Told> = early.map(|(_, update)| update).collect();
+                    found.extend(early_at(case, id, (from, node), &early, told));
                 }
                 _ => drop(known.insert(node)),
             }
         }
+        dropped.retain(|node, _| !known.contains(node));
+        for (node, updates) in dropped {
+            found.extend(never_created(case, &settlement, id, node, &updates));
+        }
     }
-    let found = links.into_iter().map(|((from, to), (count, id, update, create))| {
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: from,
-            object: Some(id),
-            time: create.delivery.at.time,
-            sentence: format!(
-                "{} sent {} UPDATE of object {id} ({}) before its CREATE ({}) had arrived, and {} \
-                 dropped it{}",
-                session.name(from),
-                session.name(to),
-                update.packet_words(),
-                create.packet_words(),
-                session.name(to),
-                and_more(count),
-            ),
-            evidence: vec![update.evidence("dropped"), create.evidence("delivered")],
-        };
-        // More may come, and they are counted.
-        finding.into()
-    });
-    found.collect()
+    found
+}
+
+/// What a node dropped of an object that was never created there, by whoever created it.
+fn never_created(
+    case: &Case<'_>,
+    settlement: &Settlement<'_>,
+    id: u64,
+    node: NodeId,
+    updates: &[(NodeId, Told)],
+) -> Option<Found> {
+    let Case {
+        session, history, ..
+    } = *case;
+    let creates = |by: NodeId| {
+        let mut telling = history.telling(id).iter();
+        telling.any(|&place| history.deliveries.effect(place) == (by, Effect::Created))
+            && matches!(history.last_belief(id, by), Some(Belief::Owned(_)))
+    };
+    let mut own = updates.iter().filter(|&&(by, _)| creates(by));
+    let &(from, update) = own.next()?;
+    let count = 1 + own.filter(|&&(by, _)| by == from).count() as u64;
+    if settlement.of(id, &[node]) != Settled::Yes {
+        return None;
+    }
+    let (name, other) = (session.name(from), session.name(node));
+    let finding = Finding {
+        rule: RULE,
+        level: Level::Warning,
+        node: from,
+        objects: vec![id],
+        each: Vec::new(),
+        time: update.delivery.at.time,
+        sentence: format!(
+            "{name} sent {other} UPDATE of object {id} ({}), and no CREATE of it ever came: {other} \
+             dropped it{}",
+            update.packet_words(),
+            and_more(count),
+        ),
+        evidence: vec![update.evidence("dropped")],
+    };
+    let because =
+        format!("were updated by {name} and never created at {other}, which dropped that");
+    Some(Found::from(finding).because(because))
+}
+
+/// What a node dropped of an object before another's CREATE of it came.
+fn early_at(
+    case: &Case<'_>,
+    id: u64,
+    (from, to): (NodeId, NodeId),
+    early: &[Told],
+    create: Told,
+) -> Option<Found> {
+    let session = case.session;
+    let is_reliable = |told: &&Told| {
+        let message = session.message(told.delivery.message);
+        message.is_some_and(|it| it.facts.reliable)
+    };
+    // What is not sent again matters most.
+    let update = early.iter().find(is_reliable).or(early.first())?;
+    let (level, how) = match (is_reliable(&update), is_reliable(&&create)) {
+        (true, _) => (Level::Warning, " reliably"),
+        (false, true) => (Level::Info, " unreliably"),
+        // The wire does not tell what is sent again.
+        (false, false) => (Level::Warning, ""),
+    };
+    let (name, other) = (session.name(from), session.name(to));
+    let finding = Finding {
+        rule: RULE,
+        level,
+        node: from,
+        objects: vec![id],
+        each: Vec::new(),
+        time: create.delivery.at.time,
+        sentence: format!(
+            "{name} sent {other} UPDATE of object {id}{how} ({}) before its CREATE ({}) had arrived, and \
+             {other} dropped it{}",
+            update.packet_words(),
+            create.packet_words(),
+            and_more(early.len() as u64),
+        ),
+        evidence: vec![update.evidence("dropped"), create.evidence("delivered")],
+    };
+    let because = format!(
+        "were updated by {name}{how} before their CREATE had arrived at {other}, which dropped that"
+    );
+    // More may come of other objects.
+    Some(Found::from(finding).because(because))
 }

@@ -95,7 +95,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            object: Some(object),
+            objects: vec![object],
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{} sent {} the same UPDATE of object {object} twice in one tick ({which}){}{}",

@@ -90,7 +90,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            object: Some(it.object),
+            objects: vec![it.object],
+            each: Vec::new(),
             time: it.update.delivery.at.time,
             sentence: format!(
                 "{} sent {} UPDATE of object {} ({}), and knew that {} owns it{}; {} dropped it{}",

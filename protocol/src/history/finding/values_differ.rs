@@ -35,22 +35,22 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
         States::of(session, history, &wanted)
     };
     let rest = resting.compare(&states);
-    let mut together: BTreeMap<(NodeId, NodeId), Vec<RestDifference>> = BTreeMap::new();
+    let mut together: BTreeMap<(NodeId, NodeId, u64), Vec<RestDifference>> = BTreeMap::new();
     for each in rest.differ {
-        let pair = (each.node, each.owner);
-        together.entry(pair).or_default().push(each);
+        let key = (each.node, each.owner, each.object);
+        together.entry(key).or_default().push(each);
     }
     let found = together.values();
-    let found = found.filter_map(|differ| finding(session, history, &states, differ));
-    found.map(Found::from).collect()
+    let found = found.filter_map(|differ| found_of(session, history, &states, differ));
+    found.collect()
 }
 
-fn finding(
+fn found_of(
     session: &Session,
     history: &History,
     states: &States,
     differ: &[RestDifference],
-) -> Option<Finding> {
+) -> Option<Found> {
     let first = differ.first()?;
     let property = states.property(first.property)?;
     let shown = |held: &Held| match &held.value {
@@ -75,11 +75,12 @@ fn finding(
         }
         None => String::new(),
     };
-    Some(Finding {
+    let finding = Finding {
         rule: RULE,
         level: Level::Error,
         node: first.node,
-        object: Some(first.object),
+        objects: vec![first.object],
+        each: Vec::new(),
         time: evidence.iter().map(|it| it.time).max().unwrap_or(time),
         sentence: format!(
             "{} of object {} is {told} at its owner {owner} and {believed} at {node} ({}), when all \
@@ -90,7 +91,11 @@ fn finding(
             and_more(differ.len() as u64)
         ),
         evidence,
-    })
+    };
+    let because = format!(
+        "have other values at {node} than at their owner {owner}, when all is delivered{late}"
+    );
+    Some(Found::from(finding).because(because))
 }
 
 fn evidence(session: &Session, node: NodeId, held: &Held, what: &str) -> Option<Evidence> {

@@ -31,8 +31,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 let left = departed.get(&node).copied();
                 let found = at_node(case, (&settlement, left), id, object, node);
                 // What comes to a node that said that it leaves makes nothing there.
-                let found = found.filter(|it| parted.get(&node).is_none_or(|left| it.time < *left));
-                findings.extend(found.map(Found::from));
+                let found = found.filter(|it| parted.get(&node).is_none_or(|left| it.finding.time < *left));
+                findings.extend(found);
             }
         }
     }
@@ -45,7 +45,7 @@ fn at_node(
     id: u64,
     object: &Object,
     node: NodeId,
-) -> Option<Finding> {
+) -> Option<Found> {
     let Case {
         session, history, ..
     } = *case;
@@ -73,20 +73,41 @@ fn at_node(
         Effect::IgnoredUnknown => ", which it had dropped because it did not know the object",
         _ => "",
     };
-    let outcome = match left.filter(|left| create.delivery.at.time < *left) {
-        Some(_) => format!("it lived there until {name} left or fell silent"),
-        None if ends_early(session, node) => {
-            format!("it lived there when the reel of {name} ended, before those of others")
+    let (outcome, all) = match left.filter(|left| create.delivery.at.time < *left) {
+        Some(_) => {
+            let until = format!("until {name} left or fell silent");
+            (format!("it lived there {until}"), format!("they lived there {until}"))
         }
-        None => format!("it still lives at {name} when all is delivered"),
+        None if ends_early(session, node) => {
+            let until = format!("when the reel of {name} ended, before those of others");
+            (format!("it lived there {until}"), format!("they lived there {until}"))
+        }
+        None => (
+            format!("it still lives at {name} when all is delivered"),
+            format!("they still live at {name} when all is delivered"),
+        ),
     };
-    let (level, outcome) = match settlement.of(id, &[node]) {
-        Settled::Yes => (Level::Error, outcome),
+    let (level, outcome, all) = match settlement.of(id, &[node]) {
+        Settled::Yes => (Level::Error, outcome, all),
         Settled::Unknown(why) => (
             Level::Warning,
             format!("whether it lives on at {name} is unknown: {why}"),
+            format!(
+                "whether they live on at {name} is unknown: {}",
+                why.replace("about it", "about them")
+            ),
         ),
     };
+    let from = |told: &Told| Some(session.name(session.link(told.packet)?.0));
+    let ended = match destroy.delivery.local {
+        true => "had ended them itself".to_owned(),
+        false => format!("got it from {}", from(&destroy)?),
+    };
+    let because = format!(
+        "outlive their DESTROY: {name} {ended} before their CREATE from {} came{}; {all}",
+        from(&create)?,
+        after.replace("the object", "them"),
+    );
     let sentence = format!(
         "{name} created object {id} ({}, {}) after {} ({}){after}; {outcome}",
         create.words(session),
@@ -100,15 +121,17 @@ fn at_node(
     };
     let evidence = vec![destroy.evidence(what), create.evidence("delivered")];
     let time = create.delivery.at.time;
-    Some(Finding {
+    let finding = Finding {
         rule: RULE,
         level,
         node,
-        object: Some(id),
+        objects: vec![id],
+        each: Vec::new(),
         time,
         sentence,
         evidence,
-    })
+    };
+    Some(Found::from(finding).because(because))
 }
 
 /// When a message was first said: what its first speaker did, or else when it was sent.
