@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use netreel_protocol::export::{self, StatsParts};
+use netreel_protocol::history::History;
 use netreel_protocol::session::{NodeId, Session};
 use netreel_protocol::stats::{Bucket, Ledger, LinkStats, Row, RowOf, Spread, Stats, over};
 use netreel_protocol::why::Cause;
@@ -34,7 +35,12 @@ pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer, 
     let buckets = stretch_ns.map(|stretch| over(session, story.history(), &packets, stretch));
     let parts = parts(arguments);
     if arguments.filtered.read.json {
-        let told = export::stats(session, &stats, buckets.as_deref(), parts);
+        let told = export::stats(
+            (session, story.history()),
+            &stats,
+            buckets.as_deref(),
+            parts,
+        );
         json(&told, out)?;
         return story.answered(out);
     }
@@ -45,6 +51,7 @@ pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer, 
     }
     if parts.links {
         links(session, &stats, out)?;
+        losses(story.history(), out)?;
     }
     for (name, ledger) in export::tables(&stats) {
         let is_asked = parts.table == Some(name);
@@ -109,6 +116,18 @@ fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Fa
     table.push(row);
     table::print(&sides, &table, out)?;
     resends(session, stats, out)
+}
+
+/// What losses follow, where that is not chance alone: of the whole session, whatever is filtered.
+fn losses(history: &History, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut patterns = history.loss_patterns().peekable();
+    if patterns.peek().is_some() {
+        writeln!(out)?;
+    }
+    for pattern in patterns {
+        writeln!(out, "{}", pattern.sentence)?;
+    }
+    Ok(())
 }
 
 /// What senders had heard when they sent messages again, where they did.

@@ -55,10 +55,7 @@ impl FaultedLink {
                 ..Treatment::default()
             };
         }
-        let verdict = self
-            .faults
-            .link
-            .verdict(self.seed, self.ends.0, self.ends.1, n);
+        let verdict = self.faults.link.verdict(self.seed, self.ends, (n, length));
         if verdict.lost {
             return Treatment::dropped(FaultVerdict::Lost);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -58,11 +59,15 @@ impl WayFaults {
             duplicate,
             reorder,
             reorder_by: _,
+            bytes_max,
+            every,
         } = self.link;
         let chances = [loss, duplicate, reorder];
         delay.is_zero()
             && jitter.is_zero()
             && chances.iter().all(|&chance| chance <= 0.0)
+            && bytes_max.is_none()
+            && every.is_none()
             && self.rate.is_none()
     }
 }
@@ -132,17 +137,28 @@ fn set(way: &mut WayFaults, name: &str, value: &str) -> Result<(), String> {
         "dup" => link.duplicate = chance(value)?,
         "reorder" => link.reorder = chance(value)?,
         "reorder-by" => link.reorder_by = time(value)?,
+        "bytes-max" => link.bytes_max = Some(whole(value)? as usize),
+        "every" => {
+            let every = NonZeroU64::new(whole(value)?);
+            link.every = Some(every.ok_or("there is no 0th packet")?);
+        }
         "rate" => way.rate = Some(rate(value)?),
         "queue" => way.queue = time(value)?,
         _ => {
             return Err(
                 "there is no such fault; there are delay, jitter, loss, dup, reorder, \
-                 reorder-by, rate and queue"
+                 reorder-by, bytes-max, every, rate and queue"
                     .to_owned(),
             );
         }
     }
     Ok(())
+}
+
+/// A whole number.
+fn whole(value: &str) -> Result<u64, String> {
+    let number = value.parse::<u64>();
+    number.map_err(|_| format!("`{value}` is no whole number"))
 }
 
 /// A number and the unit behind it.
@@ -241,6 +257,12 @@ fn words(way: &WayFaults, prefix: &str) -> Vec<String> {
             item(name, chance.to_string());
         }
     }
+    if let Some(most) = link.bytes_max {
+        item("bytes-max", most.to_string());
+    }
+    if let Some(every) = link.every {
+        item("every", every.to_string());
+    }
     if let Some(rate) = way.rate {
         item("rate", format!("{rate}bit"));
     }
@@ -271,6 +293,7 @@ mod tests {
             "delay=50ms,jitter=10ms,loss=2%,dup=1%,reorder=5%,rate=1mbit",
             "up:delay=1.5s,down:queue=0.5ms,down:reorder-by=7us,up:dup=0.25",
             "down:rate=64kbit",
+            "bytes-max=1300,down:every=64",
         ] {
             let spec = read(words);
             assert_eq!(read(&spec.to_string()), spec, "{spec}");
@@ -300,6 +323,8 @@ mod tests {
             "lag=5ms",
             "rate=1",
             "rate=0bit",
+            "every=0",
+            "bytes-max=many",
             "loss=-1",
             "delay=1e400s",
         ] {

@@ -1,6 +1,7 @@
 //! Faults as middleware: any transport, made worse.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU64;
 
 use netreel_reel::{Believed, Duration, Endpoint, Time};
 
@@ -30,6 +31,10 @@ pub struct LinkFaults {
     pub reorder: f64,
     /// How much longer a packet takes that is overtaken, and the second of two copies.
     pub reorder_by: Duration,
+    /// Packets with a larger payload are lost, in bytes; `None`: all sizes pass.
+    pub bytes_max: Option<usize>,
+    /// Every packet with this number is lost: with 64 the 64th, the 128th, ...; `None`: none is.
+    pub every: Option<NonZeroU64>,
 }
 
 /// What becomes of one packet: a function of seed, link and the packet's number on the link.
@@ -69,6 +74,8 @@ impl Default for LinkFaults {
             duplicate: 0.0,
             reorder: 0.0,
             reorder_by: Duration::from_millis(40),
+            bytes_max: None,
+            every: None,
         }
     }
 }
@@ -82,13 +89,20 @@ impl LinkFaults {
         }
     }
 
-    /// What becomes of packet `n` (from 0) of the link from `from` to `to`.
-    pub fn verdict(&self, seed: u64, from: LinkEnd, to: LinkEnd, n: u64) -> Verdict {
+    /// What becomes of packet `n` (from 0) of the link from `from` to `to`, with so many bytes of payload.
+    pub fn verdict(
+        &self,
+        seed: u64,
+        (from, to): (LinkEnd, LinkEnd),
+        (n, bytes): (u64, usize),
+    ) -> Verdict {
         let draw = |what: u64| unit(mix(&[seed, u64::from(from.0), u64::from(to.0), n, what]));
         let delay = self.delay + self.jitter.mul_f64(draw(0));
         let overtaken = draw(1) < self.reorder;
+        let is_too_large = self.bytes_max.is_some_and(|max| bytes > max);
+        let is_counted = self.every.is_some_and(|every| (n + 1) % every == 0);
         Verdict {
-            lost: draw(2) < self.loss,
+            lost: draw(2) < self.loss || is_too_large || is_counted,
             delay: if overtaken {
                 delay + self.reorder_by
             } else {
@@ -302,7 +316,7 @@ impl FaultedLinks {
     ) {
         let n = self.count(end);
         let faults = self.faults.get(&end).copied().unwrap_or_default();
-        let verdict = faults.verdict(self.seed, from, to, n);
+        let verdict = faults.verdict(self.seed, (from, to), (n, packet.len()));
         if verdict.lost {
             return;
         }

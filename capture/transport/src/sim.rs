@@ -196,7 +196,7 @@ impl World {
         };
         let n = self.counts.entry((from, to)).or_insert(0);
         let faults = self.links.get(&(from, to)).unwrap_or(&self.default_link);
-        let verdict = faults.verdict(mix(&[self.seed, 2]), from_end, to_end, *n);
+        let verdict = faults.verdict(mix(&[self.seed, 2]), (from_end, to_end), (*n, packet.len()));
         *n += 1;
         if verdict.lost {
             return;

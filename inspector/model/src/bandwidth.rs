@@ -97,6 +97,16 @@ impl Model {
         ((self.grown, text), taken)
     }
 
+    /// What the losses of a link follow, a sentence each, where that is not chance alone.
+    pub fn loss_patterns(&self, link: LinkEnds) -> impl Iterator<Item = &str> {
+        let patterns = self.history().loss_patterns();
+        let of_link = patterns.filter(move |it| {
+            let first = it.evidence.first();
+            first.and_then(|piece| self.session().link(piece.packet)) == Some(link)
+        });
+        of_link.map(|it| it.sentence.as_str())
+    }
+
     /// What a link carried.
     pub fn link_stats(&self, stats: &Stats, link: LinkEnds) -> Option<LinkStats> {
         stats.links.get(&link).cloned()

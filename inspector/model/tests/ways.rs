@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use fixture::ways::{ALL, Passed, exchange, model, recorded, redacted, seen, talk, talking};
 use netreel_inspector_model::{Column, Command, Model};
-use netreel_protocol::history::{Finding, History, Level};
-use netreel_protocol::session::{Hole, Node, NodeId, PacketId, Session, SessionTime, Triggered};
+use netreel_protocol::history::{Evidence, Finding, History, Instance, Level};
+use netreel_protocol::session::{
+    Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Triggered,
+};
 use netreel_reel::{EventNumber, Removed, Trigger, TriggerCause};
 
 const ADDRESSES: [&str; 3] = ["10.0.0.31:49152", "10.0.0.5:7000", "10.0.0.31:49153"];
@@ -351,6 +353,51 @@ fn a_finding_without_packets_leaves_the_whole_session_in_view() {
     let model = Model::new(Arc::new(session), Arc::new(history));
     assert_eq!(model.selection().finding, Some(0));
     assert_eq!(model.visible(), model.whole());
+}
+
+#[test]
+fn a_finding_of_several_objects_shows_the_proof_of_each() {
+    let session = talk(ADDRESSES.map(recorded).to_vec());
+    let instance = |object: u64, packet: u32| Instance {
+        node: NodeId(0),
+        object: Some(object),
+        time: SessionTime(i64::from(packet)),
+        sentence: format!("object {object} outlives its DESTROY"),
+        evidence: vec![Evidence {
+            what: "DESTROY delivered".to_owned(),
+            message: MessageId(packet),
+            packet: PacketId(packet),
+            node: NodeId(0),
+            number: EventNumber(u64::from(packet)),
+            time: SessionTime(i64::from(packet)),
+        }],
+    };
+    let each = vec![instance(5, 0), instance(6, 1)];
+    let finding = Finding {
+        rule: "zombie-object",
+        level: Level::Error,
+        sentence: "2 objects (5 and 6) outlive their DESTROY".to_owned(),
+        node: NodeId(0),
+        time: SessionTime(0),
+        objects: vec![5, 6],
+        evidence: each[0].evidence.clone(),
+        each,
+    };
+    let mut history = History::default();
+    history.findings.push(finding);
+    let mut model = Model::new(Arc::new(session), Arc::new(history));
+    model.apply(Command::SelectFinding(0));
+    let rows = model.evidence_rows(0).into_iter();
+    let rows: Vec<_> = rows.map(|row| (row.object, row.packet, row.step)).collect();
+    assert_eq!(
+        rows,
+        [
+            (Some(5), PacketId(0), Some(1)),
+            (Some(6), PacketId(1), Some(2))
+        ]
+    );
+    let text = model.story_text(0).expect("a finding");
+    assert!(text.contains("object 6 outlives its DESTROY"), "{text}");
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let more = format!("{}   {}", model.link_label(link), summary(model, link));
     head::show(ui, "link", &more);
     resent(ui, model, link);
+    for pattern in model.loss_patterns(link) {
+        fields::note(ui, pattern, theme::info());
+    }
     if let Some(why) = model.why_not_yet() {
         findings::empty(
             ui,

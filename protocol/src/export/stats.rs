@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::history::History;
 use crate::session::Session;
 use crate::stats::{Bucket, Ledger, Link, LinkStats, RowOf, Spread, Stats};
 
@@ -16,6 +17,9 @@ pub struct StatsJson {
     /// Each link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Vec<LinkStatsJson>>,
+    /// What losses follow, a sentence each; left out where nothing but chance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<String>,
     /// The tables, by what they are by: `kind`, `type`, `object`, `rpc`.
     #[serde(flatten)]
     pub tables: BTreeMap<&'static str, Vec<RowJson>>,
@@ -120,7 +124,7 @@ pub fn tables(stats: &Stats) -> [(&'static str, &Ledger); 4] {
 
 /// Where the bandwidth goes, as far as it was asked for.
 pub fn stats(
-    session: &Session,
+    (session, history): (&Session, &History),
     stats: &Stats,
     over: Option<&[Bucket]>,
     parts: StatsParts,
@@ -130,6 +134,13 @@ pub fn stats(
     StatsJson {
         all: link(session, None, &stats.all),
         links: parts.links.then(|| links(session, &stats.links)),
+        losses: match parts.links {
+            true => history
+                .loss_patterns()
+                .map(|it| it.sentence.clone())
+                .collect(),
+            false => Vec::new(),
+        },
         tables: wanted.map(|(name, ledger)| (name, rows(ledger))).collect(),
         over: over.map(|buckets| {
             let told = buckets.iter().map(|bucket| BucketJson {

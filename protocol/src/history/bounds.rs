@@ -29,6 +29,8 @@ pub struct Bounds {
     pub tick_stall: TickStall,
     /// `silent-link`.
     pub silent_link: SilentLink,
+    /// `loss-pattern`.
+    pub loss_pattern: LossPattern,
     /// `stream-gap`.
     pub stream_gap: StreamGap,
 }
@@ -124,6 +126,16 @@ pub struct SilentLink {
     pub longest: Length,
 }
 
+/// See `loss-pattern`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LossPattern {
+    /// So many packets of a link must have arrived or been lost,
+    pub packets: u64,
+    /// and so many of them lost.
+    pub lost: u64,
+}
+
 /// See `stream-gap`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -196,6 +208,15 @@ impl Default for SilentLink {
     }
 }
 
+impl Default for LossPattern {
+    fn default() -> LossPattern {
+        LossPattern {
+            packets: 64,
+            lost: 8,
+        }
+    }
+}
+
 impl Default for StreamGap {
     fn default() -> StreamGap {
         StreamGap { later: 8 }
@@ -259,7 +280,7 @@ impl Bounds {
 }
 
 /// The rules that have bounds.
-pub const WITH_BOUNDS: [&str; 11] = [
+pub const WITH_BOUNDS: [&str; 12] = [
     "belief-differs",
     "resend-storm",
     "duplicate-sequence",
@@ -270,6 +291,7 @@ pub const WITH_BOUNDS: [&str; 11] = [
     "rtt-step",
     "tick-stall",
     "silent-link",
+    "loss-pattern",
     "stream-gap",
 ];
 

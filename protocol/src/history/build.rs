@@ -6,6 +6,7 @@ use netreel_table::Column;
 use netreel_wire::MessageFacts;
 
 use super::delivered::Deliveries;
+use super::finding::LOSS_PATTERN;
 use super::fold::{Fold, Known};
 use super::streams::{MessageStream, Streams};
 use super::walked::NodeHistory;
@@ -215,6 +216,12 @@ impl History {
         self.findings.extend(more);
         self.fixed.resize(self.findings.len(), None);
         self.proofs = proofs(&self.findings);
+    }
+
+    /// The findings that say what the losses of links follow, where that is not chance alone.
+    pub fn loss_patterns(&self) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.rule == LOSS_PATTERN)
     }
 
     /// The deliveries about an object that rules ask for: places in [`History::deliveries`], in order.

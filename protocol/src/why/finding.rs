@@ -60,7 +60,7 @@ impl Telling<'_> {
                 because.push(self.nothing(NotKnown::Wire))
             }
             "clock-set" => because.push(self.nothing(NotKnown::Clock)),
-            "silent-link" => because.extend(self.silent(finding)),
+            "silent-link" | "loss-pattern" => because.extend(self.silent(finding)),
             "clock-disagreement" => because.extend(self.clocks(finding)),
             "incomplete-reel" => because.extend(self.incomplete(node)),
             "two-owners" => because.extend(self.not_told(finding)),

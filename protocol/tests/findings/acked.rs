@@ -218,6 +218,144 @@ fn a_link_is_silent_where_all_is_lost_for_a_second_and_both_ends_go_on() {
     check(&gone, &[]);
 }
 
+#[test]
+fn a_packet_at_the_edge_of_a_silence_does_not_open_the_way_back() {
+    let within = |from: u8, until: u8| move |n: u8| (from..=until).contains(&n);
+    let of_there = |back: &dyn Fn(u8) -> bool| {
+        let (session, history) = made(&silence(60, within(10, 40), back)).read();
+        let mut found = history.findings.iter();
+        let there = found
+            .find(|it| session.name(it.node) == "B")
+            .expect("A to B is silent");
+        there.sentence.clone()
+    };
+    let there = "for 1.500 s nothing arrived of what A sent to B (0 of 31 packets), and";
+    let check = |back: &dyn Fn(u8) -> bool, words: &str| {
+        assert_eq!(of_there(back), format!("{there} {words}"));
+    };
+    let cut = "of 30 packets that B sent to A meanwhile: the link was cut both ways";
+    check(&within(10, 40), &format!("0 {cut}"));
+    check(&within(11, 40), &format!("1 {cut}"));
+    check(&|n| n % 15 != 0 && within(10, 40)(n), &format!("2 {cut}"));
+    check(
+        &|n| n % 4 != 0,
+        "7 of 30 packets that B sent to A meanwhile: the way back was bad as well",
+    );
+    let open = "of 30 packets that B sent to A meanwhile: the link was open one way only";
+    check(&|_| false, &format!("30 {open}"));
+    check(&|n| n % 8 == 0, &format!("27 {open}"));
+}
+
+/// A says 240 packets, a fiftieth of a second apart, of which some are larger; B answers each.
+pub fn lossy(is_large: impl Fn(u64) -> bool, is_lost: impl Fn(u64) -> bool) -> Vec<Packet> {
+    let there = (1..=240u8).map(|n| {
+        let packet = Packet {
+            says: match is_large(n.into()) {
+                true => Says::State,
+                false => Says::Nothing,
+            },
+            ..says(u64::from(n) * 20, n, 0)
+        };
+        match is_lost(n.into()) {
+            true => lost(packet),
+            false => packet,
+        }
+    });
+    let back = (1..=240u8).map(|n| acks(u64::from(n) * 20 + 5, n, 0, 0));
+    there.chain(back).collect()
+}
+
+fn patterns(story: &[Packet]) -> Vec<String> {
+    let (_, history) = made(story).read();
+    let found = history.findings.iter();
+    let found = found.filter(|it| it.rule == "loss-pattern");
+    found.map(|it| it.sentence.clone()).collect()
+}
+
+#[test]
+fn what_is_lost_follows_the_size() {
+    let large = |n: u64| n % 7 == 0;
+    let follows = "what is lost follows the size: of what A sent to B,";
+    assert_eq!(
+        patterns(&lossy(large, large)),
+        [format!(
+            "{follows} 34 of 34 packets of 8 bytes and more were lost, and 0 of 206 smaller ones"
+        )]
+    );
+    // Some of the others are lost by chance, and one of the large ones is not.
+    assert_eq!(
+        patterns(&lossy(large, |n| large(n) && n != 70 || n % 41 == 0)),
+        [format!(
+            "{follows} 33 of 34 packets of 8 bytes and more were lost, and 5 of 206 smaller ones; the \
+             largest that arrived has 8"
+        )]
+    );
+    // Half of them are not what no path takes.
+    let half = |n: u64| large(n) && mixed(n) < 50;
+    assert_eq!(patterns(&lossy(large, half)), [""; 0]);
+    // Large ones that an outage met say nothing of sizes.
+    let late = |n: u64| (100..120).contains(&n);
+    let outage = patterns(&lossy(late, late));
+    assert!(
+        outage.iter().all(|it| !it.contains("the size")),
+        "{outage:?}"
+    );
+}
+
+#[test]
+fn what_is_lost_follows_a_number() {
+    let follows = "what is lost follows a number: of what A sent to B, every";
+    let small = |_: u64| false;
+    assert_eq!(
+        patterns(&lossy(small, |n| n % 16 == 0)),
+        [format!(
+            "{follows} 16th packet was lost (14 of 14), and 0 of 225 others"
+        )]
+    );
+    assert_eq!(
+        patterns(&lossy(small, |n| n % 16 == 3 || n % 50 == 0)),
+        [format!(
+            "{follows} 16th packet was lost (15 of 15), and 4 of 225 others"
+        )]
+    );
+    // Every fourth time that is so is left out: two things are not counted.
+    assert_eq!(
+        patterns(&lossy(small, |n| n % 16 == 0 && mixed(n) < 75)),
+        [""; 0]
+    );
+}
+
+#[test]
+fn what_is_lost_follows_time_or_the_direction() {
+    let small = |_: u64| false;
+    assert_eq!(
+        patterns(&lossy(small, |n| n % 80 < 8)),
+        [
+            "what is lost follows time: 16 of 16 packets that A sent to B in vain were lost in 2 bursts, \
+          the longest of 8 packets within 140.0 ms from 1.600 s on"
+        ]
+    );
+    // As many by chance, and none the other way.
+    let by_chance = patterns(&lossy(small, |n| mixed(n) < 30));
+    assert_eq!(by_chance.len(), 1, "{by_chance:?}");
+    assert!(
+        by_chance[0].starts_with("what is lost follows the direction: ")
+            && by_chance[0].ends_with(
+                " that A sent to B were lost, and 0 of 240 packets (0.0 %) the other way"
+            ),
+        "{by_chance:?}"
+    );
+    // A few are no direction.
+    assert_eq!(patterns(&lossy(small, |n| mixed(n) < 5)), [""; 0]);
+}
+
+/// A number below 100 that looks like chance.
+pub fn mixed(n: u64) -> u64 {
+    let mixed = (n + 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed >> 33) % 100
+}
+
 /// A says three messages, the third of which comes `late` ms later than the others; B acks a packet at
 /// 300 ms, and says at 400 that it lacks the third.
 pub fn lacks_third(late: u64, ack: u8) -> Vec<Packet> {

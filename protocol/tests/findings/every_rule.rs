@@ -318,6 +318,33 @@ fn pair(rule: &str) -> Option<Pair> {
             };
             (vec![with("279ms")], vec![with("280ms")])
         }
+        "copies-differ" => {
+            let each: Vec<(u8, u8)> = (0..10).map(|turn| (turn, turn + 100)).collect();
+            let again =
+                |arguments: &[(u8, u8)], after| named::made(&named::again(arguments, after));
+            (
+                vec![again(&[(7, 7), (7, 8), (9, 9)], 100), again(&each, 100)],
+                vec![
+                    again(&[(7, 7), (8, 8), (9, 9)], 100),
+                    again(&[(7, 7), (7, 8), (9, 9)], 200),
+                ],
+            )
+        }
+        "loss-pattern" => {
+            let of = |is_large: fn(u64) -> bool, is_lost: fn(u64) -> bool| {
+                acked(&acked::lossy(is_large, is_lost))
+            };
+            (
+                vec![
+                    of(|n| n % 7 == 0, |n| n % 7 == 0),
+                    of(|_| false, |n| n % 80 < 8),
+                ],
+                vec![
+                    of(|n| n % 7 == 0, |n| n % 7 == 0 && acked::mixed(n) < 50),
+                    of(|_| false, |n| acked::mixed(n) < 7),
+                ],
+            )
+        }
         "silent-link" => {
             let until = |last: u8| {
                 let is_lost = move |n: u8| (10..=last).contains(&n);
@@ -348,8 +375,10 @@ fn pair(rule: &str) -> Option<Pair> {
                 vec![
                     host(&[create(10), create(50)]),
                     host(&[create(10), destroy, again]),
+                    named::made(&named::calls(&named::times(12, 2))),
                 ],
                 vec![
+                    named::made(&named::calls(&named::times(8, 3))),
                     host(&[create(10), destroy, create(50)]),
                     host(&[create(10), destroy, create(45), again]),
                 ],
@@ -381,13 +410,12 @@ fn pair(rule: &str) -> Option<Pair> {
             )
         }
         "update-before-create" => {
-            let by = |who| {
-                host(&[
-                    say(who, 1, 10, Some(20), (UPDATE, 0, 0)),
-                    say(0, 1, 30, Some(40), (CREATE, 0, 0)),
-                ])
-            };
-            (vec![by(0)], vec![by(2)])
+            let update = |who| say(who, 1, 10, Some(20), (UPDATE, 0, 0));
+            let before = |update| host(&[update, say(0, 1, 30, Some(40), (CREATE, 0, 0))]);
+            (
+                vec![before(update(0)), before(update(0).unreliable())],
+                vec![before(update(2))],
+            )
         }
         "update-twice" => (vec![updates(2)], vec![updates(16)]),
         "update-unowned" => {

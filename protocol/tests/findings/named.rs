@@ -8,7 +8,7 @@ use crate::reels::{Happened, Made, Node};
 /// Messages with a place in a stream, the acks that name them, and any number of bytes.
 const WIRE: &str = "
 wire named { version = 1; byte_order = little; bit_order = lsb; root = Packet; }
-enum Kind : u8 { rpc = 0 @rpc, ack = 1 @ack, before = 2 @ack, state = 3, part = 4 @fragment, }
+enum Kind : u8 { rpc = 0 @rpc, ack = 1 @ack, before = 2 @ack, state = 3, part = 4 @fragment, call = 5 @rpc, }
 struct Packet {
     sender: u8 @sender;
     number: u8;
@@ -24,8 +24,10 @@ struct Message @message {
         Kind.before => before: Before;
         Kind.state => {}
         Kind.part => part: Part;
+        Kind.call => call: Call;
     }
 }
+struct Call { place: u8 @reliable_sequence; argument: u8; }
 struct Said { place: u8 @reliable_sequence; }
 struct Ack { acked: u8 @acknowledges; }
 struct Before { missing: u8 @acknowledges_before; }
@@ -54,6 +56,8 @@ pub enum Says {
     Before(u8),
     /// Something that is not reliable.
     State,
+    /// A reliable RPC with an argument, at a place of the stream.
+    Call(u8, u8),
     /// A reliable message that is a part of another one: its place, its index, and of how many.
     Part(u8, u8, u8),
 }
@@ -101,6 +105,7 @@ pub fn made(story: &[Packet]) -> Made {
                 Says::Came(place) => vec![1, place],
                 Says::Before(place) => vec![2, place],
                 Says::State => vec![3],
+                Says::Call(place, argument) => vec![5, place, argument],
                 Says::Part(place, index, count) => vec![4, place, index, count, 7],
             });
         }
@@ -354,13 +359,20 @@ pub fn large(filler: usize, is_lost: impl Fn(u64) -> bool) -> Vec<Packet> {
 fn copies_that_are_lost_for_their_size() {
     check(
         &large(1400, |turn| turn % 10 == 9),
-        &[(
-            STUCK,
-            Level::Warning,
-            "63 times within 8.060 s, and none of them arrived, though 56 of 62 other packets that A sent \
+        &[
+            (
+                STUCK,
+                Level::Warning,
+                "63 times within 8.060 s, and none of them arrived, though 56 of 62 other packets that A sent \
              meanwhile did: its packets have 1405 bytes and more, and no packet of more than 44 bytes \
              arrived",
-        )],
+            ),
+            (
+                "loss-pattern",
+                Level::Warning,
+                "63 of 63 packets of 1405 bytes and more were lost, and 6 of 64 smaller ones",
+            ),
+        ],
     );
     check(&large(1200, |_| false), &[]);
     // All others are lost as well: that is the link.
@@ -452,4 +464,80 @@ fn parts_that_make_no_whole() {
     let mut under_way = in_parts(&[right, (&[0, 1], 3)]);
     under_way.pop();
     check(&under_way, &[]);
+}
+
+/// A calls B with these arguments, one after the other.
+pub fn calls(arguments: &[u8]) -> Vec<Packet> {
+    let calls = (0u8..).zip(arguments);
+    let calls = calls
+        .map(|(place, &argument)| by(A, u64::from(place) * 100, &[Says::Call(place, argument)]));
+    let acks = (0u8..).zip(arguments);
+    let acks = acks.map(|(place, _)| by(B, u64::from(place) * 100 + WAY, &[Says::Came(place)]));
+    calls.chain(acks).collect()
+}
+
+/// A calls B again after so many ms, at the same place of the stream, so many times: with what arguments.
+pub fn again(arguments: &[(u8, u8)], after: u64) -> Vec<Packet> {
+    let calls = (0u8..).zip(arguments).flat_map(|(place, &(first, then))| {
+        let at = u64::from(place) * 600;
+        let one = by(A, at, &[Says::Call(place, first)]);
+        let copy = by(A, at + after, &[Says::Call(place, then)]);
+        let acks = [at, at + after].map(|at| by(B, at + WAY, &[Says::Came(place)]));
+        [vec![one, copy], acks.to_vec()].concat()
+    });
+    calls.collect()
+}
+
+#[test]
+fn a_copy_with_another_content_is_told_field_by_field() {
+    let differs = "copies-differ";
+    check(
+        &again(&[(7, 7), (7, 8), (9, 9)], 100),
+        &[(
+            differs,
+            Level::Warning,
+            "A sent B RPC again with another content: call.argument is 7 in packet 4 and 8 in packet 6, and \
+             the receiver keeps the one that comes first",
+        )],
+    );
+    check(&again(&[(7, 7), (8, 8), (9, 9)], 100), &[]);
+    // After an ack of it the number is another message's.
+    check(&again(&[(7, 7), (7, 8), (9, 9)], 2 * WAY + 1), &[]);
+    // What is another thing in each copy may be meant so.
+    let each = (0..10).map(|turn| (turn, turn + 100)).collect::<Vec<_>>();
+    let told = told(&again(&each, 100));
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!((told[0].0, told[0].1), (differs, Level::Info));
+    assert!(
+        told[0].2.ends_with("in each of them; so with 9 more"),
+        "{told:#?}"
+    );
+}
+
+/// Each of so many arguments so many times.
+pub fn times(count: u8, times: usize) -> Vec<u8> {
+    let arguments = (0..count).flat_map(|argument| std::iter::repeat_n(argument, times));
+    arguments.collect()
+}
+
+#[test]
+fn calls_that_come_in_pairs_are_told_twice() {
+    let twice = "told-twice";
+    check(
+        &calls(&times(12, 2)),
+        &[(
+            twice,
+            Level::Warning,
+            "24 of 24 RPCs that A sent B come in pairs: each is told again at the next place of the stream \
+             (packets 0 and 2; so with 11 more)",
+        )],
+    );
+    // One call too few, once, thrice, and some of them.
+    check(&calls(&times(7, 2)), &[]);
+    check(&calls(&times(24, 1)), &[]);
+    check(&calls(&times(8, 3)), &[]);
+    let some: Vec<u8> = times(8, 2).into_iter().chain(100..110).collect();
+    check(&calls(&some), &[]);
+    // Somebody calls the same again and again.
+    check(&calls(&times(1, 40)), &[]);
 }

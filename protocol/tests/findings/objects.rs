@@ -92,7 +92,7 @@ impl Sent {
     }
 
     /// The same, sent once.
-    fn unreliable(self) -> Sent {
+    pub fn unreliable(self) -> Sent {
         Sent {
             reliable: false,
             ..self

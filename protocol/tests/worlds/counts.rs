@@ -25,7 +25,8 @@ fn verdicts(
             let (from, to) = (peer(packet.from), peer(packet.to));
             let ends = (LinkEnd(u16::from(from.0)), LinkEnd(u16::from(to.0)));
             // What leaves draws from a randomness of its own.
-            let verdict = faults(from, to).verdict(mix(&[seed, 0]), ends.0, ends.1, *n);
+            let verdict =
+                faults(from, to).verdict(mix(&[seed, 0]), ends, (*n, packet.length as usize));
             *n += 1;
             (verdict.lost, verdict.copy.is_some() && !verdict.lost)
         })

@@ -269,6 +269,11 @@ fn a_counter_that_is_not_raised() {
 }
 
 #[test]
+fn messages_that_are_written_anew_when_they_are_sent_again() {
+    check(Fault::RewriteResend, A, &ALL, "copies-differ", 1);
+}
+
+#[test]
 fn messages_that_are_handed_over_twice() {
     check(
         Fault::DeliverTwice,

@@ -40,6 +40,22 @@ impl BitWriter {
         self.bits == 0
     }
 
+    /// Turns a bit that was written into the other.
+    pub fn flip(&mut self, at: usize) {
+        if let Some(byte) = self.bytes.get_mut(at / 8).filter(|_| at < self.bits) {
+            *byte ^= 1 << (at % 8);
+        }
+    }
+
+    /// The first `count` bits (at most 8) of what was written.
+    pub fn begins(&self, count: u32) -> u8 {
+        let first = self.bytes.first().copied().unwrap_or(0);
+        first
+            & 0xFF_u8
+                .checked_shr(8_u32.saturating_sub(count))
+                .unwrap_or(0)
+    }
+
     /// Writes the lowest `count` bits (at most 64) of `value`.
     pub fn bits(&mut self, value: u64, count: u32) {
         let (mut value, mut left) = (value, count.min(64));

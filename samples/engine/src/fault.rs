@@ -139,4 +139,6 @@ pub enum Fault {
     RelayBack,
     /// It reads the negative numbers of an UPDATE two steps too high.
     NegativesOff,
+    /// It writes what a CREATE says anew when it sends it again, and the object has moved since.
+    RewriteResend,
 }

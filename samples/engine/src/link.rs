@@ -146,6 +146,7 @@ impl Link {
         self.fault = fault;
         self.out.first_fragment = u8::from(fault == Some(Fault::FragmentIndexOff));
         self.out.wraps_early = fault == Some(Fault::StreamWrapsEarly);
+        self.out.rewrites = fault == Some(Fault::RewriteResend);
     }
 
     /// Draws the number of the link's first packet. Wrapping around is then nothing special.

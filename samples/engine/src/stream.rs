@@ -28,6 +28,8 @@ pub struct StreamOut {
     pub first_fragment: u8,
     /// Whether a fault lets the numbers begin again from 0 after the sixteenth.
     pub wraps_early: bool,
+    /// Whether a fault writes what a CREATE says anew before it is sent again.
+    pub rewrites: bool,
 }
 
 #[derive(Debug)]
@@ -42,6 +44,10 @@ enum State {
     Flying { packet: u64 },
     Acked,
 }
+
+/// How a CREATE begins, and a bit of the position that it tells.
+const CREATE: u8 = 2;
+const POSITION_BIT: usize = 60;
 
 /// A message of more than 255 fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +64,7 @@ impl StreamOut {
             fragment_bytes_max: (packet_bytes * 8 - FRAGMENT_BITS) / 8,
             first_fragment: 0,
             wraps_early: false,
+            rewrites: false,
         }
     }
 
@@ -140,6 +147,12 @@ impl StreamOut {
 
     /// Takes note that packet `packet`, which carried the message, was lost.
     pub fn lost(&mut self, place: u64, packet: u64) {
+        let rewrites = self.rewrites;
+        let pending = self.index(place).and_then(|at| self.queue.get_mut(at));
+        if let Some(pending) = pending.filter(|it| rewrites && it.bits.begins(4) == CREATE) {
+            // The object has moved since.
+            pending.bits.flip(POSITION_BIT);
+        }
         self.set(place, |state| match state {
             State::Flying { packet: last } if last == packet => State::Waiting,
             other => other,

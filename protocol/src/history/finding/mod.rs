@@ -9,7 +9,9 @@ mod belief_differs_values;
 mod clock_disagreement;
 mod clock_set;
 mod connection_restarted;
+mod content;
 mod copies;
+mod copies_differ;
 mod counter_falls;
 mod derived_field_wrong;
 mod destroy_untold;
@@ -17,6 +19,8 @@ mod duplicate_sequence;
 mod fragments_never_join;
 mod head_of_line_wait;
 mod incomplete_reel;
+mod loss_pattern;
+mod loss_tests;
 mod migrate_before_create;
 mod migrate_not_from_host;
 mod nack_of_received;
@@ -36,6 +40,7 @@ mod stuck;
 mod tick_stall;
 mod together;
 mod told_twice;
+mod told_twice_rpc;
 mod two_owners;
 mod undecodable_packet;
 mod update_after_destroy;
@@ -46,6 +51,7 @@ mod values_differ;
 mod words;
 mod zombie_object;
 
+pub(super) use loss_pattern::RULE as LOSS_PATTERN;
 pub(crate) use words::{Told, came, length, sent, told, word};
 
 use super::claims::Claims;
@@ -56,7 +62,7 @@ use crate::session::{PacketId, Session, SessionTime, parallel};
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
 /// The ids of all rules.
-pub const RULES: [&str; 40] = [
+pub const RULES: [&str; 42] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
     address_changed::RULE,
@@ -65,6 +71,7 @@ pub const RULES: [&str; 40] = [
     clock_disagreement::RULE,
     clock_set::RULE,
     connection_restarted::RULE,
+    copies_differ::RULE,
     counter_falls::RULE,
     derived_field_wrong::RULE,
     destroy_untold::RULE,
@@ -72,6 +79,7 @@ pub const RULES: [&str; 40] = [
     fragments_never_join::RULE,
     head_of_line_wait::RULE,
     incomplete_reel::RULE,
+    loss_pattern::RULE,
     migrate_before_create::RULE,
     migrate_not_from_host::RULE,
     nack_of_received::RULE,
@@ -162,11 +170,13 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
         answered_from_elsewhere::find,
         belief_differs::find,
         connection_restarted::find,
+        copies_differ::find,
         counter_falls::find,
         destroy_untold::find,
         duplicate_sequence::find,
         fragments_never_join::find,
         head_of_line_wait::find,
+        loss_pattern::find,
         migrate_not_from_host::find,
         nack_of_received::find,
         never_acked::find,

@@ -1,8 +1,10 @@
 //! `silent-link`: for a while nothing that one node sent to another arrived.
 //!
 //! So many packets in a row, over so long a time, are not lost by chance: a cable, a firewall, an
-//! address that a router gave to somebody else. A warning, which says whether the way back was open.
-//! Who had fallen silent itself, or was not recorded to the end, may just have gone, and is not meant.
+//! address that a router gave to somebody else. A warning, which says how many of the packets that were
+//! sent the other way meanwhile arrived, and what follows from that share: where nearly all did, the link
+//! was open one way only; where nearly none did, it was cut both ways, and one that passed at the edge
+//! changes nothing. Who had fallen silent itself, or was not recorded to the end, may just have gone, and is not meant.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +26,17 @@ struct Silence {
     since: SessionTime,
     until: SessionTime,
     count: u64,
-    /// How many packets came the other way meanwhile.
-    back: u64,
+    /// What was sent the other way between the first and the last of them.
+    back: Back,
+    /// The same, after the last.
+    behind: Back,
+}
+
+/// What became of the packets that were sent the other way.
+#[derive(Clone, Copy, Default)]
+struct Back {
+    arrived: u64,
+    sent: u64,
 }
 
 impl Silence {
@@ -63,12 +74,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 continue;
             };
             let (fate, id) = (some.fate(place), PacketId((first + place) as u32));
-            if fate == Fate::Received
-                && let Some(Silences {
-                    open: Some(open), ..
-                }) = links.get_mut(&(to, from))
+            if let Some(Silences {
+                open: Some(open), ..
+            }) = links.get_mut(&(to, from))
             {
-                open.back += 1;
+                open.behind.sent += u64::from(matches!(fate, Fate::Received | Fate::Lost));
+                open.behind.arrived += u64::from(fate == Fate::Received);
             }
             let Some(silences) = links.get_mut(&(from, to)) else {
                 continue;
@@ -82,9 +93,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                         since: time,
                         until: time,
                         count: 0,
-                        back: 0,
+                        back: Back::default(),
+                        behind: Back::default(),
                     });
                     (open.last, open.until) = (id, time);
+                    let behind = std::mem::take(&mut open.behind);
+                    open.back.sent += behind.sent;
+                    open.back.arrived += behind.arrived;
                     open.count += 1;
                 }
                 // What failed was not sent, and says nothing.
@@ -107,7 +122,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 }
 
 /// Whether both ends have a reel of their own: what became of a packet is known of no others.
-fn is_known(session: &Session, (from, to): (NodeId, NodeId)) -> bool {
+pub(super) fn is_known(session: &Session, (from, to): (NodeId, NodeId)) -> bool {
     [from, to].into_iter().all(|node| {
         let node = session.nodes.get(usize::from(node.0));
         node.is_some_and(|node| node.recorded && !node.captured && !node.proxied)
@@ -141,13 +156,7 @@ fn finding(
     count: u64,
 ) -> Finding {
     let (name, other) = (session.name(from), session.name(to));
-    let back = match silence.back {
-        0 => format!("nor did anything from {other} arrive at {name}"),
-        back => format!(
-            "while {} from {other} arrived at {name}: the link was open one way only",
-            packets(back)
-        ),
-    };
+    let back = silence.back.words((&name, &other));
     let pieces = [
         sent(session, silence.first, "the first that did not arrive sent"),
         sent(session, silence.last, "the last sent"),
@@ -160,11 +169,36 @@ fn finding(
         each: Vec::new(),
         time: silence.until,
         sentence: format!(
-            "for {} nothing arrived of what {name} sent to {other} ({}), {back}{}",
+            "for {} nothing arrived of what {name} sent to {other} (0 of {}), {back}{}",
             length(silence.length_ns()),
             packets(silence.count),
             and_more(count),
         ),
         evidence: pieces.into_iter().flatten().collect(),
+    }
+}
+
+/// Where fewer in a hundred arrived, a way was cut as well.
+const CUT_PERCENT: u64 = 10;
+
+/// Where so many in a hundred arrived, a way was open.
+const OPEN_PERCENT: u64 = 50;
+
+impl Back {
+    /// What the way back from `other` to `name` was like, in words that go on after a comma.
+    fn words(self, (name, other): (&str, &str)) -> String {
+        let Back { arrived, sent } = self;
+        if sent == 0 {
+            return format!("and {other} sent {name} nothing meanwhile");
+        }
+        let what = match arrived * 100 {
+            percent if percent < CUT_PERCENT * sent => "the link was cut both ways",
+            percent if percent >= OPEN_PERCENT * sent => "the link was open one way only",
+            _ => "the way back was bad as well",
+        };
+        format!(
+            "and {arrived} of {} that {other} sent to {name} meanwhile: {what}",
+            packets(sent)
+        )
     }
 }

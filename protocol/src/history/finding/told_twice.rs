@@ -6,7 +6,7 @@
 //! the second one takes back what came between them; of DESTROY a warning, because there is nothing to
 //! take back. A DESTROY that answers what its sender was told of the object meanwhile is not meant, nor
 //! one that is told on for somebody who left. What a layer hands over twice to a game that says nothing
-//! of it no reel shows.
+//! of it no reel shows. RPCs are told twice where nearly all of them come in pairs (`told_twice_rpc.rs`).
 
 use std::collections::BTreeMap;
 
@@ -86,6 +86,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             findings.push(found.because(because));
         }
     }
+    findings.extend(super::told_twice_rpc::find(case));
     findings
 }
 

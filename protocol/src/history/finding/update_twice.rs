@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use netreel_reel::EventNumber;
-use netreel_wire::{Role, StreamId};
+use netreel_wire::Role;
 
+use super::content::have_same_bits;
 use super::words::{and_more, sent};
 use super::{Case, Found};
 use crate::history::claims::is_whole;
@@ -135,25 +136,4 @@ impl Twice {
             self.last = Some(pair);
         }
     }
-}
-
-/// Whether two messages are the same bits, in either order of the bits of a byte.
-fn have_same_bits(session: &Session, one: MessageId, other: MessageId) -> bool {
-    type Order = fn(u32) -> u32;
-    let orders: [Order; 2] = [|bit| bit % 8, |bit| 7 - bit % 8];
-    orders.into_iter().any(|order| {
-        let [one, other] = [one, other].map(|message| bits_of(session, message, order));
-        one.is_some() && one == other
-    })
-}
-
-/// The bits of a message, where they are of the packet itself.
-fn bits_of(session: &Session, message: MessageId, order: fn(u32) -> u32) -> Option<Vec<bool>> {
-    let told = session.message(message)?;
-    if told.facts.stream != StreamId(0) {
-        return None;
-    }
-    let payload = session.payload(told.packet)?;
-    let bit = |at: u32| Some(payload.get(at as usize / 8)? >> order(at) & 1 == 1);
-    told.facts.bits.map(bit).collect()
 }

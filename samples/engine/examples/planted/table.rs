@@ -56,7 +56,7 @@ const fn plant(
 }
 
 /// All of them.
-pub const TABLE: [Planted; 45] = {
+pub const TABLE: [Planted; 46] = {
     use Mode::{Host, Owner};
     [
         plant(Fault::AckUnreceived, A, Owner, P2P, "ack-of-unreceived"),
@@ -79,6 +79,7 @@ pub const TABLE: [Planted; 45] = {
         ),
         plant(Fault::ForgetCreate, A, Owner, P2P, "destroy-untold"),
         plant(Fault::DestroyTwice, A, Owner, P2P, "told-twice"),
+        plant(Fault::RewriteResend, A, Owner, P2P, "copies-differ"),
         plant(Fault::UpdateTwice, A, Owner, P2P, "update-twice"),
         plant(Fault::UpdateUnowned, A, Owner, P2P, "update-unowned"),
         plant(Fault::OriginWrong, A, Owner, P2P, "origin-wrong"),

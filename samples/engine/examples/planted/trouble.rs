@@ -16,13 +16,16 @@ pub enum Trouble {
     Silence,
     /// The clock of A's machine is set forward by two seconds after the fourth second.
     ClockSet,
+    /// From the first second on nothing that A sends B and that has more than 40 bytes arrives.
+    LargeLost,
 }
 
 /// All of them, with the rules that are meant.
-pub const TROUBLES: [(Trouble, &str); 3] = [
+pub const TROUBLES: [(Trouble, &str); 4] = [
     (Trouble::Crash, "nobody-owns"),
     (Trouble::Silence, "silent-link"),
     (Trouble::ClockSet, "clock-set"),
+    (Trouble::LargeLost, "loss-pattern"),
 ];
 
 const SECOND: u64 = 60; // ticks
@@ -35,6 +38,8 @@ const SILENT: LinkFaults = LinkFaults {
     duplicate: 0.0,
     reorder: 0.0,
     reorder_by: Duration::ZERO,
+    bytes_max: None,
+    every: None,
 };
 
 impl Trouble {
@@ -68,6 +73,14 @@ impl Trouble {
                 to(world, 5);
                 let open = LinkFaults::delayed(start.latency);
                 world.net().set_link(at(1), at(2), open);
+            }
+            Trouble::LargeLost => {
+                to(world, 1);
+                let narrow = LinkFaults {
+                    bytes_max: Some(40),
+                    ..LinkFaults::delayed(start.latency)
+                };
+                world.net().set_link(at(1), at(2), narrow);
             }
             Trouble::ClockSet => {
                 to(world, 4);

@@ -1,0 +1,277 @@
+//! `loss-pattern`: what is lost of a link follows something: the size of packets, their number, time, or the
+//! direction.
+//!
+//! Every packet above a size: a tunnel or a router on the way takes smaller ones than the sender thinks, and
+//! says nothing. Every 64th: something on the way, or one of the two programs, counts. Both are warnings,
+//! because resending cures neither. In bursts, and one way far more than the other: infos, that tell a wireless
+//! link or a full queue from losses by chance. What chance alone explains is not told, and `loss_tests.rs` says
+//! how seldom it passes for a pattern. What `silent-link` tells is not counted, nor what was lost before the
+//! first packet of a link that arrived and after the last.
+
+use std::collections::BTreeMap;
+
+use super::loss_tests::{Passed, Pattern, Share, by_direction, by_time, explained};
+use super::words::{length, sent};
+use super::{Case, Found};
+use crate::history::{Finding, Level};
+use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
+
+pub(in crate::history) const RULE: &str = "loss-pattern";
+
+/// Packets are looked at in pieces of so many.
+const PIECE: usize = 4096;
+
+/// So many packets of a link are looked at: the first.
+const LOOKED_MAX: usize = 1 << 15;
+
+type Link = (NodeId, NodeId);
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let session = case.session;
+    let bounds = &session.bounds.loss_pattern;
+    let traffic = session.traffic();
+    let is_meant = |&(from, to): &Link| {
+        let loses = |link| {
+            traffic
+                .get(&link)
+                .is_some_and(|it| it.fate(Fate::Lost) >= bounds.lost)
+        };
+        (loses((from, to)) || loses((to, from)))
+            && super::silent_link::is_known(session, (from, to))
+    };
+    let links = session.links().iter().copied().filter(is_meant);
+    let mut passed: BTreeMap<Link, Passing> = links.map(|it| (it, Passing::default())).collect();
+    if passed.is_empty() {
+        return Vec::new();
+    }
+    for first in (0..session.packet_count()).step_by(PIECE) {
+        let some = session.some(first, PIECE);
+        for place in 0..some.len() {
+            let link = some.links().get(some.link(place));
+            let Some(passing) = link.and_then(|link| passed.get_mut(link)) else {
+                continue;
+            };
+            let fate = some.fate(place);
+            if fate == Fate::SendFailed || passing.known.len() == LOOKED_MAX {
+                continue;
+            }
+            let nth = passing.count;
+            passing.count += 1;
+            if matches!(fate, Fate::Lost | Fate::Received) && !some.is_doubtful(place) {
+                passing.known.push(Passed {
+                    packet: some.number(place) as u32,
+                    place: nth,
+                    time_ns: some.time(place).0,
+                    bytes: some.length(place),
+                    is_lost: fate == Fate::Lost,
+                });
+            }
+        }
+    }
+    let silent = &session.bounds.silent_link;
+    let passed = passed.into_iter().map(|(link, passing)| {
+        let is_silence = |run: &[Passed]| {
+            let ends = run.first().zip(run.last());
+            let lasted = ends.map_or(0, |(first, last)| {
+                last.time_ns.saturating_sub(first.time_ns)
+            });
+            run.len() as u64 >= silent.packets && lasted >= silent.longest.0
+        };
+        (link, without_silence(&passing.known, is_silence))
+    });
+    let passed: BTreeMap<Link, Vec<Passed>> = passed.collect();
+    let mut found = Vec::new();
+    for (&link, known) in &passed {
+        let back = passed.get(&(link.1, link.0));
+        found.extend(of_link(session, link, known, back));
+    }
+    // More may be lost, and it is counted.
+    found.into_iter().map(Found::from).collect()
+}
+
+/// The packets of a link whose fate is known.
+#[derive(Default)]
+struct Passing {
+    known: Vec<Passed>,
+    /// How many were sent.
+    count: u64,
+}
+
+/// The packets from the first that arrived to the last, without silences.
+fn without_silence(all: &[Passed], is_silence: impl Fn(&[Passed]) -> bool) -> Vec<Passed> {
+    let runs: Vec<&[Passed]> = all
+        .chunk_by(|one, next| one.is_lost == next.is_lost)
+        .collect();
+    let last = runs.len().saturating_sub(1);
+    let kept = runs.into_iter().enumerate().filter(|(place, run)| {
+        let is_lost = run.first().is_some_and(|it| it.is_lost);
+        !is_lost || *place != 0 && *place != last && !is_silence(run)
+    });
+    kept.flat_map(|(_, run)| run.iter().copied()).collect()
+}
+
+fn of_link(
+    session: &Session,
+    link: Link,
+    all: &[Passed],
+    back: Option<&Vec<Passed>>,
+) -> Vec<Finding> {
+    let bounds = &session.bounds.loss_pattern;
+    let losses = |of: &[Passed]| of.iter().filter(|it| it.is_lost).count() as u64;
+    let mut findings = Vec::new();
+    let mut rest = all.to_vec();
+    while losses(&rest) >= bounds.lost
+        && rest.len() as u64 >= bounds.packets
+        && let Some((pattern, meant, others)) = explained(&rest)
+    {
+        findings.extend(finding(session, link, &pattern, &meant));
+        rest = others;
+    }
+    if losses(&rest) < bounds.lost || (rest.len() as u64) < bounds.packets {
+        return findings;
+    }
+    if let Some((pattern, places)) = by_time(&rest) {
+        let burst = rest.get(places).unwrap_or_default();
+        findings.extend(finding(session, link, &pattern, burst));
+    }
+    if findings.is_empty()
+        && let Some(back) = back.filter(|it| it.len() as u64 >= bounds.packets)
+        && by_direction(&rest[..], &back[..])
+    {
+        findings.extend(one_way(session, link, (&rest[..], &back[..])));
+    }
+    findings
+}
+
+fn finding(
+    session: &Session,
+    (from, to): Link,
+    pattern: &Pattern,
+    meant: &[Passed],
+) -> Option<Finding> {
+    let (name, other) = (session.name(from), session.name(to));
+    let of = |share: &Share| format!("{} of {}", share.lost, share.all);
+    let (level, sentence) = match pattern {
+        Pattern::Size {
+            bytes,
+            large,
+            small,
+        } => {
+            let passed = meant
+                .iter()
+                .filter(|it| !it.is_lost)
+                .map(|it| it.bytes)
+                .max();
+            let largest = match passed {
+                Some(bytes) => format!("; the largest that arrived has {bytes}"),
+                None => String::new(),
+            };
+            (
+                Level::Warning,
+                format!(
+                    "what is lost follows the size: of what {name} sent to {other}, {} packets of {bytes} \
+                     bytes and more were lost, and {} smaller ones{largest}",
+                    of(large),
+                    of(small)
+                ),
+            )
+        }
+        Pattern::Number {
+            every,
+            meant,
+            others,
+            ..
+        } => (
+            Level::Warning,
+            format!(
+                "what is lost follows a number: of what {name} sent to {other}, every {} packet was lost \
+                 ({}), and {} others",
+                nth(*every),
+                of(meant),
+                of(others)
+            ),
+        ),
+        Pattern::Bursts {
+            count,
+            lost,
+            longest: (most, since, lasted),
+        } => (
+            Level::Info,
+            format!(
+                "what is lost follows time: {} packets that {name} sent to {other} in vain were lost in {}, \
+                 the longest of {} within {} from {:.3} s on",
+                of(lost),
+                match count {
+                    1 => "one burst".to_owned(),
+                    count => format!("{count} bursts"),
+                },
+                packets(*most),
+                length(*lasted),
+                *since as f64 / 1e9
+            ),
+        ),
+    };
+    of_packets(session, (from, to), (level, sentence), meant)
+}
+
+/// `64th`, `2nd`.
+fn nth(number: u64) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+/// That far more is lost one way.
+fn one_way(
+    session: &Session,
+    (from, to): Link,
+    (there, back): (&[Passed], &[Passed]),
+) -> Option<Finding> {
+    let share = |of: &[Passed]| {
+        let lost = of.iter().filter(|it| it.is_lost).count();
+        let percent = lost as f64 * 100.0 / of.len().max(1) as f64;
+        format!("{lost} of {} ({percent:.1} %)", packets(of.len() as u64))
+    };
+    let (name, other) = (session.name(from), session.name(to));
+    let sentence = format!(
+        "what is lost follows the direction: {} that {name} sent to {other} were lost, and {} the other \
+         way",
+        share(there),
+        share(back)
+    );
+    of_packets(session, (from, to), (Level::Info, sentence), there)
+}
+
+/// A finding with the first and the last loss of these packets.
+fn of_packets(
+    session: &Session,
+    (_, to): Link,
+    (level, sentence): (Level, String),
+    packets: &[Passed],
+) -> Option<Finding> {
+    let lost = || packets.iter().filter(|it| it.is_lost);
+    let (first, last) = (lost().next()?, lost().next_back()?);
+    let pieces = [
+        sent(
+            session,
+            PacketId(first.packet),
+            "the first of them that was lost sent",
+        ),
+        sent(session, PacketId(last.packet), "the last sent"),
+    ];
+    Some(Finding {
+        rule: RULE,
+        level,
+        node: to,
+        objects: Vec::new(),
+        each: Vec::new(),
+        time: SessionTime(last.time_ns),
+        sentence,
+        evidence: pieces.into_iter().flatten().collect(),
+    })
+}

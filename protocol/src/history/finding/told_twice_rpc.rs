@@ -1,0 +1,105 @@
+//! RPCs that come in pairs: each is told again at another place of the reliable stream.
+//!
+//! A game may call the same procedure with the same arguments as often as it likes; that nearly all calls of
+//! a stream come exactly twice, each pair another call than those around it, is no game. Whoever sends so sent
+//! again under a new number what was not acked, or was handed over twice what it passes on.
+
+use netreel_wire::Role;
+
+use super::content::content;
+use super::told_twice::RULE;
+use super::words::{and_more, sent};
+use super::{Case, Found};
+use crate::history::claims::is_whole;
+use crate::history::streams::MessageStream;
+use crate::history::{Finding, Level};
+use crate::session::MessageId;
+
+/// So many RPCs of a stream are looked at: the first.
+const LOOKED_MAX: usize = 512;
+
+/// So many pairs there must be,
+const PAIRS_MIN: usize = 8;
+
+/// and so many in a hundred of the RPCs must be in one.
+const PAIRED_PERCENT: usize = 90;
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let session = case.session;
+    if !session.has_role(Role::Rpc) {
+        return Vec::new();
+    }
+    let streams = case.streams.links.iter();
+    let of_whole = streams.filter(|(stream, _)| is_whole(session, stream.from));
+    let found = of_whole.filter_map(|(&stream, line)| {
+        let messages = line.from(i64::MIN).map(|(_, message)| MessageId(message));
+        let is_call = |message: &MessageId| {
+            let told = session.message(*message);
+            told.is_some_and(|it| {
+                session.role(&it.facts) == Role::Rpc && it.facts.fragment.is_none()
+            })
+        };
+        let calls: Vec<MessageId> = messages.filter(is_call).take(LOOKED_MAX).collect();
+        of_stream(case, stream, &calls)
+    });
+    found.collect()
+}
+
+fn of_stream(case: &Case<'_>, stream: MessageStream, calls: &[MessageId]) -> Option<Found> {
+    let session = case.session;
+    if calls.len() < 2 * PAIRS_MIN {
+        return None;
+    }
+    let without = ["reliable_sequence", "ordered_sequence"];
+    let said: Option<Vec<_>> = calls
+        .iter()
+        .map(|&call| content(session, call, &without))
+        .collect();
+    let said = said?;
+    let mut pairs: Vec<&[MessageId]> = Vec::new();
+    let mut place = 0;
+    for same in said.chunk_by(|one, next| one == next) {
+        let pair = calls.get(place..place + same.len());
+        if let Some(pair) = pair.filter(|it| it.len() == 2) {
+            pairs.push(pair);
+        }
+        place += same.len();
+    }
+    if pairs.len() < PAIRS_MIN || pairs.len() * 200 < calls.len() * PAIRED_PERCENT {
+        return None;
+    }
+    let carriers = |pair: &[MessageId]| {
+        let mut packets = pair.iter().map(|&call| session.carrier(call));
+        Some((packets.next()??, packets.next()??))
+    };
+    let (one, other) = carriers(pairs.first()?)?;
+    let (_, last) = carriers(pairs.last()?)?;
+    let pieces = [
+        sent(session, one, "an RPC sent"),
+        sent(session, other, "the same at the next place of the stream"),
+        sent(session, last, "the last that was told twice"),
+    ];
+    let mut evidence: Vec<_> = pieces.into_iter().flatten().collect();
+    evidence.dedup_by(|next, before| next.packet == before.packet);
+    let (from, to) = (session.name(stream.from), session.name(stream.to));
+    let finding = Finding {
+        rule: RULE,
+        level: Level::Warning,
+        node: stream.from,
+        objects: Vec::new(),
+        each: Vec::new(),
+        time: evidence.last()?.time,
+        sentence: format!(
+            "{} of {} RPCs that {from} sent {to} come in pairs: each is told again at the next place of the \
+             stream (packets {} and {}{})",
+            2 * pairs.len(),
+            calls.len(),
+            one.0,
+            other.0,
+            and_more(pairs.len() as u64),
+        ),
+        evidence,
+    };
+    // More may come, and they are counted.
+    Some(Found::from(finding))
+}
