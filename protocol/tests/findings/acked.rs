@@ -274,7 +274,7 @@ fn patterns(story: &[Packet]) -> Vec<String> {
 
 #[test]
 fn what_is_lost_follows_the_size() {
-    let large = |n: u64| n % 7 == 0;
+    let large = |n: u64| n.is_multiple_of(7);
     let follows = "what is lost follows the size: of what A sent to B,";
     assert_eq!(
         patterns(&lossy(large, large)),

@@ -15,10 +15,9 @@ use crate::session::NodeId;
 
 pub(super) const RULE: &str = "counter-falls";
 
-/// Where a node's counters fell.
+/// Where a node's counter of an object fell.
 struct Fall {
     count: u64,
-    object: u64,
     before: Told,
     after: Told,
 }
@@ -35,7 +34,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let counting: Vec<bool> = (0..session.nodes.len())
         .map(|node| counts(NodeId(node as u16)))
         .collect();
-    let mut falls: BTreeMap<NodeId, Fall> = BTreeMap::new();
+    let mut falls: BTreeMap<(NodeId, u64), Fall> = BTreeMap::new();
     for (&object, known) in &history.objects {
         let mut highest: BTreeMap<NodeId, Told> = BTreeMap::new();
         for &place in &known.deliveries {
@@ -67,9 +66,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 if after.role == Role::MigrateOrder {
                     continue;
                 }
-                let fall = falls.entry(node).or_insert(Fall {
+                let fall = falls.entry((node, object)).or_insert(Fall {
                     count: 0,
-                    object,
                     before,
                     after,
                 });
@@ -79,12 +77,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             }
         }
     }
-    let found = falls.into_iter().map(|(node, it)| {
+    let found = falls.into_iter().map(|((node, object), it)| {
         let finding = Finding {
             rule: RULE,
             level: Level::Error,
             node,
-            objects: vec![it.object],
+            objects: vec![object],
             each: Vec::new(),
             time: it.after.delivery.at.time,
             sentence: format!(
@@ -92,7 +90,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                  it for old{}",
                 session.name(node),
                 it.after.words(session),
-                it.object,
+                object,
                 it.after.packet_words(),
                 it.before.words(session),
                 it.before.packet_words(),
@@ -100,8 +98,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             ),
             evidence: vec![it.before.evidence("sent"), it.after.evidence("sent")],
         };
+        let because = format!(
+            "have counters that fell in what {} said of them: whoever heard the higher one takes it for old",
+            session.name(node),
+        );
         // More may come, and they are counted.
-        Found::from(finding)
+        Found::from(finding).because(because)
     });
     found.collect()
 }

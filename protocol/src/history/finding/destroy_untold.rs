@@ -17,10 +17,9 @@ use crate::session::{NodeId, OBJECT, PacketId, Shape};
 
 pub(super) const RULE: &str = "destroy-untold";
 
-/// What one node told another of the ends of objects that it never heard of.
+/// What one node told another of the end of an object that it never heard of.
 struct Untold {
     count: u64,
-    object: u64,
     destroy: Told,
 }
 
@@ -50,32 +49,30 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     }
     let asked = ends.iter().map(|(object, it)| (*object, it.delivery.node));
     let never = never_told(case, asked.collect());
-    let mut links: BTreeMap<(NodeId, NodeId), Untold> = BTreeMap::new();
+    let mut links: BTreeMap<((NodeId, NodeId), u64), Untold> = BTreeMap::new();
     for (object, destroy) in ends {
         let link = session.link(destroy.packet);
         let Some(link) = link.filter(|_| never.contains(&(object, destroy.delivery.node))) else {
             continue;
         };
-        let known = links.entry(link).or_insert(Untold {
-            count: 0,
-            object,
-            destroy,
-        });
+        let known = links
+            .entry((link, object))
+            .or_insert(Untold { count: 0, destroy });
         known.count += 1;
     }
-    let found = links.into_iter().filter_map(|((from, to), it)| {
+    let found = links.into_iter().filter_map(|(((from, to), object), it)| {
         let finding = Finding {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            objects: vec![it.object],
+            objects: vec![object],
             each: Vec::new(),
             time: it.destroy.delivery.at.time,
             sentence: format!(
                 "{} told {} of the end of object {}: {} ({}), and nobody ever told {} of that object{}",
                 session.name(from),
                 session.name(to),
-                it.object,
+                object,
                 it.destroy.words(session),
                 it.destroy.packet_words(),
                 session.name(to),
@@ -86,8 +83,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 it.destroy.evidence("delivered"),
             ],
         };
+        let because = format!(
+            "were told by {} to {} to be over, and nobody ever told {} of them",
+            session.name(from),
+            session.name(to),
+            session.name(to),
+        );
         // It may still be told.
-        Some(finding.into())
+        Some(Found::from(finding).because(because))
     });
     found.collect()
 }

@@ -20,7 +20,6 @@ pub(super) const RULE: &str = "migrate-not-from-host";
 /// What a node did that only the host may do.
 struct Usurped {
     count: u64,
-    object: u64,
     migrate: Told,
     host: u64,
     known: Stamp,
@@ -36,7 +35,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     if streams.hosts.is_empty() {
         return Vec::new();
     }
-    let mut usurped: BTreeMap<NodeId, Usurped> = BTreeMap::new();
+    let mut usurped: BTreeMap<(NodeId, u64), Usurped> = BTreeMap::new();
     for (&object, known) in &history.objects {
         // To whom the host gave the object, and at which counter, as each node was told.
         let mut orders: Vec<(NodeId, Option<u64>)> = Vec::new();
@@ -66,9 +65,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             if peer.is_none_or(|peer| peer == host) {
                 continue;
             }
-            let first = usurped.entry(node).or_insert(Usurped {
+            let first = usurped.entry((node, object)).or_insert(Usurped {
                 count: 0,
-                object,
                 migrate: it,
                 host,
                 known,
@@ -76,7 +74,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             first.count += 1;
         }
     }
-    let found = usurped.into_iter().map(|(node, it)| {
+    let found = usurped.into_iter().map(|((node, object), it)| {
         let name = session.name(node);
         let evidence = [
             at_event(session, node, it.known, "the host named"),
@@ -86,21 +84,25 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Error,
             node,
-            objects: vec![it.object],
+            objects: vec![object],
             each: Vec::new(),
             time: it.migrate.delivery.at.time,
             sentence: format!(
                 "{name} said {} of object {} ({}), and {} is host{}",
                 it.migrate.words(session),
-                it.object,
+                object,
                 it.migrate.packet_words(),
                 session.peer_name(it.host),
                 and_more(it.count),
             ),
             evidence: evidence.into_iter().flatten().collect(),
         };
+        let because = format!(
+            "were given away by {name}, and {} is host",
+            session.peer_name(it.host)
+        );
         // More may come, and they are counted.
-        Found::from(finding)
+        Found::from(finding).because(because)
     });
     found.collect()
 }

@@ -18,7 +18,6 @@ pub(super) const RULE: &str = "origin-wrong";
 /// What one node told another in the name of a third.
 struct Misnamed {
     count: u64,
-    object: u64,
     origin: u64,
     message: Told,
 }
@@ -30,7 +29,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         streams,
         ..
     } = *case;
-    let mut links: BTreeMap<(NodeId, NodeId), Misnamed> = BTreeMap::new();
+    let mut links: BTreeMap<((NodeId, NodeId), u64), Misnamed> = BTreeMap::new();
     for &object in history.objects.keys() {
         for &place in history.telling(object) {
             let it = told(session, history, place).filter(|it| !it.delivery.local);
@@ -55,22 +54,21 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             if knew(case, object, (link.0, origin), left) {
                 continue;
             }
-            let known = links.entry(link).or_insert(Misnamed {
+            let known = links.entry((link, object)).or_insert(Misnamed {
                 count: 0,
-                object,
                 origin,
                 message: it,
             });
             known.count += 1;
         }
     }
-    let found = links.into_iter().filter_map(|((from, to), it)| {
+    let found = links.into_iter().filter_map(|(((from, to), object), it)| {
         let name = session.name(from);
         let finding = Finding {
             rule: RULE,
             level: Level::Error,
             node: from,
-            objects: vec![it.object],
+            objects: vec![object],
             each: Vec::new(),
             time: it.message.delivery.at.time,
             sentence: format!(
@@ -78,7 +76,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                  nothing of that object{}",
                 session.name(to),
                 word(it.message.role),
-                it.object,
+                object,
                 session.peer_name(it.origin),
                 it.message.packet_words(),
                 and_more(it.count),
@@ -92,8 +90,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 it.message.evidence("received"),
             ],
         };
+        let because = format!(
+            "were told to {} by {name} in the name of {}, of which {name} had heard nothing of them",
+            session.name(to),
+            session.peer_name(it.origin),
+        );
         // More may come, and they are counted.
-        Some(Found::from(finding))
+        Some(Found::from(finding).because(because))
     });
     found.collect()
 }

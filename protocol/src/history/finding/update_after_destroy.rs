@@ -16,10 +16,9 @@ use crate::session::NodeId;
 
 pub(super) const RULE: &str = "update-after-destroy";
 
-/// What one node told another of objects that it had destroyed.
+/// What one node told another of an object that it had destroyed.
 struct Late {
     count: u64,
-    object: u64,
     destroy: Told,
     update: Told,
 }
@@ -28,7 +27,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let Case {
         session, history, ..
     } = *case;
-    let mut links: BTreeMap<(NodeId, NodeId), Late> = BTreeMap::new();
+    let mut links: BTreeMap<(NodeId, NodeId, u64), Late> = BTreeMap::new();
     for (&object, known) in &history.objects {
         for &place in &known.deliveries {
             let (node, effect) = history.deliveries.effect(place);
@@ -46,19 +45,18 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let Some((from, destroy)) = destroyed(case, object, &update) else {
                 continue;
             };
-            let late = links.entry((from, node)).or_insert(Late {
+            let late = links.entry((from, node, object)).or_insert(Late {
                 count: 0,
-                object,
                 destroy,
                 update,
             });
             late.count += 1;
             if effect == CreatedByUpdate && late.update.delivery.effect != effect {
-                (late.object, late.destroy, late.update) = (object, destroy, update);
+                (late.destroy, late.update) = (destroy, update);
             }
         }
     }
-    let found = links.into_iter().map(|((from, to), it)| {
+    let found = links.into_iter().map(|((from, to, object), it)| {
         let came_back = it.update.delivery.effect == Effect::CreatedByUpdate;
         let (level, outcome) = match came_back {
             true => (Level::Error, "created it by that"),
@@ -77,13 +75,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level,
             node: from,
-            objects: vec![it.object],
+            objects: vec![object],
             each: Vec::new(),
             time: it.update.delivery.at.time,
             sentence: format!(
                 "{name} sent {other} UPDATE of object {} ({}) after its own {} ({}), and {other} \
                  {outcome}{}",
-                it.object,
+                object,
                 it.update.packet_words(),
                 it.destroy.words(session),
                 it.destroy.packet_words(),
@@ -91,8 +89,15 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             ),
             evidence: evidence.into_iter().flatten().collect(),
         };
+        let because = format!(
+            "were updated by {name} after its own DESTROY of them, and {other} {}",
+            match came_back {
+                true => "created them by that",
+                false => "dropped that",
+            }
+        );
         // More may come, and they are counted.
-        Found::from(finding)
+        Found::from(finding).because(because)
     });
     found.collect()
 }

@@ -18,10 +18,9 @@ pub(super) const RULE: &str = "update-unowned";
 /// What a node has believed for so long it knew when it sent something.
 const KNOWN_NS: i64 = 250_000_000;
 
-/// What one node told another of objects that it did not own.
+/// What one node told another of an object that it did not own.
 struct Unowned {
     count: u64,
-    object: u64,
     owner: u64,
     because: Option<Told>,
     update: Told,
@@ -34,7 +33,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         streams,
         ..
     } = *case;
-    let mut links: BTreeMap<(NodeId, NodeId), Unowned> = BTreeMap::new();
+    let mut links: BTreeMap<((NodeId, NodeId), u64), Unowned> = BTreeMap::new();
     for &object in history.objects.keys() {
         for &place in history.telling(object) {
             let (_, effect) = history.deliveries.effect(place);
@@ -68,9 +67,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 continue;
             }
             let because = told(session, history, span.because);
-            let known = links.entry(link).or_insert(Unowned {
+            let known = links.entry((link, object)).or_insert(Unowned {
                 count: 0,
-                object,
                 owner,
                 because,
                 update,
@@ -78,7 +76,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             known.count += 1;
         }
     }
-    let found = links.into_iter().map(|((from, to), it)| {
+    let found = links.into_iter().map(|(((from, to), object), it)| {
         let because = it.because.filter(|because| because.delivery.node == from);
         let told = because.map(|because| format!(" ({})", because.packet_words()));
         let pieces = [
@@ -90,14 +88,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            objects: vec![it.object],
+            objects: vec![object],
             each: Vec::new(),
             time: it.update.delivery.at.time,
             sentence: format!(
                 "{} sent {} UPDATE of object {} ({}), and knew that {} owns it{}; {} dropped it{}",
                 session.name(from),
                 session.name(to),
-                it.object,
+                object,
                 it.update.packet_words(),
                 session.peer_name(it.owner),
                 told.unwrap_or_default(),
@@ -106,8 +104,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             ),
             evidence: pieces.into_iter().flatten().collect(),
         };
+        let because = format!(
+            "were updated by {}, which knew that {} owns them; {} dropped that",
+            session.name(from),
+            session.peer_name(it.owner),
+            session.name(to),
+        );
         // More may come, and they are counted.
-        Found::from(finding)
+        Found::from(finding).because(because)
     });
     found.collect()
 }
