@@ -246,7 +246,7 @@ fn gather(
                 counter: facts.migration_counter.filter(|_| cast.counts),
                 owner: facts.owner.or(facts.new_owner),
                 origin: facts.origin,
-                tick: facts.tick,
+                tick: facts.tick.map(|tick| tick.value),
             };
             all.entry(spoken).or_default().push(id);
         }

@@ -29,6 +29,7 @@ mod settled;
 mod shelf;
 pub mod state;
 mod streams;
+mod ticks;
 mod walked;
 mod wholes;
 

@@ -12,8 +12,8 @@ use super::sequence::unwrap;
 use super::shelf::Shelf;
 use crate::session::bits::Bits;
 use crate::session::{
-    ACKNOWLEDGES, Fate, HOST, MessageId, NodeId, OBJECT, PacketId, RELIABLE_SEQUENCE, Session,
-    SessionTime, Shape,
+    ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
+    RELIABLE_SEQUENCE, Session, SessionTime, Shape,
 };
 
 /// Messages that share one row of sequence numbers.
@@ -114,6 +114,10 @@ pub(super) struct Streams {
     pub acknowledges: bool,
     /// The packets that say that something is lacking.
     pub nacks: Vec<PacketId>,
+    /// The packets that tell checksums of ticks.
+    pub checksums: Column,
+    /// The packets that tell inputs.
+    pub inputs: Column,
 }
 
 /// What is known of nodes that part and meet again.
@@ -155,7 +159,7 @@ impl Streams {
         // All others are in no stream, and say nothing of what is asked here.
         let tells = |shape: &Shape| {
             let kind = shape.kind().map(|kind| usize::from(kind.0));
-            shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT | HOST)
+            shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT | HOST | CHECKSUM | INPUT)
                 || shape.is_sequenced()
                 || kind.is_some_and(|kind| telling.get(kind) == Some(&true))
         };
@@ -171,6 +175,7 @@ impl Streams {
             if let Some(host) = said.host {
                 self.take_host(session, (packet, link), host);
             }
+            let mut of_ticks = (said.checksum.is_some(), said.input.is_some());
             let mut at = self.meetings.number(session, packet, link);
             let follows = self.follows((link.0, link.1, at), said.sequence);
             for (message, facts) in messages {
@@ -203,6 +208,16 @@ impl Streams {
                 }
                 self.acknowledges |=
                     facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
+                of_ticks.0 |= facts.checksum.is_some();
+                of_ticks.1 |= facts.input.is_some();
+            }
+            for (column, tells) in [
+                (&mut self.checksums, of_ticks.0),
+                (&mut self.inputs, of_ticks.1),
+            ] {
+                if tells {
+                    column.push(u64::from(packet.0));
+                }
             }
             self.pass(MessageId(said.messages.end));
             self.met.push(u64::from(at));
@@ -264,7 +279,8 @@ impl Streams {
     /// No more will be taken.
     pub fn conclude(&mut self) {
         let columns = [&mut self.places, &mut self.orders, &mut self.packet_places];
-        for column in columns.into_iter().chain([&mut self.met]) {
+        let more = [&mut self.met, &mut self.checksums, &mut self.inputs];
+        for column in columns.into_iter().chain(more) {
             column.shrink();
         }
         self.sort_copies();

@@ -26,7 +26,9 @@ pub use ask::traffic::Traffic;
 pub(crate) use counted::packets;
 pub use error::SessionError;
 pub use facts::shape::Said;
-pub(crate) use facts::shape::{ACKNOWLEDGES, HOST, OBJECT, RELIABLE_SEQUENCE, Shape};
+pub(crate) use facts::shape::{
+    ACKNOWLEDGES, CHECKSUM, HOST, INPUT, OBJECT, RELIABLE_SEQUENCE, Shape,
+};
 pub use growing::Growing;
 pub(crate) use index::plain::{put_plain, take_plain};
 pub use index::{IndexError, IndexKey};

@@ -45,7 +45,8 @@ impl Telling<'_> {
                 because.extend(about.map(|(object, at)| self.believed(object, node, at)));
                 because.push(self.nothing(NotKnown::Program(node)));
             }
-            "told-twice"
+            "checksums-differ"
+            | "told-twice"
             | "address-changed"
             | "answered-from-elsewhere"
             | "connection-restarted"

@@ -8,6 +8,7 @@ use netreel_protocol::history::{Level, RULES};
 
 use crate::acked::{self, Packet, Says, acks, says};
 use crate::anew;
+use crate::lockstep::parted;
 use crate::machines::{cut, last_told, set_by, summed, ticks, took, updates};
 use crate::named::{self, came};
 use crate::objects::{
@@ -122,6 +123,7 @@ fn pair(rule: &str) -> Option<Pair> {
                 ],
             )
         }
+        "checksums-differ" => (vec![parted(4..11), parted(4..6)], vec![parted(11..20)]),
         "clock-disagreement" => (vec![took(-1)], vec![took(0)]),
         // The packets leave 10 ms open.
         "clock-set" => (vec![set_by(2_000_000_000)], vec![set_by(1_000_000)]),

@@ -4,6 +4,7 @@
 mod acked;
 mod anew;
 mod every_rule;
+mod lockstep;
 mod machines;
 mod named;
 mod objects;

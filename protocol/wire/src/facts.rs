@@ -90,6 +90,9 @@ pub(crate) enum Meaning {
     NewOwner,
     MigrationCounter,
     Tick,
+    Checksum,
+    Input,
+    InputCount,
     SentTime,
     EchoesTime,
     RpcName,
@@ -225,7 +228,13 @@ pub struct PacketFacts {
     /// `@host`: the number of the node that is host.
     pub host: Option<u64>,
     /// `@tick` outside messages.
-    pub tick: Option<u64>,
+    pub tick: Option<Sequence>,
+    /// `@checksum` outside messages: of the sender's state after the tick.
+    pub checksum: Option<u64>,
+    /// `@input` outside messages: an integer, or a hash of bytes.
+    pub input: Option<u64>,
+    /// `@input_count` outside messages.
+    pub input_count: Option<u64>,
     /// `@sent_time` outside messages: when the sender sent it, by the sender's clock.
     pub sent_time: Option<Sequence>,
     /// `@echoes_time`, in messages and outside: times of the other side that came back, in wire order.
@@ -370,7 +379,13 @@ pub struct MessageFacts {
     /// `@migration_counter`
     pub migration_counter: Option<u64>,
     /// `@tick`
-    pub tick: Option<u64>,
+    pub tick: Option<Sequence>,
+    /// `@checksum`: of the state after the tick.
+    pub checksum: Option<u64>,
+    /// `@input`: what a player does in the tick, an integer, or a hash of bytes.
+    pub input: Option<u64>,
+    /// `@input_count`: the inputs of so many ticks, from the tick on.
+    pub input_count: Option<u64>,
     /// `@sent_time`: when this copy of it was sent, by the sender's clock.
     pub sent_time: Option<Sequence>,
     /// `@echoes_time`: the `@sent_time` of what it answers.

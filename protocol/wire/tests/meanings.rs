@@ -54,7 +54,7 @@ fn a_packet_can_lack_another_and_have_a_tick_and_a_host() {
     let lacks = Sequence { value: 5, bits: 8 };
     assert_eq!(
         (facts.nack, facts.tick, facts.host),
-        (Some(lacks), Some(6), Some(7))
+        (Some(lacks), Some(tick(6)), Some(7))
     );
 }
 
@@ -65,9 +65,51 @@ fn inside_a_message_tick_and_host_are_the_messages() {
          struct Message @message { tick: u8 @tick; host: u8 @host; }",
         &[1, 2, 3],
     );
-    assert_eq!((facts.tick, facts.host), (Some(1), None));
+    assert_eq!((facts.tick, facts.host), (Some(tick(1)), None));
     let message = &facts.messages[0];
-    assert_eq!((message.tick, message.host), (Some(2), Some(3)));
+    assert_eq!((message.tick, message.host), (Some(tick(2)), Some(3)));
+}
+
+fn tick(value: u64) -> Sequence {
+    Sequence { value, bits: 8 }
+}
+
+#[test]
+fn a_tick_has_a_checksum_and_inputs_in_a_message_and_outside() {
+    let facts = facts(
+        "struct Packet { tick: u8 @tick; sum: hash(4) @checksum; input: bytes(2) @input; message: Message; }
+         struct Message @message { tick: u8 @tick; count: u8 @input_count; sum: u16 @checksum; held: u8 @input; }",
+        &[1, 0x11, 0x22, 0x33, 0x44, 5, 6, 2, 3, 0xcd, 0xab, 9],
+    );
+    assert_eq!(facts.tick, Some(tick(1)));
+    assert_eq!(
+        (facts.checksum, facts.input),
+        (Some(0x4433_2211), Some(0x0605))
+    );
+    assert_eq!(facts.input_count, None);
+    let message = &facts.messages[0];
+    assert_eq!(message.tick, Some(tick(2)));
+    assert_eq!((message.checksum, message.input), (Some(0xabcd), Some(9)));
+    assert_eq!(message.input_count, Some(3));
+}
+
+/// Of more than eight bytes the number is a hash: FNV-1a, 64 bits.
+#[test]
+fn a_long_checksum_is_told_by_its_hash() {
+    let sum = |last: u8| {
+        let mut packet = [0; 16];
+        packet[15] = last;
+        facts("struct Packet { sum: hash(16) @checksum; }", &packet).checksum
+    };
+    let fnv = |bytes: [u8; 16]| {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in bytes {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        hash
+    };
+    assert_eq!(sum(0), Some(fnv([0; 16])));
+    assert_ne!(sum(0), sum(1));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_message_about_an_object_stands_in_another_one() {
     let decoded = wire.decode(&packet);
     let messages = decoded.facts.messages.iter();
     let facts: Vec<_> = messages
-        .map(|it| (it.object, it.tick, it.bits.clone()))
+        .map(|it| (it.object, it.tick.map(|tick| tick.value), it.bits.clone()))
         .collect();
     assert_eq!(
         facts,

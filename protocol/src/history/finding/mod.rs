@@ -6,6 +6,7 @@ mod address_changed;
 mod answered_from_elsewhere;
 mod belief_differs;
 mod belief_differs_values;
+mod checksums_differ;
 mod clock_disagreement;
 mod clock_set;
 mod connection_restarted;
@@ -17,6 +18,7 @@ mod derived_field_wrong;
 mod destroy_untold;
 mod duplicate_sequence;
 mod fragments_never_join;
+mod given;
 mod head_of_line_wait;
 mod incomplete_reel;
 mod loss_pattern;
@@ -62,12 +64,13 @@ use crate::session::{PacketId, Session, SessionTime, parallel};
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
 /// The ids of all rules.
-pub const RULES: [&str; 42] = [
+pub const RULES: [&str; 43] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
     address_changed::RULE,
     answered_from_elsewhere::RULE,
     belief_differs::RULE,
+    checksums_differ::RULE,
     clock_disagreement::RULE,
     clock_set::RULE,
     connection_restarted::RULE,
@@ -171,6 +174,7 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
         belief_differs::find,
         connection_restarted::find,
         copies_differ::find,
+        checksums_differ::find,
         counter_falls::find,
         destroy_untold::find,
         duplicate_sequence::find,

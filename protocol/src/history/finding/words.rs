@@ -159,6 +159,16 @@ pub(super) fn and_more(count: u64) -> String {
     }
 }
 
+/// `A, B and C`.
+pub(super) fn names(session: &Session, nodes: &[NodeId]) -> String {
+    let names: Vec<String> = nodes.iter().map(|&node| session.name(node)).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
 /// What people call a message of this role.
 pub(crate) fn word(role: Role) -> &'static str {
     match role {

@@ -25,7 +25,7 @@ pub(crate) struct Shape {
 }
 
 /// The most sequence numbers that a packet, or a message, has.
-const WIDTHS: usize = 6;
+const WIDTHS: usize = 7;
 
 /// The shapes of what was written.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,14 @@ pub struct Said {
     pub host: Option<u64>,
     /// See [`netreel_wire::PacketFacts::sent_time`].
     pub sent_time: Option<Sequence>,
+    /// See [`netreel_wire::PacketFacts::tick`].
+    pub tick: Option<Sequence>,
+    /// See [`netreel_wire::PacketFacts::checksum`].
+    pub checksum: Option<u64>,
+    /// See [`netreel_wire::PacketFacts::input`].
+    pub input: Option<u64>,
+    /// See [`netreel_wire::PacketFacts::input_count`].
+    pub input_count: Option<u64>,
     /// Its messages, by their numbers in the session.
     pub messages: std::ops::Range<u32>,
     /// How many things a full decode has to say of it.
@@ -139,6 +147,10 @@ impl Shapes {
         let lacking = lacks().count() as u64;
         let lacking = parts.number(9, (lacking > 0).then_some(lacking));
         let sent_time = parts.sequence_at(10, 4, facts.sent_time);
+        let tick = parts.sequence_at(11, 5, facts.tick);
+        let checksum = parts.number(12, facts.checksum);
+        let input = parts.number(13, facts.input);
+        let inputs = parts.number(14, facts.input_count);
         let one = facts.messages.len() == 1;
         let count = parts.number(6, (!one).then_some(facts.messages.len() as u64));
         let shape = self.number(Shape {
@@ -150,7 +162,8 @@ impl Shapes {
         });
         put(u64::from(shape), to);
         let values = [
-            count, sequence, ack, bits, range_bits, unfit, ranges, before, host, lacking, sent_time,
+            count, sequence, ack, bits, range_bits, unfit, ranges, before, host, lacking,
+            sent_time, tick, checksum, input, inputs,
         ];
         values
             .into_iter()
@@ -183,7 +196,7 @@ impl Shapes {
             facts.owner,
             facts.new_owner,
             facts.migration_counter,
-            facts.tick,
+            facts.tick.map(|tick| tick.value),
             facts.fragment_id,
             facts.fragment.map(|(index, _)| index),
             facts.fragment.map(|(_, count)| count),
@@ -199,7 +212,11 @@ impl Shapes {
             parts.sequence_at(bit + 2, 3, facts.acknowledges_before),
             parts.sequence_at(bit + 3, 4, facts.sent_time),
             parts.sequence_at(bit + 4, 5, facts.echoed_time),
+            parts.number(bit + 5, facts.checksum),
+            parts.number(bit + 6, facts.input),
+            parts.number(bit + 7, facts.input_count),
         ];
+        parts.widths[6] = facts.tick.map_or(0, |tick| tick.bits);
         let shape = self.number(Shape {
             of: facts.kind.map(|kind| kind.0),
             parts: parts.there,
@@ -273,6 +290,10 @@ impl Shapes {
         said.host = parts.number(8, &mut from);
         let lacking = parts.number(9, &mut from).unwrap_or(0);
         said.sent_time = parts.sequence_at(10, 4, &mut from);
+        said.tick = parts.sequence_at(11, 5, &mut from);
+        said.checksum = parts.number(12, &mut from);
+        said.input = parts.number(13, &mut from);
+        said.input_count = parts.number(14, &mut from);
         said.ack_ranges = from.ranges(ranges);
         said.lacks = from.ranges(lacking);
         let rest = Messages {
@@ -374,7 +395,7 @@ impl Messages<'_> {
         facts.owner = parts.number(9, from);
         facts.new_owner = parts.number(10, from);
         facts.migration_counter = parts.number(11, from);
-        facts.tick = parts.number(12, from);
+        facts.tick = parts.sequence_at(12, 6, from);
         facts.fragment_id = parts.number(13, from);
         let index = parts.number(14, from);
         let count = parts.number(15, from);
@@ -382,6 +403,9 @@ impl Messages<'_> {
         facts.acknowledges_before = parts.sequence_at(18, 3, from);
         facts.sent_time = parts.sequence_at(19, 4, from);
         facts.echoed_time = parts.sequence_at(20, 5, from);
+        facts.checksum = parts.number(21, from);
+        facts.input = parts.number(22, from);
+        facts.input_count = parts.number(23, from);
         let rpc = parts.number(16, from).is_some();
         let data = parts.number(17, from).is_some();
         facts.rpc_name = rpc.then(|| from.place());
@@ -421,6 +445,10 @@ pub(crate) const ACKNOWLEDGES: u32 = 1 << 2 | 1 << 18;
 pub(crate) const HOST: u32 = 1 << 5;
 /// In [`Shape::has`]: an `@object`.
 pub(crate) const OBJECT: u32 = 1 << 7;
+/// In [`Shape::has`]: a `@checksum`.
+pub(crate) const CHECKSUM: u32 = 1 << 21;
+/// In [`Shape::has`]: an `@input`.
+pub(crate) const INPUT: u32 = 1 << 22;
 
 /// The bits that say of a place that it is there have no value of their own.
 const PLACES: u32 = 1 << 16 | 1 << 17;

@@ -60,7 +60,7 @@ impl Place {
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 55] = [
+pub(super) const WORDS: [(&str, Word); 58] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
@@ -97,6 +97,9 @@ pub(super) const WORDS: [(&str, Word); 55] = [
         Word::Meaning(Meaning::MigrationCounter),
     ),
     ("tick", Word::Meaning(Meaning::Tick)),
+    ("checksum", Word::Meaning(Meaning::Checksum)),
+    ("input", Word::Meaning(Meaning::Input)),
+    ("input_count", Word::Meaning(Meaning::InputCount)),
     ("sent_time", Word::Meaning(Meaning::SentTime)),
     ("echoes_time", Word::Meaning(Meaning::EchoesTime)),
     ("rpc_name", Word::Meaning(Meaning::RpcName)),
@@ -165,6 +168,9 @@ impl Meaning {
             Meaning::SentTime
             | Meaning::EchoesTime
             | Meaning::Tick
+            | Meaning::Checksum
+            | Meaning::Input
+            | Meaning::InputCount
             | Meaning::Host
             | Meaning::AcknowledgesBefore => Subject::Either,
             Meaning::AckFirst | Meaning::AckLast | Meaning::NackFirst | Meaning::NackLast => {
@@ -223,6 +229,11 @@ impl Meaning {
             Meaning::ObjectType | Meaning::Channel => unsigned || is_enum,
             Meaning::RpcName => matches!(field_type, Type::Text { .. }),
             Meaning::FragmentData => matches!(field_type, Type::Bytes(_) | Type::BytesRest),
+            Meaning::Checksum => unsigned || matches!(field_type, Type::Hash(_)),
+            Meaning::Input => {
+                let is_bytes = matches!(field_type, Type::Bytes(_) | Type::BytesRest);
+                unsigned || is_enum || is_bytes
+            }
             _ => unsigned,
         }
     }
@@ -236,6 +247,8 @@ impl Meaning {
             Meaning::ObjectType | Meaning::Channel => "an unsigned integer or an enum",
             Meaning::RpcName => "a `string`",
             Meaning::FragmentData => "`bytes`",
+            Meaning::Checksum => "an unsigned integer or a `hash`",
+            Meaning::Input => "an unsigned integer, an enum or `bytes`",
             _ => "an unsigned integer, such as `u16` or `leb128`",
         }
     }

@@ -22,6 +22,9 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         sender,
         host,
         tick,
+        checksum,
+        input,
+        input_count,
         sent_time,
         echoed_times,
         rules,
@@ -33,8 +36,9 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     } = facts;
     (*protocol, *rules) = (None, None);
     (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
-    (*sender, *host, *tick) = (None, None, None);
-    *sent_time = None;
+    (*sender, *host) = (None, None);
+    (*tick, *sent_time) = (None, None);
+    (*checksum, *input, *input_count) = (None, None, None);
     echoed_times.clear();
     *acknowledges_before = None;
     (*range_bits, *diagnostics, *steps) = (0, 0, 0);
@@ -50,6 +54,18 @@ fn end_range(ranges: &mut [(u64, u64)], last: u64) {
     if let Some(range) = ranges.last_mut() {
         range.1 = last;
     }
+}
+
+/// Bytes as a number by which they are told apart: up to eight as they are, the first the lowest; more by
+/// their hash (FNV-1a, 64 bits).
+pub(super) fn numbered(bytes: &[u8]) -> u64 {
+    if bytes.len() <= 8 {
+        let bytes = bytes.iter().rev();
+        return bytes.fold(0, |number, &byte| number << 8 | u64::from(byte));
+    }
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
@@ -158,9 +174,21 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Meaning::NewOwner => self.message(|message| message.new_owner = fact),
             Meaning::MigrationCounter => self.message(|m| m.migration_counter = fact),
             Meaning::Tick if self.open.inner.is_some() => {
-                self.message(|message| message.tick = fact)
+                self.message(|message| message.tick = sequence)
             }
-            Meaning::Tick => self.facts.tick = fact,
+            Meaning::Tick => self.facts.tick = sequence,
+            Meaning::Checksum if self.open.inner.is_some() => {
+                self.message(|message| message.checksum = fact)
+            }
+            Meaning::Checksum => self.facts.checksum = fact,
+            Meaning::Input if self.open.inner.is_some() => {
+                self.message(|message| message.input = fact)
+            }
+            Meaning::Input => self.facts.input = fact,
+            Meaning::InputCount if self.open.inner.is_some() => {
+                self.message(|message| message.input_count = fact)
+            }
+            Meaning::InputCount => self.facts.input_count = fact,
             Meaning::SentTime if self.open.inner.is_some() => {
                 self.message(|message| message.sent_time = sequence);
             }

@@ -2,11 +2,12 @@
 
 use super::keeping::packed;
 use super::machine::{Machine, Scope, Stop};
+use super::meanings::numbered;
 use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::{Content, Tape};
 use crate::arithmetic;
-use crate::facts::KindId;
+use crate::facts::{KindId, Meaning};
 use crate::layout::Encoding;
 use crate::operation::{NO_FIELD, Operation};
 use crate::values::codec::sign_extended;
@@ -148,9 +149,18 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                         self.take_content(extent, Encoding::Latin1, field)?;
                     self.keep(to, packed(&content));
                     self.sink.content(field, whole, content.clone());
-                    if fact.is_some() {
-                        let place = self.place_of(content);
-                        self.message(|message| message.fragment_data = Some(place));
+                    match fact {
+                        Some(fact @ (Meaning::Checksum | Meaning::Input)) => {
+                            let mut number = 0;
+                            self.tape
+                                .with_bytes(content, |bytes| number = numbered(bytes));
+                            self.say_meaning(fact, number, 64);
+                        }
+                        Some(_) => {
+                            let place = self.place_of(content);
+                            self.message(|message| message.fragment_data = Some(place));
+                        }
+                        None => {}
                     }
                 }
                 Operation::Expect {

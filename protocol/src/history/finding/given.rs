@@ -1,0 +1,254 @@
+//! What two nodes had been given when they told different checksums of a tick.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use super::Case;
+use super::words::{and_more, came, sent};
+use crate::history::Evidence;
+use crate::history::ticks::{self, Checksum, Inputs, Player};
+use crate::session::{Fate, NodeId, PacketId, Session, SessionTime};
+
+/// Two nodes that part.
+pub(super) struct Part {
+    /// What the one told that is like fewer others.
+    pub odd: Checksum,
+    /// What the other told.
+    pub rest: Checksum,
+    /// The last word of both that was the same.
+    pub before: Option<Checksum>,
+}
+
+/// What they had been given until then.
+pub(super) struct Given {
+    /// Goes on behind a sentence's end.
+    pub words: String,
+    pub evidence: Vec<Evidence>,
+}
+
+/// An input as a node has it.
+#[derive(Clone, Copy)]
+struct Had {
+    value: Option<u64>,
+    packet: PacketId,
+}
+
+/// Inputs by player and tick.
+type Known = BTreeMap<(Player, i64), Had>;
+
+/// What was sent to a node, and whether it came in time.
+#[derive(Default)]
+struct Node {
+    had: Known,
+    /// What was sent to it and had not come, by the packet that carried it first.
+    lacked: BTreeMap<(Player, i64), PacketId>,
+}
+
+pub(super) fn until(case: &Case<'_>, part: &Part) -> Given {
+    let session = case.session;
+    let nodes = [part.odd.by, part.rest.by];
+    let of = |node: NodeId| session.nodes.get(usize::from(node.0));
+    let is_whole = |node: NodeId| of(node).is_some_and(|it| it.recorded && it.holes.is_empty());
+    if let Some(node) = nodes.into_iter().find(|&node| !is_whole(node)) {
+        return Given {
+            words: format!(
+                "what {} had been given until then is not known",
+                session.name(node)
+            ),
+            evidence: Vec::new(),
+        };
+    }
+    let mut given = match case.streams.inputs.is_empty() {
+        true => packets(session, part),
+        false => inputs(case, part),
+    };
+    let is_outside = |node: NodeId| of(node).is_some_and(|it| it.captured || it.proxied);
+    if nodes.into_iter().any(is_outside) {
+        given.words.push_str(", as far as what came by shows");
+    }
+    given
+}
+
+/// Which inputs of the ticks in question each of the two had.
+fn inputs(case: &Case<'_>, part: &Part) -> Given {
+    let session = case.session;
+    let since = part.before.map_or(i64::MIN, |word| word.tick + 1);
+    let last = part.odd.tick;
+    let mut nodes = [Node::default(), Node::default()];
+    let words = [part.odd, part.rest];
+    let until = part.odd.at.max(part.rest.at);
+    ticks::inputs(session, case.streams, |it: Inputs| {
+        if it.at > until {
+            return ControlFlow::Break(());
+        }
+        let (from, to) = (*it.ticks.start().max(&since), *it.ticks.end().min(&last));
+        for tick in from..=to {
+            for (node, word) in nodes.iter_mut().zip(&words) {
+                node.take(session, &it, tick, word);
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    let [odd, rest] = nodes;
+    differing(session, part, (&odd, &rest))
+        .or_else(|| lacking(session, (part.odd.by, &odd), (part.rest.by, &rest)))
+        .or_else(|| lacking(session, (part.rest.by, &rest), (part.odd.by, &odd)))
+        .unwrap_or_else(|| the_same(&odd.had, part))
+}
+
+impl Node {
+    fn take(&mut self, session: &Session, it: &Inputs, tick: i64, word: &Checksum) {
+        let key = (it.player, tick);
+        let had = Had {
+            value: it.value,
+            packet: it.packet,
+        };
+        // Its own inputs it has when it tells them.
+        if it.player == Player::Node(word.by) && it.from == word.by && it.at <= word.at {
+            self.had.entry(key).or_insert(had);
+        }
+        if it.to != word.by {
+            return;
+        }
+        let packet = session.packet(it.packet);
+        let received = packet.and_then(|packet| packet.received);
+        match received.is_some_and(|at| at.time <= word.at) {
+            true => {
+                self.had.entry(key).or_insert(had);
+            }
+            false => {
+                self.lacked.entry(key).or_insert(it.packet);
+            }
+        }
+    }
+}
+
+/// An input that is not the same at both.
+fn differing(session: &Session, part: &Part, (odd, rest): (&Node, &Node)) -> Option<Given> {
+    let both = odd.had.iter().filter_map(|(key, own)| {
+        let other = rest.had.get(key)?;
+        let (mine, theirs) = (own.value?, other.value?);
+        (mine != theirs).then_some((*key, *own, *other, mine, theirs))
+    });
+    let all: Vec<_> = both.collect();
+    let &((player, tick), own, other, mine, theirs) = all.iter().min_by_key(|it| it.0.1)?;
+    let what = "an input that is not the same at both";
+    let pieces = [own.packet, other.packet].map(|packet| sent(session, packet, what));
+    Some(Given {
+        words: format!(
+            "they had been given different inputs: that of {} of tick {tick} is {mine:#x} at {} (packet {}) \
+             and {theirs:#x} at {} (packet {}){}",
+            name(session, player),
+            session.name(part.odd.by),
+            own.packet.0,
+            session.name(part.rest.by),
+            other.packet.0,
+            and_more(all.len() as u64),
+        ),
+        evidence: pieces.into_iter().flatten().collect(),
+    })
+}
+
+/// An input that one of them had not been given, and the other one had.
+fn lacking(
+    session: &Session,
+    (by, node): (NodeId, &Node),
+    (by_other, other): (NodeId, &Node),
+) -> Option<Given> {
+    let lacks = |key: &&(Player, i64)| !node.had.contains_key(key) && key.0 != Player::Node(by);
+    let all: Vec<_> = other.had.keys().filter(lacks).collect();
+    let &&(player, tick) = all.iter().min_by_key(|key| key.1)?;
+    let carried = node.lacked.get(&(player, tick)).copied();
+    let fate = carried.and_then(|packet| Some((packet, session.packet(packet)?)));
+    let (why, evidence) = match fate {
+        None => ("nobody had sent it".to_owned(), Vec::new()),
+        Some((id, packet)) => {
+            let words = match (packet.received, packet.fate) {
+                (Some(_), _) => format!("packet {} came later", id.0),
+                (None, Fate::Lost) => format!("packet {} was lost", id.0),
+                (None, _) => format!("packet {} had not come", id.0),
+            };
+            let what = "an input that was lacking";
+            let pieces = [sent(session, id, what), came(session, id, what)];
+            (words, pieces.into_iter().flatten().collect())
+        }
+    };
+    Some(Given {
+        words: format!(
+            "{} had not been given the input of {} of tick {tick}, which {} had: {why}{}",
+            session.name(by),
+            name(session, player),
+            session.name(by_other),
+            and_more(all.len() as u64),
+        ),
+        evidence,
+    })
+}
+
+fn the_same(had: &Known, part: &Part) -> Given {
+    let ticks = had.keys().map(|key| key.1);
+    let since = match part.before {
+        Some(word) if word.tick + 1 < part.odd.tick => {
+            format!("of ticks {} to {}", word.tick + 1, part.odd.tick)
+        }
+        Some(_) => format!("of tick {}", part.odd.tick),
+        None => format!("up to tick {}", part.odd.tick),
+    };
+    let words = match ticks.count() {
+        0 => format!("neither had been given an input {since}"),
+        count => format!(
+            "both had been given the same {count} inputs {since}: what parts them is not in any packet"
+        ),
+    };
+    Given {
+        words,
+        evidence: Vec::new(),
+    }
+}
+
+/// Which packets to one of the two were lost meanwhile: where the wire does not tell inputs.
+fn packets(session: &Session, part: &Part) -> Given {
+    let since = part.before.map_or(PacketId(0), |word| word.packet);
+    let nodes = [part.odd, part.rest];
+    let until = part.odd.packet.max(part.rest.packet);
+    let all = session.packets_from(since).zip(since.0..=until.0);
+    let lost: Vec<(PacketId, NodeId)> = all
+        .filter(|(packet, _)| packet.fate == Fate::Lost)
+        .filter(|(packet, _)| {
+            let sent = packet.first().map(|at| at.time);
+            let is_before = |at: SessionTime| sent.is_some_and(|sent| sent <= at);
+            let mut to = nodes.iter().filter(|word| word.by == packet.to);
+            to.any(|word| is_before(word.at))
+        })
+        .map(|(packet, id)| (PacketId(id), packet.to))
+        .collect();
+    let since = match part.before {
+        Some(word) => format!("since tick {}", word.tick),
+        None => "until then".to_owned(),
+    };
+    match lost.first() {
+        None => Given {
+            words: format!("no packet to either was lost {since}"),
+            evidence: Vec::new(),
+        },
+        Some(&(packet, to)) => Given {
+            words: format!(
+                "{since} {} lacked packet {}, which was lost{}",
+                session.name(to),
+                packet.0,
+                and_more(lost.len() as u64),
+            ),
+            evidence: sent(session, packet, "a packet that was lost")
+                .into_iter()
+                .collect(),
+        },
+    }
+}
+
+/// What people call a player.
+pub(super) fn name(session: &Session, player: Player) -> String {
+    match player {
+        Player::Node(node) => session.name(node),
+        Player::Peer(peer) => session.peer_name(peer),
+    }
+}

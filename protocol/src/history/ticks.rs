@@ -1,0 +1,178 @@
+//! What nodes tell of the ticks of a game that every node works out for itself, in lockstep or with
+//! rollback: checksums of their states, and inputs.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use netreel_wire::{KindId, Sequence};
+
+use super::sequence::unwrap;
+use super::streams::Streams;
+use crate::session::{CHECKSUM, INPUT, MessageId, NodeId, PacketId, Session, SessionTime};
+
+/// A node's word of the checksum of its state after a tick.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checksum {
+    /// Who worked it out.
+    pub by: NodeId,
+    /// Whom the packet goes to.
+    pub to: NodeId,
+    /// What it is the checksum of.
+    pub of: Summed,
+    pub tick: i64,
+    pub value: u64,
+    pub packet: PacketId,
+    /// When it was first seen.
+    pub at: SessionTime,
+}
+
+/// What a checksum is of: a game that tells several of one tick does so in several kinds of messages, or
+/// of several objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Summed {
+    pub kind: Option<KindId>,
+    pub object: Option<u64>,
+}
+
+/// Inputs of one player that a packet carries.
+#[derive(Clone, Debug)]
+pub(super) struct Inputs {
+    pub player: Player,
+    pub from: NodeId,
+    pub to: NodeId,
+    /// At least one.
+    pub ticks: RangeInclusive<i64>,
+    /// What it is, where it is of one tick.
+    pub value: Option<u64>,
+    pub packet: PacketId,
+    /// When it was first seen.
+    pub at: SessionTime,
+}
+
+/// Whose input it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Player {
+    Node(NodeId),
+    /// One that plays at no node that is known, by its number in the protocol.
+    Peer(u64),
+}
+
+/// A message claims no more inputs than this.
+const INPUTS_MAX: u64 = 1 << 16;
+
+/// The checksums that packets tell, in the order of the packets.
+pub(super) fn checksums(session: &Session, streams: &Streams) -> Vec<Checksum> {
+    let mut ticks = Ticks::default();
+    let mut told = Vec::new();
+    for packet in packets_of(&streams.checksums) {
+        let spoken = session.spoken(packet, |shape| shape.has(CHECKSUM));
+        let Some(((from, to), at, said, messages)) = spoken else {
+            continue;
+        };
+        let outside = said.tick.zip(said.checksum).map(|told| (None, None, told));
+        let inside = messages.filter_map(|(_, facts)| {
+            let told = facts.tick.or(said.tick).zip(facts.checksum)?;
+            let of = Summed {
+                kind: facts.kind,
+                object: facts.object,
+            };
+            Some((Some(of), facts.origin, told))
+        });
+        for (of, origin, (tick, value)) in outside.into_iter().chain(inside) {
+            let of = of.unwrap_or(Summed {
+                kind: None,
+                object: None,
+            });
+            // Of what somebody tells for another one it must be known whose it is.
+            let Some(by) = origin.map_or(Some(from), |peer| session.node_of_peer(peer)) else {
+                continue;
+            };
+            told.push(Checksum {
+                by,
+                to,
+                of,
+                tick: ticks.lay_out((Player::Node(by), of.kind), tick),
+                value,
+                packet,
+                at,
+            });
+        }
+    }
+    told
+}
+
+/// Hands over the inputs that packets carry, in the order of the packets, until somebody has enough.
+pub(super) fn inputs(
+    session: &Session,
+    streams: &Streams,
+    mut take: impl FnMut(Inputs) -> std::ops::ControlFlow<()>,
+) {
+    let mut ticks = Ticks::default();
+    for packet in packets_of(&streams.inputs) {
+        let spoken = session.spoken(packet, |shape| shape.has(INPUT));
+        let Some(((from, to), at, said, messages)) = spoken else {
+            continue;
+        };
+        let outside = said.tick.zip(said.input);
+        let outside = outside.map(|told| (None, None, told, said.input_count));
+        let inside = messages.filter_map(|(_, facts): (MessageId, _)| {
+            let told = facts.tick.or(said.tick).zip(facts.input)?;
+            Some((facts.kind, facts.origin, told, facts.input_count))
+        });
+        for (kind, origin, (tick, value), count) in outside.into_iter().chain(inside) {
+            let player = match origin {
+                None => Player::Node(from),
+                Some(peer) => session
+                    .node_of_peer(peer)
+                    .map_or(Player::Peer(peer), Player::Node),
+            };
+            let first = ticks.lay_out((player, kind), tick);
+            let Some(more) = count.unwrap_or(1).min(INPUTS_MAX).checked_sub(1) else {
+                continue;
+            };
+            let taken = take(Inputs {
+                player,
+                from,
+                to,
+                ticks: first..=first.saturating_add_unsigned(more),
+                value: (more == 0).then_some(value),
+                packet,
+                at,
+            });
+            if taken.is_break() {
+                return;
+            }
+        }
+    }
+}
+
+fn packets_of(column: &netreel_table::Column) -> impl Iterator<Item = PacketId> + '_ {
+    column.iter().map(|packet| PacketId(packet as u32))
+}
+
+/// Ticks that start again from 0, laid out on one line for all players.
+#[derive(Default)]
+struct Ticks {
+    newest: BTreeMap<(Player, Option<KindId>), i64>,
+    /// What anybody said last.
+    last: Option<i64>,
+}
+
+impl Ticks {
+    fn lay_out(&mut self, line: (Player, Option<KindId>), tick: Sequence) -> i64 {
+        let near = self.newest.get(&line).copied().or(self.last);
+        let place = unwrap(tick, near.unwrap_or_else(|| first(tick)));
+        self.newest.insert(line, place);
+        self.last = Some(place);
+        place
+    }
+}
+
+/// A first tick. What fills half of a wide number is negative: -1 says in many games that there is none yet.
+fn first(tick: Sequence) -> i64 {
+    let half = 1u64 << (u32::from(tick.bits.clamp(1, 63)) - 1);
+    match tick.bits {
+        32..=62 if tick.value >= half => tick.value as i64 - (1i64 << tick.bits),
+        _ => i64::try_from(tick.value).unwrap_or(i64::MAX),
+    }
+}
