@@ -1,8 +1,8 @@
 //! The processes of a demonstration, and the lines that they and their parent exchange.
 //!
 //! A node prints `bound ENDPOINT`, is given its [`Assignment`] as a line of JSON, prints `idle` when
-//! its script is done and all that it said is acked (`busy` when that changes), is told `quit`, and
-//! prints `done EVENTS`. A node whose input ends quits too, so that no node outlives its parent.
+//! its script is done and all that it said is acked (`busy` when that changes), is told `quit` when all have
+//! been idle for a while, and prints `done EVENTS`. A node whose input ends quits too, so that no node outlives its parent.
 //!
 //! In ring mode a node prints `bound ENDPOINT TRIGGERS`, the second being where it is asked for
 //! windows; it is never idle; `key NAME` tells it that a key was pressed, `time-outs on` and
@@ -42,6 +42,10 @@ pub struct Assignment {
     /// In ring mode, what the nodes know and strangers do not.
     pub trigger_key: String,
 }
+
+/// So long nothing is said before the nodes finish: `netreel check` takes what was said a tenth of a second
+/// and four ways of a packet before the end for at rest.
+const REST: Duration = Duration::from_millis(400);
 
 /// How the nodes are started.
 #[derive(Clone, Copy, Debug)]
@@ -198,17 +202,32 @@ impl Processes {
         self.tell_all(&line)
     }
 
-    /// Waits until all nodes are idle at once, then lets them finish.
+    /// Waits until all nodes have been idle at once for a while, then lets them finish: what they said last
+    /// has come to rest then, and can be judged.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        while !self.nodes.iter().all(|node| node.idle) {
-            let (peer, line) = self.next_line("become idle")?;
+        let mut rests: Option<Instant> = None;
+        loop {
+            let is_idle = self.nodes.iter().all(|node| node.idle);
+            rests = rests.filter(|_| is_idle);
+            let patience = match is_idle {
+                true => {
+                    let rests = *rests.get_or_insert_with(|| Instant::now() + REST);
+                    rests.saturating_duration_since(Instant::now())
+                }
+                false => self.deadline.saturating_duration_since(Instant::now()),
+            };
+            let Some((peer, line)) = self.next_line_within(patience)? else {
+                if is_idle {
+                    return self.quit().map(|_| ());
+                }
+                return Err(self.waited("become idle"));
+            };
             match line.as_str() {
                 "idle" => self.nodes[peer].idle = true,
                 "busy" => self.nodes[peer].idle = false,
                 _ => {}
             }
         }
-        self.quit().map(|_| ())
     }
 
     fn quit(&mut self) -> Result<Vec<(usize, Said)>, Failure> {
@@ -238,33 +257,39 @@ impl Processes {
 
     fn next_line(&mut self, awaited: &str) -> Result<(usize, String), Failure> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        match self.lines.recv_timeout(left) {
+        match self.next_line_within(left)? {
+            Some(next) => Ok(next),
+            None => Err(self.waited(awaited)),
+        }
+    }
+
+    /// `None` where no line came in time.
+    fn next_line_within(&mut self, patience: Duration) -> Result<Option<(usize, String)>, Failure> {
+        match self.lines.recv_timeout(patience) {
             Ok((peer, Some(line))) => match line.strip_prefix("failed ") {
                 Some(why) => Err(Failure::new(format!(
                     "node {}: {why}",
                     self.nodes[peer].name
                 ))),
-                None => Ok((peer, line)),
+                None => Ok(Some((peer, line))),
             },
-            Ok((peer, None)) if self.nodes[peer].finished => self.next_line(awaited),
+            Ok((peer, None)) if self.nodes[peer].finished => self.next_line_within(patience),
             Ok((peer, None)) => Err(Failure::new(format!(
                 "node {} ended too early",
                 self.nodes[peer].name
             ))),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                let waiting = self
-                    .nodes
-                    .iter()
-                    .filter(|node| !node.idle && !node.finished);
-                let names = waiting
-                    .map(|node| node.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                Err(Failure::new(format!(
-                    "waited too long for {names} to {awaited}"
-                )))
-            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(None),
         }
+    }
+
+    fn waited(&self, awaited: &str) -> Failure {
+        let nodes = self.nodes.iter();
+        let waiting = nodes.filter(|node| !node.idle && !node.finished);
+        let names: Vec<&str> = waiting.map(|node| node.name.as_str()).collect();
+        Failure::new(format!(
+            "waited too long for {} to {awaited}",
+            names.join(", ")
+        ))
     }
 }
 
