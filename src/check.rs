@@ -98,6 +98,13 @@ pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure
     for reason in &judgement.reasons {
         writeln!(out, "    {}  ({})", reason.sentence, reason.id)?;
     }
+    // A clean one says it in its first line.
+    let until = judgement
+        .until()
+        .filter(|_| judgement.verdict != Verdict::Clean);
+    if let Some(until) = until {
+        writeln!(out, "{until}")?;
+    }
     Ok(())
 }
 

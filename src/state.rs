@@ -1,9 +1,11 @@
 //! `netreel state`: what every node believed of the values of objects, and where nodes differ.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::export::{
-    self, StateDiff, StateObject, StateProperty, StateQuestion, StateRest, StateValue,
+    self, StateDiff, StateExistence, StateObject, StateProperty, StateQuestion, StateRest,
+    StateValue,
 };
 use netreel_protocol::history::History;
 use netreel_protocol::history::state::States;
@@ -93,8 +95,28 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
             )?,
         }
     }
+    print_existence(&format!("at {when} s"), &answer.existence, out)?;
     print_rest(&answer.rest, out)?;
     Ok(Answer::Clean)
+}
+
+/// More objects are counted, not listed.
+const EXISTENCE_MAX: usize = 8;
+
+/// Says which objects exist at nodes, or do not, against the word of their owners.
+fn print_existence(
+    when: &str,
+    existence: &[StateExistence],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    for differs in existence.iter().take(EXISTENCE_MAX) {
+        writeln!(out, "{when}: {}", differs.words)?;
+    }
+    let more = existence.len().saturating_sub(EXISTENCE_MAX);
+    if more > 0 {
+        writeln!(out, "{when}: so with {more} more")?;
+    }
+    Ok(())
 }
 
 /// How many of the values are the games' own words, where some are.
@@ -276,12 +298,19 @@ fn together<'a>(
 }
 
 fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
+    let when = "when all is delivered";
+    print_existence(when, &rest.existence, out)?;
     let agreed = text::count(rest.agreed, "value");
     match rest.verdict {
-        "agree" => write!(out, "when all is delivered, all nodes agree ({agreed})")?,
+        "agree" => write!(out, "{when}, all nodes agree ({agreed})")?,
+        "differ" if rest.differ == 0 => write!(
+            out,
+            "{when}, {} exist at some nodes alone; of the others, all nodes agree ({agreed})",
+            text::count(objects_of(&rest.existence), "object"),
+        )?,
         "differ" => write!(
             out,
-            "when all is delivered, {} of {} differ from what the objects' owners have",
+            "{when}, {} of {} differ from what the objects' owners have",
             rest.differ,
             text::count(rest.agreed + rest.differ, "value"),
         )?,
@@ -297,6 +326,11 @@ fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
     }
     writeln!(out)?;
     Ok(())
+}
+
+fn objects_of(existence: &[StateExistence]) -> u64 {
+    let objects = existence.iter().map(|it| it.object);
+    objects.collect::<BTreeSet<u64>>().len() as u64
 }
 
 fn print_diff(
@@ -325,8 +359,32 @@ fn print_diff(
         }));
         table::print(&[Align::Left; 5], &rows, out)?;
     }
+    for lives in diff.lives_at_one.iter().take(EXISTENCE_MAX) {
+        let name = title(lives.object, lives.object_type.as_ref());
+        let why = match lives.destroyed {
+            true => "took it for destroyed",
+            false => "was never told of it",
+        };
+        writeln!(
+            out,
+            "{name} lives at {}, and {} {why}",
+            lives.at, lives.not_at
+        )?;
+    }
+    let more = diff.lives_at_one.len().saturating_sub(EXISTENCE_MAX);
+    if more > 0 {
+        writeln!(
+            out,
+            "{} more live at one of the two alone",
+            text::count(more as u64, "object")
+        )?;
+    }
     let Some(first) = &diff.first else {
-        writeln!(out, "they never differed before")?;
+        let values = match diff.lives_at_one.is_empty() {
+            true => "they never differed before",
+            false => "no value of theirs ever differed before",
+        };
+        writeln!(out, "{values}")?;
         return Ok(());
     };
     writeln!(

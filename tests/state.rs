@@ -45,6 +45,24 @@ fn an_object_that_lives_at_one_node_alone_is_shown_there() {
     assert_eq!(words, ["color", "200", "X"], "{}", ran.out);
 }
 
+/// That an object exists is a value, and a zombie differs in it.
+#[test]
+fn a_zombie_is_no_agreement() {
+    let ran = state("host", &[]).expect(0);
+    let said = "object 42 lives on at X, and";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    let told = state("host", &["--json"]).expect(0).json();
+    let zombie = &told["existence"][0];
+    assert_eq!(zombie["object"], 42, "{zombie}");
+    assert_eq!(zombie["node"], "X");
+    assert_eq!(zombie["lives"], true);
+    let diff = state("host", &["--diff", "X,B"]).expect(0);
+    let said = "object 42 (box) lives at X, and B took it for destroyed";
+    assert!(diff.out.contains(said), "{}", diff.out);
+    let cured = state("owner", &["--json"]).expect(0).json();
+    assert_eq!(cured["existence"], serde_json::json!([]));
+}
+
 #[test]
 fn one_node_alone_says_since_when_and_by_which_packet() {
     let ran = state("host", &["--object", "41", "--node", "X", "--json"]).expect(0);

@@ -65,3 +65,17 @@ fn a_packet_that_was_acked_and_then_called_lacking_is_an_error() {
     assert_eq!(finding["rule"], "nack-of-received");
     assert_eq!(finding["level"], "error");
 }
+
+/// Of object 9 the position stays behind at n3 for 2.8 s while others have the newer one; nothing rests.
+#[test]
+fn a_value_that_stays_behind_is_found_though_nothing_rests() {
+    let found = findings("clean-though-values-differ");
+    let lasting: Vec<&Value> = found
+        .iter()
+        .filter(|it| it["rule"] == "difference-lasts")
+        .collect();
+    assert!(!lasting.is_empty(), "{found:#?}");
+    let nine = lasting.iter().find(|it| it["object"] == 9);
+    let said = nine.map(|it| sentence(it)).unwrap_or_default();
+    assert!(said.contains("position of object 9"), "{lasting:#?}");
+}

@@ -50,7 +50,7 @@ fn ids(report: &Value) -> Vec<String> {
 fn the_whole_session_is_wrong() {
     let whole = copy("host", &[]);
     let ran = check(whole.path(), &[]).expect(1);
-    assert!(ran.out.ends_with("wrong: 2 errors\n"), "{}", ran.out);
+    assert!(ran.out.contains("\nwrong: 2 errors\n"), "{}", ran.out);
     let report = check(whole.path(), &["--json"]).expect(1).json();
     assert_eq!(report["verdict"], "wrong");
     assert_eq!(ids(&report), [""; 0]);
@@ -72,7 +72,7 @@ fn without_the_reel_of_the_node_that_had_the_bug_it_is_unknown() {
         "unknown: no errors, but not all could be judged:\n    {x} (peer 3) took part and has no \
          reel  (no-reel)\n"
     );
-    assert!(ran.out.ends_with(&said), "{}", ran.out);
+    assert!(ran.out.contains(&said), "{}", ran.out);
     let report = check(folder.path(), &["--json"]).expect(2).json();
     assert_eq!(report["verdict"], "unknown");
     assert_eq!(report["reasons"][0]["id"], "no-reel");
@@ -94,8 +94,8 @@ fn partial_says_the_same_and_exits_with_0_unless_something_is_wrong() {
 #[test]
 fn a_session_that_went_well_is_clean() {
     let ran = check(Path::new(&sample("owner")), &[]).expect(0);
-    let said = "clean: no errors, and all could be judged\n";
-    assert!(ran.out.ends_with(said), "{}", ran.out);
+    let last = ran.out.lines().last().expect("a verdict");
+    assert!(last.starts_with("clean"), "{}", ran.out);
     let report = check(Path::new(&sample("owner")), &["--json"]).expect(0);
     let report = report.json();
     assert_eq!(report["verdict"], "clean");
@@ -106,11 +106,14 @@ fn a_session_that_went_well_is_clean() {
 fn the_level_decides_what_is_wrong() {
     let owner = sample("owner");
     let ran = check(Path::new(&owner), &["--fail-on", "info"]).expect(1);
-    assert!(ran.out.ends_with("wrong: 3 info\n"), "{}", ran.out);
+    assert!(ran.out.contains("\nwrong: 3 info\n"), "{}", ran.out);
     let filter = ["--fail-on", "info", "--filter", "object == 1"];
     let ran = check(Path::new(&owner), &filter).expect(0);
-    let said = "clean: no findings, and all could be judged\n";
-    assert!(ran.out.ends_with(said), "{}", ran.out);
+    let last = ran.out.lines().last().expect("a verdict");
+    assert!(
+        last.starts_with("clean") && last.contains(": no findings"),
+        "{last}"
+    );
 }
 
 #[test]
@@ -191,7 +194,8 @@ fn a_capture_with_a_wire_without_rules_has_a_handful_of_reasons() {
     let wire = wire_without_rules(folder.path());
     let ran = check(&capture, &["--wire", text(&wire)]).expect(2);
     let (_, told) = ran.out.split_once("unknown: ").expect(&ran.out);
-    assert_eq!(told.lines().count(), 4, "{told}");
+    let reasons = told.lines().filter(|line| line.starts_with("    "));
+    assert_eq!(reasons.count(), 3, "{told}");
 }
 
 #[test]

@@ -4,17 +4,21 @@
 //! missing that could have been wrong: every node that took part has a whole reel, and there are a
 //! wire and rules to judge by. All else is *unknown*, with the reasons. What is found is wrong
 //! whatever is missing; the reasons are told then as well.
+//!
+//! Every recording ends amid something. What was said just before its end is judged by no verdict, and a
+//! verdict says from when on that is so.
 
 mod fit;
 mod gaps;
 mod reason;
+mod rest;
 mod who;
 
 pub use reason::{REASONS, Reason};
 
 use crate::export::Counts;
-use crate::history::{History, Level};
-use crate::session::Session;
+use crate::history::{History, Level, length, unjudged};
+use crate::session::{Session, SessionTime};
 
 /// What a check comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,11 @@ pub struct Judgement {
     pub fail_on: Level,
     /// What could not be judged, the gravest first; none where the verdict is clean.
     pub reasons: Vec<Reason>,
+    /// What was said from this moment on is not judged, as the recording ends before it could come to
+    /// rest; `None` where all came to rest.
+    pub judged_until: Option<SessionTime>,
+    /// How long before the end of the reels that is, in ns.
+    unjudged_ns: i64,
     counts: Counts,
 }
 
@@ -59,7 +68,9 @@ impl Judgement {
         fail_on: Level,
         unread: &[String],
     ) -> Judgement {
-        let reasons = reason::all(session, history, unread);
+        let rest = history.existence_at_rest(session);
+        let unjudged = unjudged(session, history, &rest);
+        let reasons = reason::all(session, history, unread, (&rest, unjudged.as_ref()));
         let mut findings = history.findings.iter();
         let verdict = match findings.any(|finding| finding.level >= fail_on) {
             true => Verdict::Wrong,
@@ -69,21 +80,29 @@ impl Judgement {
             verdict,
             fail_on,
             reasons,
+            judged_until: unjudged.as_ref().map(|it| it.since),
+            unjudged_ns: unjudged.map_or(0, |it| it.length_ns()),
             counts: Counts::of(&history.findings),
         }
     }
 
-    /// The same of a recording that goes on: without the reasons that each of those has.
+    /// The same of a recording that goes on: without what each of those has, an end amid something and
+    /// the reasons that come of it.
     pub fn under_way(mut self) -> Judgement {
         let mut reasons = std::mem::take(&mut self.reasons);
         reasons.retain(|reason| !reason::UNDER_WAY.contains(&reason.id));
         if self.verdict != Verdict::Wrong {
             self.verdict = of_reasons(&reasons);
         }
-        Judgement { reasons, ..self }
+        Judgement {
+            reasons,
+            judged_until: None,
+            ..self
+        }
     }
 
-    /// The verdict in a line, without the reasons: `unknown: no errors, but not all could be judged`.
+    /// The verdict in a line, without the reasons: `unknown: no errors, but not all could be judged`,
+    /// `clean until 1.320 s: no errors; what was said in the last 180.0 ms is not judged`.
     pub fn headline(&self) -> String {
         let counts = [
             (Level::Error, self.counts.error, "error", "errors"),
@@ -108,7 +127,30 @@ impl Judgement {
             (Verdict::Wrong, false) => ", and not all could be judged",
             (Verdict::Unknown, _) => ", but not all could be judged",
         };
-        format!("{}: {}{judged}", self.verdict.name(), words.join(", "))
+        let name = self.verdict.name();
+        let said = words.join(", ");
+        match (self.verdict, self.judged_until) {
+            (Verdict::Clean, Some(until)) => {
+                let rest = self.unjudged_words();
+                format!("{name} until {} s: {said}; {rest}", seconds(until))
+            }
+            _ => format!("{name}: {said}{judged}"),
+        }
+    }
+
+    /// `judged until 1.320 s: what was said in the last 180.0 ms is not judged`; `None` where all was.
+    pub fn until(&self) -> Option<String> {
+        let until = self.judged_until?;
+        Some(format!(
+            "judged until {} s: {}",
+            seconds(until),
+            self.unjudged_words()
+        ))
+    }
+
+    fn unjudged_words(&self) -> String {
+        let last = length(self.unjudged_ns);
+        format!("what was said in the last {last} is not judged")
     }
 
     /// The verdict and its reasons in a line.
@@ -120,6 +162,14 @@ impl Judgement {
         }
         line
     }
+}
+
+/// Seconds on the session's clock, to the millisecond that a moment is in.
+fn seconds(time: SessionTime) -> String {
+    let millis = time.0.div_euclid(1_000_000);
+    let sign = if millis < 0 { "-" } else { "" };
+    let (whole, rest) = (millis.abs() / 1000, millis.abs() % 1000);
+    format!("{sign}{whole}.{rest:03}")
 }
 
 fn of_reasons(reasons: &[Reason]) -> Verdict {

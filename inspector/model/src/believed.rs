@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_protocol::history::state::{Apart, Known, States, words};
-use netreel_protocol::history::{Belief, History};
+use netreel_protocol::history::{Belief, Existence, History};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 use netreel_wire::{PropertyId, PropertyKind};
 
@@ -31,7 +31,8 @@ pub struct ValueCell {
     pub is_value: bool,
     /// Whether the node believed that it owned the object.
     pub is_owner: bool,
-    /// Whether it differs from what the owner believed; where two nodes are held against each other,
+    /// Whether it differs from what the owner believed, or the object lives there, or does not, against
+    /// the owner's word; where two nodes are held against each other,
     /// from what the other one believed.
     pub differs: bool,
     /// What the node believed at the pinned moment, where that was something else.
@@ -66,6 +67,8 @@ const LOOKED_AT_MAX: usize = 60_000;
 pub struct Believed {
     /// What each node believed.
     pub(crate) states: States,
+    /// Who took part when: of whom an object may be missed.
+    existence: Existence,
     rows: Vec<ValueRow>,
     pub(crate) extent: Option<Extent>,
     /// What was arranged last, for each of [`RowsOf`].
@@ -79,9 +82,17 @@ pub struct Believed {
 pub struct ValueRows {
     /// In order of objects and properties.
     pub rows: Arc<[ValueRow]>,
-    /// How many values in them differ from the owner's; `None` where there are too many to tell, and to
+    /// How many values in them differ from the owner's, or are there, or not, against its word; `None` where there are too many to tell, and to
     /// tell which rows are asked for: then they are all.
     pub differing: Option<usize>,
+}
+
+/// What is true of an object at a moment.
+pub(crate) struct Word {
+    /// The node that believed that it owned the object; `None` where that were none or several.
+    pub owner: Option<NodeId>,
+    /// The nodes at which it lived, or did not, against the word of its owner, or of who saw it end.
+    pub otherwise: Vec<NodeId>,
 }
 
 /// What rows were arranged for.
@@ -107,6 +118,7 @@ impl Believed {
         let extent = Extent::of(&states, &rows, session);
         wanted.goes_on().then(|| Believed {
             states,
+            existence: Existence::new(session, history),
             rows,
             extent,
             arranged: Mutex::default(),
@@ -259,8 +271,8 @@ impl Model {
             if let Some(pair) = self.pair() {
                 return usize::from(self.are_apart(believed, row, pair, at));
             }
-            let owner = self.owner_at(row.object, &nodes, at);
-            let differs = |node: &&NodeId| self.differs(believed, row, owner, **node, at);
+            let word = self.word_at(believed, row.object, &nodes, at);
+            let differs = |node: &&NodeId| self.differs(believed, row, &word, **node, at);
             nodes.iter().filter(differs).count()
         });
         ValueRows {
@@ -286,9 +298,9 @@ impl Model {
             RowsOf::Differing => match self.pair() {
                 Some(pair) => self.are_apart(believed, row, pair, at),
                 None => {
-                    let owner = self.owner_at(row.object, nodes, at);
+                    let word = self.word_at(believed, row.object, nodes, at);
                     let mut nodes = nodes.iter();
-                    nodes.any(|&node| self.differs(believed, row, owner, node, at))
+                    nodes.any(|&node| self.differs(believed, row, &word, node, at))
                 }
             },
             RowsOf::Changed => self.pinned.is_some_and(|pinned| {
@@ -320,15 +332,36 @@ impl Model {
         }
     }
 
+    /// What is true of an object at a moment.
+    pub(crate) fn word_at(
+        &self,
+        believed: &Believed,
+        object: u64,
+        nodes: &[NodeId],
+        at: SessionTime,
+    ) -> Word {
+        let existence = &believed.existence;
+        let differing = existence.differing(self.session(), self.history(), object, at);
+        Word {
+            owner: self.owner_at(object, nodes, at),
+            otherwise: differing.into_iter().map(|it| it.node).collect(),
+        }
+    }
+
+    /// Whether a node believed another value than the owner, or the object lived there, or did not, against
+    /// the owner's word.
     pub(crate) fn differs(
         &self,
         believed: &Believed,
         row: ValueRow,
-        owner: Option<NodeId>,
+        word: &Word,
         node: NodeId,
         at: SessionTime,
     ) -> bool {
-        let Some(owner) = owner.filter(|owner| *owner != node) else {
+        if word.otherwise.contains(&node) {
+            return true;
+        }
+        let Some(owner) = word.owner.filter(|owner| *owner != node) else {
             return false;
         };
         let states = &believed.states;
@@ -362,7 +395,7 @@ impl Model {
         nodes: &[NodeId],
     ) -> Vec<ValueCell> {
         let at = self.moment();
-        let owner = self.owner_at(row.object, &self.believers(), at);
+        let word = self.word_at(believed, row.object, &self.believers(), at);
         let apart = self
             .pair()
             .map(|pair| self.are_apart(believed, row, pair, at));
@@ -370,12 +403,16 @@ impl Model {
             let text = |at| self.value_text(believed, row, node, at);
             let (now, is_value) = text(at);
             let before = self.pinned.map(|pinned| text(pinned).0);
+            let is_missed = now.is_empty() && word.otherwise.contains(&node);
             ValueCell {
                 is_value,
-                is_owner: owner == Some(node),
-                differs: apart.unwrap_or_else(|| self.differs(believed, row, owner, node, at)),
+                is_owner: word.owner == Some(node),
+                differs: apart.unwrap_or_else(|| self.differs(believed, row, &word, node, at)),
                 before: before.filter(|before| *before != now),
-                text: now,
+                text: match is_missed {
+                    true => "never told".to_owned(),
+                    false => now,
+                },
             }
         });
         cells.collect()

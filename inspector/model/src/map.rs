@@ -164,7 +164,7 @@ impl Model {
         let rows = self.position_rows(believed);
         let mut marks = Vec::new();
         for row in rows {
-            let owner = self.owner_at(row.object, &nodes, at);
+            let word = self.word_at(believed, row.object, &nodes, at);
             for &node in &nodes {
                 let held = believed.states.at(row.object, row.property, node, at);
                 let Some(place) = held.and_then(|held| believed.place(&held)) else {
@@ -182,8 +182,8 @@ impl Model {
                     object: row.object,
                     node,
                     at: place,
-                    is_owner: owner == Some(node),
-                    differs: self.differs(believed, row, owner, node, at),
+                    is_owner: word.owner == Some(node),
+                    differs: self.differs(believed, row, &word, node, at),
                 });
             }
         }

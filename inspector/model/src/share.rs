@@ -183,6 +183,9 @@ impl Model {
         for reason in reasons {
             text.push_str(&format!("- {}\n", reason.sentence));
         }
+        if let Some(until) = self.judgement().and_then(|it| it.until()) {
+            text.push_str(&format!("- {until}\n"));
+        }
         for warning in self.warnings() {
             text.push_str(&format!("note: {warning}\n"));
         }

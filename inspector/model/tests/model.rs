@@ -375,8 +375,9 @@ fn the_status_counts() {
 fn the_verdict_is_unknown_where_a_reel_could_not_be_read_and_clean_where_nothing_lacks() {
     let (session, _) = fixture::race();
     let model = Model::new(session.clone(), Default::default());
-    let clean = "clean: no errors, and all could be judged".to_owned();
-    assert_eq!(model.verdict(), (None, clean));
+    let (level, clean) = model.verdict();
+    let said = "clean until 0.891 s: no errors; what was said in the last 108.3 ms is not judged";
+    assert_eq!((level, clean.as_str()), (None, said));
     let unread = ["Y.reel: it is not a reel".to_owned()];
     let model = Model::without(session, Default::default(), &unread);
     let unknown = "unknown: no errors, but not all could be judged: a reel could not be read: \

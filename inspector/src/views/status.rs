@@ -65,10 +65,11 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                 response
                     .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &verdict));
                 let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
-                if !reasons.is_empty() {
-                    let reasons = reasons.iter().map(|reason| reason.sentence.as_str());
-                    let reasons = reasons.collect::<Vec<_>>().join("\n");
-                    response = response.on_hover_text(reasons);
+                let until = model.judgement().and_then(|it| it.until());
+                let said = reasons.iter().map(|reason| reason.sentence.as_str());
+                let said: Vec<&str> = said.chain(until.as_deref()).collect();
+                if !said.is_empty() {
+                    response = response.on_hover_text(said.join("\n"));
                 }
                 response.clicked()
             })

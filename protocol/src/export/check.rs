@@ -13,6 +13,8 @@ pub struct Check {
     pub verdict: &'static str,
     /// What could not be judged.
     pub reasons: Vec<Reason>,
+    /// What was said from then on is not judged; `null` where all came to rest.
+    pub judged_until_ns: Option<i64>,
     /// The level from which on a finding is a failure.
     pub fail_on: &'static str,
     /// How many there are of each level.
@@ -109,6 +111,7 @@ pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Che
     Check {
         verdict: judgement.verdict.name(),
         reasons: judgement.reasons.clone(),
+        judged_until_ns: judgement.judged_until.map(|until| until.0),
         fail_on: judgement.fail_on.name(),
         counts: Counts::of(&history.findings),
         findings: (0..)
@@ -128,6 +131,7 @@ pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Che
 pub struct Conclusion {
     pub verdict: &'static str,
     pub reasons: Vec<Reason>,
+    pub judged_until_ns: Option<i64>,
     pub fail_on: &'static str,
     pub counts: Counts,
     pub warnings: Vec<String>,
@@ -138,6 +142,7 @@ pub fn conclusion(session: &Session, history: &History, judgement: &Judgement) -
     Conclusion {
         verdict: judgement.verdict.name(),
         reasons: judgement.reasons.clone(),
+        judged_until_ns: judgement.judged_until.map(|until| until.0),
         fail_on: judgement.fail_on.name(),
         counts: Counts::of(&history.findings),
         warnings: session.warnings(),

@@ -39,8 +39,9 @@ pub use packets::{ArgumentJson, EffectJson, MessageJson, PacketJson, packet, pro
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, ResendJson, Show, show};
 pub use state::{
-    State, StateDiff, StateDiffValue, StateDiffers, StateFirst, StateObject, StateProperty,
-    StateQuestion, StateRest, StateValue, known_json, state, state_diff,
+    State, StateDiff, StateDiffValue, StateDiffers, StateExistence, StateFirst, StateLives,
+    StateObject, StateProperty, StateQuestion, StateRest, StateValue, known_json, state,
+    state_diff,
 };
 pub use stats::{
     BucketJson, LinkStatsJson, RowJson, SpreadJson, StatsJson, StatsParts, stats, tables,

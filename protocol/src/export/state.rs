@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::history::state::{Apart, Held, Known, Rest, Scalar, States, apart_words, words};
-use crate::history::{Belief, History};
+use crate::history::{Belief, Existence, ExistenceDifference, Exists, History};
 use crate::session::{NodeId, Session, SessionTime};
 
 /// The answer of `netreel state --json`.
@@ -21,8 +21,25 @@ pub struct State {
     pub compared: u64,
     /// How many of them differed.
     pub differ: u64,
+    /// Objects that existed at a node, or did not, against the word of their owners, at that moment.
+    pub existence: Vec<StateExistence>,
     /// What is so when all is delivered.
     pub rest: StateRest,
+}
+
+/// An object that exists at a node, or does not, against the word of its owner, or of who saw it end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateExistence {
+    /// Its number.
+    pub object: u64,
+    /// The node that differs.
+    pub node: String,
+    /// From whom.
+    pub other: String,
+    /// Whether it lives at the node.
+    pub lives: bool,
+    /// For people.
+    pub words: String,
 }
 
 /// One object.
@@ -100,6 +117,10 @@ pub struct StateRest {
     pub agreed: u64,
     /// How many were not.
     pub differ: u64,
+    /// How many words of nodes about the existence of objects were those of the objects' owners.
+    pub existing: u64,
+    /// Those that were not.
+    pub existence: Vec<StateExistence>,
     /// Of how many objects nobody can say whether all is delivered.
     pub open: u64,
     /// Why, of the first of them.
@@ -128,8 +149,18 @@ pub fn state(
         objects: Vec::new(),
         compared: 0,
         differ: 0,
-        rest: rest(&states.at_rest(session, history)),
+        existence: Vec::new(),
+        rest: rest(session, &states.at_rest(session, history)),
     };
+    let existence = Existence::new(session, history);
+    for &object in history.objects.keys().filter(|it| (question.wanted)(**it)) {
+        let differing = existence.differing(session, history, object, question.at);
+        let asked = differing.iter();
+        let asked = asked.filter(|it| question.node.is_none_or(|node| node == it.node));
+        answer
+            .existence
+            .extend(asked.map(|it| existing(session, it)));
+    }
     let recorded = (0u16..).map(NodeId).zip(&session.nodes);
     let recorded = recorded.filter(|(_, node)| node.recorded).map(|(id, _)| id);
     let nodes: Vec<NodeId> = recorded.collect();
@@ -313,16 +344,29 @@ pub fn known_json(known: &Known) -> Json {
     }
 }
 
-fn rest(rest: &Rest) -> StateRest {
+fn existing(session: &Session, it: &ExistenceDifference) -> StateExistence {
+    StateExistence {
+        object: it.object,
+        node: session.name(it.node),
+        other: session.name(it.other),
+        lives: it.how == Exists::LivesOn,
+        words: it.words(session),
+    }
+}
+
+fn rest(session: &Session, rest: &Rest) -> StateRest {
     let differ = rest.differ.len() as u64;
+    let existence = rest.existence.iter();
     StateRest {
-        verdict: match (differ, rest.agreed) {
+        verdict: match (rest.existence.len() as u64 + differ, rest.agreed) {
             (0, 0) => "unknown",
             (0, _) => "agree",
             _ => "differ",
         },
         agreed: rest.agreed,
         differ,
+        existing: rest.existing,
+        existence: existence.map(|it| existing(session, it)).collect(),
         open: rest.open,
         why_open: rest.why_open.clone(),
     }
@@ -341,6 +385,24 @@ pub struct StateDiff {
     pub values: Vec<StateDiffValue>,
     /// How many values both nodes knew at that moment.
     pub compared: u64,
+    /// The objects that lived at one of the two and not at the other at that moment.
+    pub lives_at_one: Vec<StateLives>,
+}
+
+/// An object that lived at one of two nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateLives {
+    /// The object.
+    pub object: u64,
+    /// What the wire calls its type.
+    #[serde(rename = "type")]
+    pub object_type: Option<String>,
+    /// Where it lived.
+    pub at: String,
+    /// Where it did not.
+    pub not_at: String,
+    /// Whether the other had known it, and took it for destroyed.
+    pub destroyed: bool,
 }
 
 /// Where two nodes first parted.
@@ -453,5 +515,38 @@ pub fn state_diff(
         }),
         values,
         compared,
+        lives_at_one: lives_at_one(session, history, states, pair, question),
     }
+}
+
+fn lives_at_one(
+    session: &Session,
+    history: &History,
+    states: &States,
+    (one, other): (NodeId, NodeId),
+    question: &StateQuestion<'_>,
+) -> Vec<StateLives> {
+    let wanted = history.objects.iter();
+    let wanted = wanted.filter(|(id, _)| (question.wanted)(**id));
+    let parted = wanted.filter_map(|(&id, object)| {
+        let belief = |node| Some(history.belief_at(id, node, question.at)?.belief);
+        let lives = |belief| matches!(belief, Some(Belief::Owned(_) | Belief::Orphaned(_)));
+        let [mine, theirs] = [belief(one), belief(other)];
+        let (at, not_at, lacks) = match (lives(mine), lives(theirs)) {
+            (true, false) => (one, other, theirs),
+            (false, true) => (other, one, mine),
+            _ => return None,
+        };
+        if lacks == Some(Belief::Unknown) {
+            return None;
+        }
+        Some(StateLives {
+            object: id,
+            object_type: object.object_type.map(|it| states.type_name(it)),
+            at: session.name(at),
+            not_at: session.name(not_at),
+            destroyed: lacks == Some(Belief::Destroyed),
+        })
+    });
+    parted.collect()
 }

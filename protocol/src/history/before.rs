@@ -37,6 +37,8 @@ impl History {
             let mut evidence = finding.proof();
             evidence.all(|it| it.packet < packet && session.is_firm(it.node, it.number))
         });
+        self.standing.clear();
+        self.unknown_values = None;
         self.delivered = OnceLock::new();
         self.links = OnceLock::new();
         self

@@ -21,6 +21,8 @@ pub struct Bounds {
     pub objects_differ_at_rest: ObjectsDifferAtRest,
     /// `belief-differs`.
     pub belief_differs: BeliefDiffers,
+    /// `difference-lasts`.
+    pub difference_lasts: DifferenceLasts,
     /// `head-of-line-wait`.
     pub head_of_line_wait: HeadOfLineWait,
     /// `rtt-step`.
@@ -89,6 +91,16 @@ pub struct ObjectsDifferAtRest {
 pub struct BeliefDiffers {
     /// What a game said and what follows from its messages must have stood apart for so long.
     pub longest: Length,
+}
+
+/// See `difference-lasts`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DifferenceLasts {
+    /// A node may be behind an object's owner for so long,
+    pub longest: Length,
+    /// or for so many round trips between the two, where they are longer.
+    pub round_trips: u32,
 }
 
 /// See `head-of-line-wait`.
@@ -199,6 +211,15 @@ impl Default for BeliefDiffers {
     }
 }
 
+impl Default for DifferenceLasts {
+    fn default() -> DifferenceLasts {
+        DifferenceLasts {
+            longest: Length(2_000_000_000),
+            round_trips: 10,
+        }
+    }
+}
+
 impl Default for SilentLink {
     fn default() -> SilentLink {
         SilentLink {
@@ -282,6 +303,7 @@ impl Bounds {
 /// The rules that have bounds.
 pub const WITH_BOUNDS: [&str; 12] = [
     "belief-differs",
+    "difference-lasts",
     "resend-storm",
     "duplicate-sequence",
     "reliable-not-delivered",

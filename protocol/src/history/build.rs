@@ -236,6 +236,12 @@ impl History {
         lane.get(after.checked_sub(1)?)
     }
 
+    /// Whether an object lived at a node when its reel ended.
+    pub(crate) fn lives_at_end(&self, object: u64, node: NodeId) -> bool {
+        let last = self.last_belief(object, node);
+        matches!(last, Some(Belief::Owned(_) | Belief::Orphaned(_)))
+    }
+
     /// What a node believed of an object when its reel ended.
     pub fn last_belief(&self, object: u64, node: NodeId) -> Option<Belief> {
         Some(self.objects.get(&object)?.lanes.get(&node)?.last()?.belief)

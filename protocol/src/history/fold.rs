@@ -6,6 +6,7 @@
 //! fold says so, and whoever runs it begins anew.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use netreel_reel::EventNumber;
 
@@ -268,6 +269,8 @@ impl Fold {
             undelivered,
             reused: wholes.reused,
             again: streams.meetings.again_all(),
+            // What an owner says again is no new word of it.
+            resends: streams.resends(),
             parting_messages: std::mem::take(&mut streams.partings),
             ..History::default()
         };
@@ -280,11 +283,19 @@ impl Fold {
             history: &history,
             streams: &streams,
             claims: &claims,
+            states: &OnceLock::new(),
         };
-        let found = finding::all(&case, wanted).into_iter();
+        let finding::All {
+            found,
+            standing,
+            unknown_values,
+        } = finding::all(&case, wanted);
+        let found = found.into_iter();
         (history.resends, history.copies) = streams.into_resends();
         (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
         history.proofs = proofs(&history.findings);
+        history.standing = standing;
+        history.unknown_values = unknown_values;
         Ok(history)
     }
 }

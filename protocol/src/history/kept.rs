@@ -62,6 +62,8 @@ impl History {
             again,
             partings,
             parting_messages,
+            standing,
+            unknown_values,
         } = self;
         to.column(acked)?;
         deliveries.put(to)?;
@@ -103,7 +105,11 @@ impl History {
             &(named, ambiguous, resends, copies, links.get(), undelivered),
             to,
         )?;
-        put_plain(&(joined, joined_of, partings, parting_messages, again), to)
+        put_plain(
+            &(joined, joined_of, partings, parting_messages, again),
+            to,
+        )?;
+        put_plain(&(standing, unknown_values), to)
     }
 }
 
@@ -171,6 +177,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         history.parting_messages,
         history.again,
     ) = take_plain(from)?;
+    (history.standing, history.unknown_values) = take_plain(from)?;
     match from.is_empty() {
         true => Ok(history),
         false => Err(Misfit),

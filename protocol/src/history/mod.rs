@@ -11,6 +11,7 @@ mod certain;
 mod claims;
 mod connected;
 mod delivered;
+mod existence;
 mod finding;
 mod fold;
 mod found;
@@ -30,6 +31,7 @@ mod shelf;
 pub mod state;
 mod streams;
 mod ticks;
+mod until;
 mod walked;
 mod wholes;
 
@@ -37,6 +39,7 @@ pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
 pub use connected::Connection;
 pub use delivered::Deliveries;
+pub use existence::{Existence, ExistenceAtRest, ExistenceDifference, Exists};
 pub use finding::RULES;
 pub(crate) use finding::{Told, came, length, sent, told, word};
 pub use found::{Evidence, Finding, Instance, Level};
@@ -46,6 +49,7 @@ pub(crate) use nodes::{is_about_object, rules_of};
 pub use ongoing::Ongoing;
 pub(crate) use overtaken::had_newer;
 pub(crate) use settled::took_part_unrecorded;
+pub(crate) use until::{Unjudged, unjudged};
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -114,6 +118,22 @@ pub struct History {
     partings: Vec<Parting>,
     /// All messages that say that somebody leaves.
     parting_messages: Vec<MessageId>,
+    /// Differences of values that stand when the reels end for too short a time to be findings.
+    pub(crate) standing: Vec<Standing>,
+    /// Values that nobody can tell when the reels end, the first of them, and how many in its words.
+    pub(crate) unknown_values: Option<Standing>,
+}
+
+/// What is so of an object at a node when the reels end: that its value is behind its owner's, for longer than
+/// news takes, and not for so long that it lasts; or that nobody can tell it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// Since when.
+    pub since: SessionTime,
+    pub object: u64,
+    pub node: NodeId,
+    /// For people.
+    pub words: String,
 }
 
 /// A delivery that says that somebody leaves.

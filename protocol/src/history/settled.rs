@@ -116,31 +116,53 @@ impl<'a> Settlement<'a> {
         }
     }
 
-    /// How long it takes at most, in ns, until whoever was told something has answered, or passed it
-    /// on, and what was lost of that was sent again.
+    /// See [`answer_ns`].
     pub fn answer_ns(&self) -> i64 {
-        let way_ns = self
-            .session
-            .ways()
-            .values()
-            .map(|&(_, longest)| longest)
-            .max();
-        let answer_ns = way_ns.unwrap_or(0).max(0).saturating_mul(4);
-        answer_ns.saturating_add(ANSWER_NS)
+        answer_ns(self.session)
     }
 }
 
-/// A node whose reel ends earlier than the last by more is not there at the end.
-const LATE_NS: i64 = 500_000_000;
+/// How long it takes at most, in ns, until whoever was told something has answered, or passed it
+/// on, and what was lost of that was sent again.
+pub(super) fn answer_ns(session: &Session) -> i64 {
+    let longest = session.ways().values().map(|&(_, longest)| longest).max();
+    let answer_ns = longest.unwrap_or(0).max(0).saturating_mul(4);
+    answer_ns.saturating_add(ANSWER_NS)
+}
 
-/// The nodes that are there when the session ends.
+/// A node takes what it was handed, and passes it on, in less time than this and a few short ways.
+const TAKE_NS: i64 = 100_000_000;
+
+/// How long it takes, in ns, until whoever was told something has it and has passed it on, where nothing is
+/// lost.
+pub(super) fn take_ns(session: &Session) -> i64 {
+    let shortest = session.ways().values().map(|&(shortest, _)| shortest);
+    let take_ns = shortest.max().unwrap_or(0).max(0).saturating_mul(4);
+    take_ns.saturating_add(TAKE_NS)
+}
+
+/// A node whose reel ends earlier than the last by more is not there at the end.
+pub(super) const LATE_NS: i64 = 500_000_000;
+
+/// The nodes that are there when the session ends, and whose numbers in the protocol are known.
 pub(super) fn present(session: &Session, history: &History) -> Vec<NodeId> {
+    let has_number = |id: &NodeId| {
+        let node = session.nodes.get(usize::from(id.0));
+        node.is_some_and(|node| node.peer.is_some())
+    };
+    let mut there = there(session, history);
+    there.retain(has_number);
+    there
+}
+
+/// The nodes with a reel that are there when the session ends.
+pub(super) fn there(session: &Session, history: &History) -> Vec<NodeId> {
     let departed = departures_of_nodes(session, history);
     let nodes = (0u16..).map(NodeId).zip(&session.nodes);
     let recorded: Vec<_> = nodes.filter(|(_, node)| node.recorded).collect();
-    let there = recorded.into_iter().filter(|(id, node)| {
-        node.peer.is_some() && !ends_early(session, *id) && !departed.contains_key(id)
-    });
+    let there = recorded
+        .into_iter()
+        .filter(|(id, _)| !ends_early(session, *id) && !departed.contains_key(id));
     there.map(|(id, _)| id).collect()
 }
 

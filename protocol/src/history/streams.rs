@@ -524,6 +524,11 @@ impl Streams {
         self.resent.contains(message.0)
     }
 
+    /// The messages that repeat an earlier one, each with that one.
+    pub fn resends(&self) -> List<(MessageId, MessageId)> {
+        self.resends.clone()
+    }
+
     /// The messages that repeat an earlier one, each with that one; and the same the other way round.
     #[allow(clippy::type_complexity)] // taken apart where it is called
     pub fn into_resends(self) -> (List<(MessageId, MessageId)>, Vec<(MessageId, MessageId)>) {

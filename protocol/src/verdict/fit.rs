@@ -6,7 +6,9 @@ use std::sync::Arc;
 use netreel_reel::Reel;
 use netreel_wire::Wire;
 
-use super::reason::{MISFIT, NO_PACKETS, NO_RULES, NO_WIRE, Reason, WIRE_ERROR, list, names};
+use super::reason::{
+    MISFIT, NO_PACKETS, NO_RULES, NO_WIRE, Reason, UNJUDGED_LINK, WIRE_ERROR, list, names,
+};
 use crate::session::{NodeId, PacketId, Session};
 
 /// One in so many packets of a node that took part may be unexplained; more are many.
@@ -33,6 +35,7 @@ pub(super) fn packets_and_wire(session: &Session, missing: &BTreeSet<NodeId>) ->
         _ => "the wire".to_owned(),
     };
     reasons.extend(misfit(session, &wire_name, missing));
+    reasons.extend(unjudged_links(session, &wire_name));
     let why = if wire.rules().is_empty() {
         format!("{wire_name} declares no rules")
     } else if session.nodes.iter().all(|node| node.rules.is_none()) {
@@ -100,6 +103,53 @@ impl Count {
     fn is_many(self, few: u64) -> bool {
         self.unfit.saturating_mul(few) > self.all
     }
+}
+
+/// Links between recorded nodes of whose packets none fits the wire, however few they are among the others.
+fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
+    let is_recorded = |id: NodeId| {
+        let node = session.nodes.get(usize::from(id.0));
+        node.is_some_and(|node| node.recorded && node.peer.is_some())
+    };
+    let links = session.links().iter();
+    let mut open: BTreeMap<(NodeId, NodeId), u64> = links
+        .filter(|(from, to)| is_recorded(*from) && is_recorded(*to))
+        .map(|link| (*link, 0))
+        .collect();
+    let all = open.len();
+    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+        // Most links are understood by their first packet.
+        if open.is_empty() {
+            return None;
+        }
+        let (Some(link), Some(said)) = (session.link(packet), session.said(packet)) else {
+            continue;
+        };
+        if said.diagnostics == 0 && said.protocol.is_some() {
+            open.remove(&link);
+        } else if let Some(count) = open.get_mut(&link) {
+            *count += 1;
+        }
+    }
+    // Where that is all there is, the wire is another protocol's.
+    let (&(from, to), &count) = open.first_key_value().filter(|_| open.len() < all)?;
+    let (from_name, to_name) = (session.name(from), session.name(to));
+    let more = match open.len() {
+        1 => String::new(),
+        count => format!("; so with {} more links", count - 1),
+    };
+    let packets = crate::session::packets(count);
+    let sentence = format!(
+        "of {packets} from {from_name} to {to_name} none fits {wire}: what they say is not judged{more}"
+    );
+    let mut nodes: Vec<NodeId> = open.keys().flat_map(|&(from, to)| [from, to]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    Some(Reason::about(
+        UNJUDGED_LINK,
+        names(session, nodes),
+        sentence,
+    ))
 }
 
 /// Of the nodes that took part little may be unexplained; of all packets somewhat more.

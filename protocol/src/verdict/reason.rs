@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{fit, gaps, who};
-use crate::history::{History, Level, RULES, took_part_unrecorded};
+use super::{fit, gaps, rest, who};
+use crate::history::{ExistenceAtRest, History, Level, RULES, Unjudged, took_part_unrecorded};
 use crate::session::{NodeId, Session};
 
 /// Why something could not be judged.
@@ -19,12 +19,13 @@ pub struct Reason {
 }
 
 /// The ids of all reasons, in the order in which they are told.
-pub const REASONS: [&str; 20] = [
+pub const REASONS: [&str; 25] = [
     UNREAD,
     NO_PACKETS,
     NO_WIRE,
     WIRE_ERROR,
     MISFIT,
+    UNJUDGED_LINK,
     NO_RULES,
     NO_REEL,
     OBSERVED,
@@ -39,6 +40,10 @@ pub const REASONS: [&str; 20] = [
     LACKS_PACKETS,
     CUT_PACKETS,
     CLOCK,
+    BELIEFS,
+    UNSETTLED,
+    NEVER_TOLD,
+    DIFFER,
     SUSPECTED,
 ];
 
@@ -47,6 +52,7 @@ pub(super) const NO_PACKETS: &str = "no-packets";
 pub(super) const NO_WIRE: &str = "no-wire";
 pub(super) const WIRE_ERROR: &str = "wire-error";
 pub(super) const MISFIT: &str = "misfit";
+pub(super) const UNJUDGED_LINK: &str = "unjudged-link";
 pub(super) const NO_RULES: &str = "no-rules";
 pub(super) const NO_REEL: &str = "no-reel";
 pub(super) const OBSERVED: &str = "observed";
@@ -61,13 +67,24 @@ pub(super) const NEWER: &str = "newer-recorder";
 pub(super) const LACKS_PACKETS: &str = "lacks-packets";
 pub(super) const CUT_PACKETS: &str = "cut-packets";
 pub(super) const CLOCK: &str = "clock";
+pub(super) const BELIEFS: &str = "unknown-beliefs";
+pub(super) const UNSETTLED: &str = "unsettled";
+pub(super) const NEVER_TOLD: &str = "never-told";
+pub(super) const DIFFER: &str = "differ";
 pub(super) const SUSPECTED: &str = "suspected";
 
 /// What every recording has that goes on: it has no end yet, and its messages are on their way.
-pub(super) const UNDER_WAY: [&str; 7] = [UNREAD, NO_PACKETS, CUT, LIMIT, WINDOW, LATE, SUSPECTED];
+pub(super) const UNDER_WAY: [&str; 10] = [
+    UNREAD, NO_PACKETS, CUT, LIMIT, WINDOW, LATE, UNSETTLED, NEVER_TOLD, DIFFER, SUSPECTED,
+];
 
 /// All reasons, in the order of [`REASONS`].
-pub(super) fn all(session: &Session, history: &History, unread: &[String]) -> Vec<Reason> {
+pub(super) fn all(
+    session: &Session,
+    history: &History,
+    unread: &[String],
+    (at_rest, unjudged): (&ExistenceAtRest, Option<&Unjudged>),
+) -> Vec<Reason> {
     let missing = took_part_unrecorded(session);
     let mut reasons: Vec<Reason> = Vec::new();
     reasons.extend(unread_reels(unread));
@@ -84,6 +101,16 @@ pub(super) fn all(session: &Session, history: &History, unread: &[String]) -> Ve
     reasons.extend(gaps::lacking_packets(session, &reasons));
     reasons.extend(gaps::cut_packets(&observers));
     reasons.extend(who::clocks(session));
+    // What reels lack, or the wire does not say, tells why beliefs are not known.
+    if reasons.is_empty() {
+        reasons.extend(rest::unknown_beliefs(session, history));
+    }
+    // Of a reel that was cut it is said already that its end lacks.
+    let ends = [NO_PACKETS, CUT, LIMIT];
+    if !reasons.iter().any(|reason| ends.contains(&reason.id)) {
+        reasons.extend(unjudged.and_then(|it| rest::unsettled(session, it)));
+    }
+    reasons.extend(rest::differences(session, history, (at_rest, unjudged)));
     reasons.extend(suspected(session, history));
     reasons
 }
@@ -142,8 +169,10 @@ fn unread_reels(unread: &[String]) -> Option<Reason> {
 /// Findings about objects are warnings only where something that is missing could clear them up.
 fn suspected(session: &Session, history: &History) -> Option<Reason> {
     let findings = history.findings.iter();
-    // A team's own rules say what they mean: nothing is suspected by them.
-    let ours = findings.filter(|finding| RULES.contains(&finding.rule));
+    // A team's own rules say what they mean: nothing is suspected by them. What went wrong and came right is
+    // known.
+    let ours = findings
+        .filter(|finding| RULES.contains(&finding.rule) && finding.rule != "difference-lasts");
     let suspected =
         ours.filter(|finding| finding.level == Level::Warning && !finding.objects.is_empty());
     let suspected: Vec<_> = suspected.collect();

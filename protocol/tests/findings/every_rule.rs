@@ -9,7 +9,7 @@ use netreel_protocol::history::{Level, RULES};
 use crate::acked::{self, Packet, Says, acks, says};
 use crate::anew;
 use crate::lockstep::parted;
-use crate::machines::{cut, last_told, set_by, summed, ticks, took, updates};
+use crate::machines::{behind, cut, last_told, set_by, summed, ticks, took, updates};
 use crate::named::{self, came};
 use crate::objects::{
     self, CARELESS_MODE, CREATE, DESTROY, HOST, HOST_MODE, MIGRATE, ORDER, OWNER_MODE, Sent,
@@ -431,6 +431,10 @@ fn pair(rule: &str) -> Option<Pair> {
             };
             (vec![with(250_000_000)], vec![with(249_999_000)])
         }
+        "difference-lasts" => (
+            vec![behind(Some(2_000)), behind(None)],
+            vec![behind(Some(1_900))],
+        ),
         // They agree within 1.
         "values-differ" => (vec![last_told(12)], vec![last_told(11)]),
         "zombie-object" => {

@@ -143,6 +143,55 @@ pub fn last_told(value: u8) -> Made {
     Made::new(VALUED, vec![a, b])
 }
 
+/// A creates an object with value 10 for B, and tells 12 from then on, ten times a second; the first of that
+/// which comes through is sent so many ms after the first that does not, or none is.
+pub fn behind(lost_ms: Option<u64>) -> Made {
+    let says =
+        |kind: u8, sender: u8, object: u8, value: u8| vec![0, sender, kind, object, sender, value];
+    let (created, other) = (says(0, 0, 5, 10), says(0, 1, 9, 1));
+    let mut of_a = vec![
+        (SECOND, Happened::Sent(2, created.clone())),
+        (SECOND + 20 * MS, Happened::Received(2, other.clone())),
+    ];
+    let mut of_b = vec![
+        (SECOND + 5 * MS, Happened::Received(1, created)),
+        (SECOND + 15 * MS, Happened::Sent(1, other)),
+    ];
+    for nth in 0..99u64 {
+        let at = SECOND + 90 * MS + nth * 100 * MS;
+        let comes = lost_ms.is_some_and(|lost| nth * 100 >= lost);
+        // No two packets are the same.
+        let bytes = vec![0, 0, 1, 5, nth as u8, 12];
+        of_a.push((at, Happened::Sent(2, bytes.clone())));
+        if comes {
+            of_b.push((at + 5 * MS, Happened::Received(1, bytes)));
+        }
+        // B is there, and says so.
+        if nth % 5 == 0 {
+            let bytes = vec![0, 1, 1, 9, nth as u8, 1];
+            of_b.push((at + 10 * MS, Happened::Sent(1, bytes.clone())));
+            of_a.push((at + 15 * MS, Happened::Received(2, bytes)));
+        }
+    }
+    let a = node("A", "boot", 1, of_a);
+    let b = node("B", "boot", 2, of_b);
+    Made::new(VALUED, vec![a, b])
+}
+
+#[test]
+fn a_difference_that_lasts_is_found_though_nothing_rests() {
+    let found = behind(Some(2_100)).found();
+    let found = found.iter().find(|it| it.0 == "difference-lasts");
+    let Some((_, Level::Warning, sentence)) = found else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        sentence,
+        "for 2.105 s B believed that value of object 5 is 10, which its owner A had left behind (12 by \
+         then, 2.00 apart)"
+    );
+}
+
 /// In each of ten ticks, 16 ms apart, A tells B another value of an object, and the same again so many
 /// ms later.
 pub fn updates(again_ms: u64) -> Made {

@@ -642,9 +642,14 @@ pub fn destroyed_for_b(at: u64, for_c: Option<Sent>) -> Vec<Sent> {
 fn who_is_not_told_of_destroy_differs_at_rest() {
     let story = destroyed_for_b(50, None);
     assert_eq!(rules(HOST_MODE, &story), ["objects-differ-at-rest"]);
-    // DESTROY is on its way, or may still come.
+    // DESTROY may still come, and did not for ten seconds.
     let lost = say(0, 2, 50, None, (DESTROY, 0, 0));
-    assert_eq!(rules(HOST_MODE, &destroyed_for_b(50, Some(lost))), [""; 0]);
+    let found = rules(HOST_MODE, &destroyed_for_b(50, Some(lost)));
+    assert_eq!(found, ["difference-lasts"]);
+    // It may still come, and there was no time.
+    let lost = say(0, 2, 9_000_000_000, None, (DESTROY, 0, 0));
+    let found = rules(HOST_MODE, &destroyed_for_b(9_000_000_000, Some(lost)));
+    assert_eq!(found, [""; 0]);
     let late = destroyed_for_b(9_500_000_000, None);
     assert_eq!(rules(HOST_MODE, &late), [""; 0]);
     let told = say(0, 2, 50, Some(70), (DESTROY, 0, 0));

@@ -1,5 +1,6 @@
 //! What a check of a session comes to: each test is a session in which one thing is missing.
 
+mod rest;
 mod wires;
 
 use std::sync::Arc;

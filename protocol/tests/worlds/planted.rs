@@ -155,7 +155,12 @@ fn without_a_fault_nothing_is_found() {
         for seed in 0..WORLDS {
             let found = found(&play(seed, way, None));
             let usual = match way {
-                HOST_P2P => BTreeSet::from(["migrate-before-create", "zombie-object"]),
+                HOST_P2P => {
+                    BTreeSet::from(["migrate-before-create", "zombie-object", "difference-lasts"])
+                }
+                // Mode `host` takes UPDATEs of a former owner, and values really are different for long
+                // (`differ::what_lasts_was_so_in_the_engines_tables`).
+                HOST_SERVER => BTreeSet::from(["difference-lasts"]),
                 _ => BTreeSet::new(),
             };
             assert!(found.is_subset(&usual), "seed {seed} {way:?}: {found:?}");

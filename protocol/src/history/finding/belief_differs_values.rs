@@ -35,21 +35,21 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Finding> {
     if !declares || !session.says_values() {
         return Vec::new();
     }
-    let states = States::build(session, history);
+    let states = case.states();
     let left = departures_of_nodes(session, history);
     let mut found: BTreeMap<NodeId, Vec<Parting>> = BTreeMap::new();
     for (node, object, property) in states.spoken() {
         let end = session.nodes.get(usize::from(node.0));
         let end = end.map_or(SessionTime(0), |node| node.span.end);
         let end = left.get(&node).map_or(end, |&left| left.min(end));
-        let parting = parted(case, &states, (node, object, property), end);
+        let parting = parted(case, states, (node, object, property), end);
         if let Some(parting) = parting {
             found.entry(node).or_default().push(parting);
         }
     }
     let found = found.into_iter().filter_map(|(node, mut partings)| {
         partings.sort_by_key(|it| (it.from, it.object, it.property.0));
-        finding(session, &states, node, &partings)
+        finding(session, states, node, &partings)
     });
     found.collect()
 }

@@ -16,6 +16,7 @@ mod copies_differ;
 mod counter_falls;
 mod derived_field_wrong;
 mod destroy_untold;
+mod difference_lasts;
 mod duplicate_sequence;
 mod fragments_never_join;
 mod given;
@@ -56,15 +57,19 @@ mod zombie_object;
 pub(super) use loss_pattern::RULE as LOSS_PATTERN;
 pub(crate) use words::{Told, came, length, sent, told, word};
 
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
 use super::claims::Claims;
+use super::state::States;
 use super::streams::Streams;
-use super::{Finding, History, Level, Wanted};
+use super::{Finding, History, Level, Standing, Wanted};
 use crate::session::{PacketId, Session, SessionTime, parallel};
 
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
 /// The ids of all rules.
-pub const RULES: [&str; 43] = [
+pub const RULES: [&str; 44] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
     address_changed::RULE,
@@ -78,6 +83,7 @@ pub const RULES: [&str; 43] = [
     counter_falls::RULE,
     derived_field_wrong::RULE,
     destroy_untold::RULE,
+    difference_lasts::RULE,
     duplicate_sequence::RULE,
     fragments_never_join::RULE,
     head_of_line_wait::RULE,
@@ -117,6 +123,16 @@ pub(super) struct Case<'a> {
     pub history: &'a History,
     pub streams: &'a Streams,
     pub claims: &'a Claims,
+    /// See [`Case::states`].
+    pub states: &'a OnceLock<States>,
+}
+
+impl<'a> Case<'a> {
+    /// What all nodes believed of all objects. Worked out when a rule first asks.
+    fn states(&self) -> &'a States {
+        let build = || States::build(self.session, self.history);
+        self.states.get_or_init(build)
+    }
 }
 
 /// What a rule found.
@@ -154,8 +170,18 @@ impl Found {
     }
 }
 
-/// All findings, ordered by time, then node, then rule. Rules are asked as long as they are wanted.
-pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
+/// What all rules come to.
+pub(super) struct All {
+    /// Ordered by time, then node, then rule.
+    pub found: Vec<Found>,
+    /// See [`History::standing`].
+    pub standing: Vec<Standing>,
+    /// See [`History::unknown_values`].
+    pub unknown_values: Option<Standing>,
+}
+
+/// Asks all rules, as long as they are wanted.
+pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> All {
     let session = case.session;
     type Rule = fn(&Case<'_>) -> Vec<Found>;
     let rules: Vec<Rule> = vec![
@@ -206,9 +232,14 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
     });
     let mut all: Vec<Found> = found.into_iter().flatten().collect();
     let explained = explained(&all);
-    all.extend(objects_differ_at_rest::find(case, &explained));
+    let (found, mut told) = objects_differ_at_rest::find(case, &explained);
+    all.extend(found);
     all.extend(nobody_owns::find(case, &explained));
-    all.extend(values_differ::find(case, &explained));
+    let (found, differ) = values_differ::find(case, &explained);
+    all.extend(found);
+    told.extend(differ);
+    let lasting = difference_lasts::find(case, &explained, &told);
+    all.extend(lasting.found);
     for found in &mut all {
         doubt(session, &mut found.finding);
     }
@@ -222,11 +253,15 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> Vec<Found> {
     all.sort_by_key(|Found { finding, .. }| {
         (finding.time, finding.node, finding.rule, finding.object())
     });
-    all
+    All {
+        found: all,
+        standing: lasting.standing,
+        unknown_values: lasting.unknown,
+    }
 }
 
 /// The objects about which nodes disagree because of what other rules found.
-fn explained(all: &[Found]) -> std::collections::BTreeSet<u64> {
+fn explained(all: &[Found]) -> BTreeSet<u64> {
     let rules = [
         migrate_before_create::RULE,
         zombie_object::RULE,
@@ -253,7 +288,7 @@ fn at_the_wire(session: &Session, finding: &mut Finding) {
 /// What is said of objects rests on what the wire says of packets: where it does not fit one of
 /// them, the finding may be of the wire alone.
 fn doubt(session: &Session, finding: &mut Finding) {
-    let unfit: std::collections::BTreeSet<PacketId> = finding
+    let unfit: BTreeSet<PacketId> = finding
         .proof()
         .map(|piece| piece.packet)
         .filter(|&id| session.said(id).is_some_and(|said| said.diagnostics > 0))

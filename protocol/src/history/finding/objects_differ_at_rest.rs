@@ -41,8 +41,12 @@ enum How {
     OwnerDenies,
 }
 
-/// `explained`: nodes' troubles with objects that other rules tell of.
-pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
+/// Also of which objects at which nodes it tells. `explained`: nodes' troubles with objects that other rules
+/// tell of.
+pub(super) fn find(
+    case: &Case<'_>,
+    explained: &BTreeSet<u64>,
+) -> (Vec<Found>, BTreeSet<(u64, NodeId)>) {
     let Case {
         session, history, ..
     } = *case;
@@ -72,10 +76,11 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
     // Objects that are never told of where nearly all are known are missing.
     let known_percent = session.bounds.objects_differ_at_rest.known_percent;
     let is_told = lived * 100 >= living.saturating_mul(known_percent);
+    found.retain(|(_, it)| it.how != How::Missing || is_told);
+    let told = found.iter().map(|(object, it)| (*object, it.node)).collect();
     let found = found.into_iter();
-    let found = found.filter(|(_, it)| it.how != How::Missing || is_told);
     let found = found.filter_map(|(object, it)| found_of(session, history, it, object));
-    found.collect()
+    (found.collect(), told)
 }
 
 fn beliefs(object: &Object, present: &[NodeId]) -> Vec<(NodeId, Option<Belief>)> {

@@ -17,32 +17,33 @@ use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "values-differ";
 
-/// `explained`: objects that other rules tell of.
-pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
+/// Also of which objects at which nodes it tells. `explained`: objects that other rules tell of.
+pub(super) fn find(
+    case: &Case<'_>,
+    explained: &BTreeSet<u64>,
+) -> (Vec<Found>, BTreeSet<(u64, NodeId)>) {
     let Case {
         session, history, ..
     } = *case;
     let wire = session.wire.as_ref();
     if wire.is_none_or(|wire| wire.properties().is_empty()) {
-        return Vec::new();
+        return Default::default();
     }
     let resting = Resting::new(session, history, explained);
     if resting.objects.is_empty() {
-        return Vec::new();
+        return Default::default();
     }
-    let states = {
-        let wanted = |object: u64| resting.objects.contains_key(&object);
-        States::of(session, history, &wanted)
-    };
-    let rest = resting.compare(&states);
+    let states = case.states();
+    let rest = resting.compare(states);
+    let told = rest.differ.iter().map(|it| (it.object, it.node)).collect();
     let mut together: BTreeMap<(NodeId, NodeId, u64), Vec<RestDifference>> = BTreeMap::new();
     for each in rest.differ {
         let key = (each.node, each.owner, each.object);
         together.entry(key).or_default().push(each);
     }
     let found = together.values();
-    let found = found.filter_map(|differ| found_of(session, history, &states, differ));
-    found.collect()
+    let found = found.filter_map(|differ| found_of(session, history, states, differ));
+    (found.collect(), told)
 }
 
 fn found_of(

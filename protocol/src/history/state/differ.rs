@@ -66,7 +66,12 @@ impl States {
         self.apart_by_code(property, code(one)?, code(other)?)
     }
 
-    fn apart_by_code(&self, property: PropertyId, one: u32, other: u32) -> Option<Apart> {
+    pub(super) fn apart_by_code(
+        &self,
+        property: PropertyId,
+        one: u32,
+        other: u32,
+    ) -> Option<Apart> {
         if [one, other]
             .iter()
             .any(|&it| it == UNKNOWN || it == NOTHING)

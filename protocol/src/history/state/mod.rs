@@ -8,6 +8,7 @@
 //! no older than what HOST knew. Behind a hole of a reel all is unknown until somebody tells it anew.
 
 mod differ;
+mod lasting;
 mod rest;
 mod said;
 mod snapshots;
@@ -15,6 +16,7 @@ mod told;
 pub(crate) mod value;
 
 pub use differ::{Differences, Parting};
+pub(super) use lasting::{Lasting, Owned};
 pub(super) use rest::Resting;
 pub use rest::{Rest, RestDifference};
 pub use value::{Apart, Scalar, apart_words, words};
@@ -241,6 +243,24 @@ impl States {
             ("changes", nodes().map(columns).sum()),
             ("lanes", nodes().map(|it| it.lanes.capacity() * lane).sum()),
         ]
+    }
+
+    /// The values that nobody can tell when the reels end.
+    pub(crate) fn unknown_at_end(&self) -> impl Iterator<Item = (u64, PropertyId, NodeId)> + '_ {
+        self.nodes.iter().flat_map(|(&node, lanes)| {
+            let ends = lanes
+                .lanes
+                .iter()
+                .skip(1)
+                .map(|&(.., start)| start as usize);
+            let ends = ends.chain([lanes.times.len()]);
+            let lasts = lanes.lanes.iter().zip(ends);
+            let unknown = lasts.filter(|&(_, end)| {
+                let last = end.checked_sub(1).map(|row| lanes.values.get(row) as u32);
+                last == Some(UNKNOWN)
+            });
+            unknown.map(move |(&(object, property, _), _)| (object, PropertyId(property), node))
+        })
     }
 
     /// How many changes there are, at all nodes together.

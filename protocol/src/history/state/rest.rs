@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_wire::{PropertyId, Role};
 
 use super::{Apart, Held, States};
+use crate::history::existence;
 use crate::history::settled::{Settled, Settlement, present};
-use crate::history::{Belief, History};
-use crate::session::{NodeId, PacketId, Session, SessionTime};
+use crate::history::{Belief, ExistenceDifference, History};
+use crate::session::{NodeId, Session, SessionTime};
 
 /// What nodes believe of values when all is delivered.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +17,10 @@ pub struct Rest {
     pub agreed: u64,
     /// Those that are not, ordered by object, property and node.
     pub differ: Vec<RestDifference>,
+    /// How many words of nodes about an object's existence are those of its owner.
+    pub existing: u64,
+    /// The nodes at which an object exists, or does not, against its owner's word; by object and node.
+    pub existence: Vec<ExistenceDifference>,
     /// Of how many objects nobody can say whether all is delivered.
     pub open: u64,
     /// Why, of the first of them.
@@ -87,22 +92,12 @@ impl Resting {
         if resting.objects.is_empty() {
             return resting;
         }
-        let spoken = spoken(session, &resting.objects);
         let ends = present.iter().filter_map(|node| {
             let node = session.nodes.get(usize::from(node.0));
             node.map(|node| node.span.end)
         });
         let (end, quiet_ns) = (ends.min().unwrap_or_default(), settlement.answer_ns());
-        let restless: Vec<u64> = resting
-            .objects
-            .keys()
-            .copied()
-            .filter(|id| {
-                let last = spoken.get(id);
-                last.is_some_and(|last| end.0.saturating_sub(last.0) < quiet_ns)
-            })
-            .collect();
-        for id in restless {
+        for id in spoken_since(session, &resting.objects, (end, quiet_ns)) {
             resting.objects.remove(&id);
             resting.leave_open("the reels end too soon after the last UPDATE".to_owned());
         }
@@ -151,31 +146,38 @@ impl Resting {
 impl States {
     /// Whether nodes agree about values when all is delivered. The states must be those of all objects.
     pub fn at_rest(&self, session: &Session, history: &History) -> Rest {
-        Resting::new(session, history, &BTreeSet::new()).compare(self)
+        let mut rest = Resting::new(session, history, &BTreeSet::new()).compare(self);
+        let existence = existence::at_rest(session, history, &Settlement::new(session, history));
+        rest.existing = existence.agreed;
+        rest.existence = existence.differ;
+        for (.., why) in existence.open {
+            rest.open += 1;
+            rest.why_open.get_or_insert(why);
+        }
+        rest
     }
 }
 
-/// When an UPDATE of each of these objects was last sent, or seen.
-fn spoken(
+/// The objects of which an UPDATE was sent, or seen, so late before the end.
+fn spoken_since(
     session: &Session,
     objects: &BTreeMap<u64, (NodeId, Vec<NodeId>)>,
-) -> BTreeMap<u64, SessionTime> {
-    let mut spoken: BTreeMap<u64, SessionTime> = BTreeMap::new();
-    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-        let mut at = None;
+    (end, quiet_ns): (SessionTime, i64),
+) -> BTreeSet<u64> {
+    let since = end.0.saturating_sub(quiet_ns);
+    let mut spoken = BTreeSet::new();
+    for packet in session.packets_since(SessionTime(since.saturating_sub(quiet_ns))) {
+        let first = session.packet(packet).and_then(|it| it.first());
+        if first.is_none_or(|first| first.time.0 <= since) {
+            continue;
+        }
         for (_, facts) in session.messages_of(packet) {
-            let Some(object) = facts.object.filter(|it| objects.contains_key(it)) else {
-                continue;
-            };
-            if session.role(&facts) != Role::Update {
-                continue;
+            let object = facts.object.filter(|it| objects.contains_key(it));
+            if let Some(object) = object
+                && session.role(&facts) == Role::Update
+            {
+                spoken.insert(object);
             }
-            let first = || session.packet(packet).and_then(|it| it.first());
-            let Some(stamp) = *at.get_or_insert_with(first) else {
-                continue;
-            };
-            let last = spoken.entry(object).or_insert(stamp.time);
-            *last = stamp.time.max(*last);
         }
     }
     spoken

@@ -64,6 +64,20 @@ impl Session {
         self.rows.get(packet)
     }
 
+    /// The packets from the last one back to one that was sent, or else first seen, before a moment: they
+    /// are in the order of time, as far as no node's clock was set back.
+    pub(crate) fn packets_since(&self, time: SessionTime) -> impl Iterator<Item = PacketId> + '_ {
+        let packets = (0..self.rows.len()).rev();
+        let packets = packets.map(|row| PacketId(row as u32));
+        packets.take_while(move |&packet| {
+            let told = self.rows.told(packet);
+            let first = told.and_then(|(track, side, place)| {
+                Some(self.rows.tracks.get(track)?.time(side, place))
+            });
+            first.is_none_or(|first| first >= time)
+        })
+    }
+
     /// What passed on each link that had packets. Worked out when it is first asked for.
     pub fn traffic(&self) -> &BTreeMap<(NodeId, NodeId), Traffic> {
         let traffic = || traffic::traffic(&self.rows, self.workers());

@@ -1,0 +1,409 @@
+//! `difference-lasts`: for a long time a node believed in a value that an object's owner had left behind, or
+//! that an object lived that its owner had destroyed, or the other way round.
+//!
+//! Whether anything came to rest does not matter: news takes the way of a packet, and some more where one is
+//! lost, but not two seconds or ten round trips. An error where it still stands when the reels end, else a
+//! warning: it went wrong, and came right. What other rules tell of the same objects is not told again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::words::{and_more, crossing_of, length, told};
+use super::{Case, Found};
+use crate::history::existence::Existence;
+use crate::history::settled::take_ns;
+use crate::history::state::value::{apart_words, words};
+use crate::history::state::{Held, Known, Lasting, Owned, States};
+use crate::history::{Belief, Evidence, Finding, Level, Object, Span, Standing};
+use crate::session::{NodeId, Session, SessionTime};
+
+pub(super) const RULE: &str = "difference-lasts";
+
+/// What a session comes to: findings, and what stands at its end for too short a time to be one.
+#[derive(Default)]
+pub(super) struct Differences {
+    pub found: Vec<Found>,
+    pub standing: Vec<Standing>,
+    /// The first of the values that nobody can tell at the end.
+    pub unknown: Option<Standing>,
+}
+
+/// `explained`: objects that other rules tell of; `told`: the same of an object at one node.
+pub(super) fn find(
+    case: &Case<'_>,
+    explained: &BTreeSet<u64>,
+    told: &BTreeSet<(u64, NodeId)>,
+) -> Differences {
+    let Case {
+        session, history, ..
+    } = *case;
+    let mut differences = Differences::default();
+    let ages = Ages::new(case);
+    let is_open =
+        |object: u64, node: NodeId| !explained.contains(&object) && !told.contains(&(object, node));
+    let objects = history.objects.iter();
+    let objects = objects.filter(|(id, _)| !explained.contains(*id));
+    let existence: Vec<Lived> = objects
+        .flat_map(|(&id, object)| ages.lived(session, id, object))
+        .filter(|it| is_open(it.object, it.node))
+        .collect();
+    let missed: BTreeSet<(u64, NodeId)> = existence.iter().map(|it| (it.object, it.node)).collect();
+    let mut together: BTreeMap<(NodeId, NodeId, bool, bool), Vec<Lived>> = BTreeMap::new();
+    for each in existence {
+        let key = (each.node, each.owner, each.lives, each.stands);
+        together.entry(key).or_default().push(each);
+    }
+    let found = together.values().filter_map(|all| existed(case, all));
+    differences.found.extend(found.map(Found::from));
+    let wire = session.wire.as_ref();
+    if wire.is_none_or(|wire| wire.properties().is_empty()) {
+        return differences;
+    }
+    let states = case.states();
+    differences.unknown = unknown(session, states);
+    let mut together: BTreeMap<(NodeId, NodeId, bool), Vec<Lasting>> = BTreeMap::new();
+    for (object, properties) in states.objects() {
+        let Some(known) = history.objects.get(&object) else {
+            continue;
+        };
+        let owned = owned(session, known);
+        for property in properties {
+            for &node in known.lanes.keys() {
+                if !is_open(object, node) || missed.contains(&(object, node)) {
+                    continue;
+                }
+                let about = (object, property, node);
+                let Some(lasting) = ages.lasting(states, about, &owned) else {
+                    continue;
+                };
+                if lasting.length_ns() < ages.longest_ns(lasting.owner, node) {
+                    differences
+                        .standing
+                        .extend(standing(session, states, &lasting));
+                    continue;
+                }
+                let key = (node, lasting.owner, lasting.stands);
+                together.entry(key).or_default().push(lasting);
+            }
+        }
+    }
+    let found = together.into_values().filter_map(|mut all| {
+        all.sort_by_key(|it| (it.from, it.object, it.property));
+        differed(session, states, &all)
+    });
+    differences.found.extend(found.map(Found::from));
+    differences
+}
+
+/// How long news may take between two nodes, and when they take part.
+struct Ages {
+    least_ns: i64,
+    round_trips: i64,
+    /// The middle way of a packet on each link, in ns.
+    ways: BTreeMap<(NodeId, NodeId), i64>,
+    /// The longest of the middle ways of a node's links, in ns.
+    farthest: BTreeMap<NodeId, i64>,
+    young_ns: i64,
+    existence: Existence,
+}
+
+impl Ages {
+    fn new(case: &Case<'_>) -> Ages {
+        let (session, bounds) = (case.session, &case.session.bounds.difference_lasts);
+        let traffic = session.traffic().iter();
+        let ways = traffic.filter_map(|(&link, traffic)| {
+            let (_, middle, _) = traffic.latency_ns?;
+            Some((link, middle.max(0)))
+        });
+        let ways: BTreeMap<(NodeId, NodeId), i64> = ways.collect();
+        let mut farthest: BTreeMap<NodeId, i64> = BTreeMap::new();
+        for (&(from, to), &way) in &ways {
+            for node in [from, to] {
+                let longest = farthest.entry(node).or_insert(way);
+                *longest = way.max(*longest);
+            }
+        }
+        Ages {
+            least_ns: bounds.longest.0,
+            round_trips: i64::from(bounds.round_trips),
+            ways,
+            farthest,
+            young_ns: take_ns(session),
+            existence: Existence::new(session, case.history),
+        }
+    }
+
+    /// So long news may take from one node to another, which hears it directly or by way of a third.
+    fn longest_ns(&self, owner: NodeId, node: NodeId) -> i64 {
+        let ways = [(owner, node), (node, owner)].map(|link| self.ways.get(&link));
+        let direct = ways
+            .into_iter()
+            .flatten()
+            .max()
+            .map(|way| way.saturating_mul(2));
+        let relayed = || {
+            let ways = [owner, node].map(|node| self.farthest.get(&node).copied().unwrap_or(0));
+            ways.into_iter()
+                .fold(0, i64::saturating_add)
+                .saturating_mul(2)
+        };
+        let round_ns = direct.unwrap_or_else(relayed);
+        self.least_ns.max(round_ns.saturating_mul(self.round_trips))
+    }
+
+    fn part(&self, one: NodeId, other: NodeId) -> Range<SessionTime> {
+        let [one, other] = [one, other].map(|node| self.existence.part(node));
+        one.start.max(other.start)..one.end.min(other.end)
+    }
+
+    fn lasting(
+        &self,
+        states: &States,
+        (object, property, node): (u64, netreel_wire::PropertyId, NodeId),
+        owned: &Owned,
+    ) -> Option<Lasting> {
+        let owners = owned.iter().map(|&(_, owner)| owner);
+        let longest_ns = owners.filter(|owner| *owner != node);
+        let longest_ns = longest_ns.map(|owner| self.longest_ns(owner, node)).max()?;
+        let about = (object, property, node);
+        states.lasting(about, owned, (longest_ns, self.young_ns), |owner| {
+            self.part(owner, node)
+        })
+    }
+
+    /// Where an object lived at a node while its owner had destroyed it, or did not while the owner had it.
+    fn lived(&self, session: &Session, id: u64, object: &Object) -> Vec<Lived> {
+        let mut found = Vec::new();
+        let owned = owned(session, object);
+        for (&node, lane) in &object.lanes {
+            for (owner, its) in object.lanes.iter().filter(|(owner, _)| **owner != node) {
+                let part = self.part(*owner, node);
+                let ended = its.iter().filter(|it| it.belief == Belief::Destroyed);
+                let ended = ended.map(|span| (span.time.clone(), false));
+                let own = owned.iter().filter(|(_, by)| by == owner);
+                let own = own.map(|(time, _)| (time.clone(), true));
+                for (time, lives) in ended.chain(own) {
+                    let peer = session
+                        .nodes
+                        .get(usize::from(owner.0))
+                        .and_then(|it| it.peer);
+                    let against = |span: &&Span| match span.belief {
+                        Belief::Destroyed => lives,
+                        Belief::Owned(by) | Belief::Orphaned(by) => !lives && Some(by) == peer,
+                        Belief::Unknown => false,
+                    };
+                    for span in lane.iter().filter(against) {
+                        let from = span.time.start.max(time.start).max(part.start);
+                        let to = span.time.end.min(time.end).min(part.end);
+                        if to.0.saturating_sub(from.0) < self.longest_ns(*owner, node) {
+                            continue;
+                        }
+                        found.push(Lived {
+                            object: id,
+                            node,
+                            owner: *owner,
+                            lives: !lives,
+                            from,
+                            to,
+                            stands: to == part.end,
+                        });
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A stretch in which an object lived at a node, or did not, against its owner's word.
+struct Lived {
+    object: u64,
+    node: NodeId,
+    owner: NodeId,
+    /// Whether it lived at the node.
+    lives: bool,
+    from: SessionTime,
+    to: SessionTime,
+    stands: bool,
+}
+
+/// When which node alone believed that it owned an object.
+fn owned(session: &Session, object: &Object) -> Owned {
+    let mut turns: Vec<(SessionTime, bool, NodeId)> = Vec::new();
+    for (&node, lane) in &object.lanes {
+        let peer = session
+            .nodes
+            .get(usize::from(node.0))
+            .and_then(|it| it.peer);
+        let own = lane
+            .iter()
+            .filter(|span| Some(span.belief) == peer.map(Belief::Owned));
+        for span in own {
+            turns.push((span.time.start, true, node));
+            turns.push((span.time.end, false, node));
+        }
+    }
+    turns.sort_unstable();
+    let mut owners: Vec<NodeId> = Vec::new();
+    let mut owned = Owned::new();
+    let mut since = SessionTime(i64::MIN);
+    for (time, begins, node) in turns {
+        if let [only] = owners[..]
+            && since < time
+        {
+            owned.push((since..time, only));
+        }
+        match begins {
+            true => owners.push(node),
+            false => drop(
+                owners
+                    .iter()
+                    .position(|it| *it == node)
+                    .map(|at| owners.swap_remove(at)),
+            ),
+        }
+        since = time;
+    }
+    owned
+}
+
+fn existed(case: &Case<'_>, all: &[Lived]) -> Option<Finding> {
+    let (session, history) = (case.session, case.history);
+    let first = all.iter().min_by_key(|it| (it.from, it.object))?;
+    let (node, owner) = (session.name(first.node), session.name(first.owner));
+    let object = first.object;
+    let for_long = length(first.to.0.saturating_sub(first.from.0));
+    let until = until(first.stands);
+    let sentence = match first.lives {
+        true => format!(
+            "{owner} destroyed object {object}, and for {for_long} it lived on at {node}{until}{}",
+            and_more(all.len() as u64)
+        ),
+        false => format!(
+            "object {object} lived at its owner {owner}, and for {for_long} {node} took it for \
+             destroyed{until}{}",
+            and_more(all.len() as u64)
+        ),
+    };
+    let because = |node: NodeId| {
+        let span = history.belief_at(object, node, first.from)?;
+        let told = told(session, history, span.because)?;
+        Some(told.evidence(if told.delivery.local {
+            "sent"
+        } else {
+            "delivered"
+        }))
+    };
+    let mut evidence: Vec<Evidence> = [because(first.owner), because(first.node)]
+        .into_iter()
+        .flatten()
+        .collect();
+    evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
+    Some(Finding {
+        rule: RULE,
+        level: level(first.stands),
+        node: first.node,
+        object: Some(object),
+        time: evidence
+            .iter()
+            .map(|it| it.time)
+            .max()
+            .unwrap_or(first.from),
+        sentence,
+        evidence,
+    })
+}
+
+fn until(stands: bool) -> &'static str {
+    match stands {
+        true => ", until the reels end",
+        false => "",
+    }
+}
+
+fn level(stands: bool) -> Level {
+    match stands {
+        true => Level::Error,
+        false => Level::Warning,
+    }
+}
+
+fn shown(states: &States, lasting: &Lasting, held: &Held) -> String {
+    match (states.property(lasting.property), &held.value) {
+        (Some(property), Known::Value(parts)) => words(property, parts),
+        _ => "unknown".to_owned(),
+    }
+}
+
+fn differed(session: &Session, states: &States, all: &[Lasting]) -> Option<Finding> {
+    let first = all.first()?;
+    let property = states.property(first.property)?;
+    let (node, owner) = (session.name(first.node), session.name(first.owner));
+    let evidence: Vec<Evidence> = [
+        evidence(session, first.node, &first.held, "believed"),
+        evidence(session, first.owner, &first.owned, "told"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let time = first.owned.since.max(first.held.since);
+    Some(Finding {
+        rule: RULE,
+        level: level(first.stands),
+        node: first.node,
+        object: Some(first.object),
+        time: evidence.iter().map(|it| it.time).max().unwrap_or(time),
+        sentence: format!(
+            "for {} {node} believed that {} of object {} is {}, which its owner {owner} had left behind \
+             ({} by then, {}){}{}",
+            length(first.length_ns()),
+            property.name,
+            first.object,
+            shown(states, first, &first.held),
+            shown(states, first, &first.owned),
+            apart_words(property, first.apart),
+            until(first.stands),
+            and_more(all.len() as u64)
+        ),
+        evidence,
+    })
+}
+
+fn standing(session: &Session, states: &States, lasting: &Lasting) -> Option<Standing> {
+    let property = states.property(lasting.property)?;
+    lasting.stands.then(|| Standing {
+        since: lasting.from,
+        object: lasting.object,
+        node: lasting.node,
+        words: format!(
+            "{} of object {} is {} at {}, and its owner {} left that behind {} before the reels end",
+            property.name,
+            lasting.object,
+            shown(states, lasting, &lasting.held),
+            session.name(lasting.node),
+            session.name(lasting.owner),
+            length(lasting.length_ns())
+        ),
+    })
+}
+
+fn unknown(session: &Session, states: &States) -> Option<Standing> {
+    let mut unknown = states.unknown_at_end();
+    let (object, property, node) = unknown.next()?;
+    let property = &states.property(property)?.name;
+    let more = match unknown.count() {
+        0 => String::new(),
+        count => format!("; so with {count} more values"),
+    };
+    let name = session.name(node);
+    Some(Standing {
+        since: SessionTime::default(),
+        object,
+        node,
+        words: format!("what {property} of object {object} is at {name} nobody can say{more}"),
+    })
+}
+
+fn evidence(session: &Session, node: NodeId, held: &Held, what: &str) -> Option<Evidence> {
+    crossing_of(session, held.because?, node, what)
+}

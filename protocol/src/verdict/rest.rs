@@ -1,0 +1,136 @@
+//! Reasons about what did not come to rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::reason::{BELIEFS, DIFFER, NEVER_TOLD, Reason, UNSETTLED, names};
+use crate::history::{
+    Belief, ExistenceAtRest, ExistenceDifference, Exists, History, Level, Standing, Unjudged,
+    length,
+};
+use crate::session::{NodeId, Session, SessionTime};
+
+/// What did not come to rest for half of a recording is a large part of it, whatever it was,
+const MUCH_PERCENT: i64 = 50;
+/// and so is a quarter of it, where what is said comes to rest in less time.
+const LONG_PERCENT: i64 = 25;
+
+/// What was said in a large part of the recording could not be judged. That what was said just before the
+/// end could not is no reason: it is so in every recording.
+pub(super) fn unsettled(session: &Session, unjudged: &Unjudged) -> Option<Reason> {
+    let starts = session.nodes.iter().filter(|node| node.recorded);
+    let start = starts.map(|node| node.span.start).min()?;
+    let all_ns = unjudged.end.0.saturating_sub(start.0);
+    let unjudged_ns = unjudged.length_ns();
+    let is_part = |percent: i64| {
+        let part = i128::from(unjudged_ns) * 100;
+        part > i128::from(all_ns) * i128::from(percent)
+    };
+    let is_long = unjudged_ns > unjudged.answer_ns && is_part(LONG_PERCENT);
+    (is_long || is_part(MUCH_PERCENT)).then(|| {
+        let sentence = format!(
+            "what was said in the last {} of {} did not come to rest: {}",
+            length(unjudged_ns),
+            length(all_ns),
+            unjudged.why
+        );
+        Reason::new(UNSETTLED, sentence)
+    })
+}
+
+/// A node that knows less than so many in a hundred of the objects is told of what is near alone: what it
+/// lacks, the game keeps from it.
+const KNOWN_PERCENT: u64 = 50;
+
+/// What nodes differ in at the end, where no finding says so: objects that exist at some nodes alone when all
+/// is delivered, and values that are behind their owners' for a while.
+pub(super) fn differences(
+    session: &Session,
+    history: &History,
+    (rest, unjudged): (&ExistenceAtRest, Option<&Unjudged>),
+) -> Vec<Reason> {
+    let old_before = unjudged.map_or(SessionTime::MAX, |it| it.old_before());
+    let telling = history.findings.iter();
+    let telling = telling.filter(|it| it.level > Level::Info && it.object.is_some());
+    let told: BTreeSet<NodeId> = telling.map(|it| it.node).collect();
+    let mut untold: BTreeMap<NodeId, Vec<&ExistenceDifference>> = BTreeMap::new();
+    let mut others: Vec<&ExistenceDifference> = Vec::new();
+    for differs in rest.differ.iter().filter(|it| !told.contains(&it.node)) {
+        match differs.how {
+            Exists::Untold => untold.entry(differs.node).or_default().push(differs),
+            Exists::Destroyed | Exists::LivesOn => others.push(differs),
+        }
+    }
+    untold.retain(|node, lacks| {
+        let lives = |object: &&u64| history.lives_at_end(**object, *node);
+        let known = history.objects.keys().filter(lives).count() as u64;
+        known * 100 >= (known + lacks.len() as u64) * KNOWN_PERCENT
+    });
+    // What is behind for less time may come right in the time that news takes.
+    let old = history.standing.iter();
+    let old: Vec<&Standing> = old.filter(|it| it.since < old_before).collect();
+    let standing = old.first().filter(|_| others.is_empty());
+    let untold: Vec<&ExistenceDifference> = untold.into_values().flatten().collect();
+    let reason = |id, all: &[&ExistenceDifference]| {
+        let first = all.first()?;
+        let mut nodes: Vec<NodeId> = all.iter().map(|it| it.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let words = first.words(session);
+        let sentence = match all.len() {
+            1 => format!("{words}, when all is delivered"),
+            count => format!("{words}, when all is delivered; so with {} more", count - 1),
+        };
+        Some(Reason::about(id, names(session, nodes), sentence))
+    };
+    let standing = standing.map(|first| {
+        let mut nodes: Vec<NodeId> = old.iter().map(|it| it.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let more = match old.len() {
+            1 => String::new(),
+            count => format!("; so with {} more", count - 1),
+        };
+        let sentence = format!("{}: whether that lasts nobody can say{more}", first.words);
+        Reason::about(DIFFER, names(session, nodes), sentence)
+    });
+    let reasons = [
+        reason(NEVER_TOLD, &untold),
+        reason(DIFFER, &others),
+        standing,
+    ];
+    reasons.into_iter().flatten().collect()
+}
+
+/// Beliefs of recorded nodes that nobody can tell when the reels end, though no reel lacks anything.
+pub(super) fn unknown_beliefs(session: &Session, history: &History) -> Option<Reason> {
+    let mut first: Option<(u64, NodeId)> = None;
+    let (mut objects, mut nodes) = (0u64, BTreeSet::new());
+    for (&id, object) in &history.objects {
+        let last = object.lanes.iter();
+        let unknown = last.filter(|(_, lane)| {
+            let last = lane.last();
+            last.is_some_and(|span| span.belief == Belief::Unknown)
+        });
+        let unknown: Vec<NodeId> = unknown.map(|(&node, _)| node).collect();
+        if let Some(&node) = unknown.first() {
+            objects += 1;
+            first.get_or_insert((id, node));
+            nodes.extend(unknown);
+        }
+    }
+    if let Some((object, node)) = first {
+        let more = match objects {
+            1 => String::new(),
+            count => format!("; so with {} more objects", count - 1),
+        };
+        let name = session.name(node);
+        let sentence = format!("what {name} believes of object {object} nobody can say{more}");
+        return Some(Reason::about(BELIEFS, names(session, nodes), sentence));
+    }
+    let values = history.unknown_values.as_ref()?;
+    Some(Reason::about(
+        BELIEFS,
+        names(session, [values.node]),
+        values.words.clone(),
+    ))
+}
