@@ -134,7 +134,7 @@ fn a_verdict_is_a_function_of_seed_link_and_number() {
     };
     let all = |seed, from, to| {
         (0..64)
-            .map(|n| faults.verdict(seed, from, to, n))
+            .map(|n| faults.verdict(seed, (from, to), (n, 100)))
             .collect::<Vec<_>>()
     };
     assert_eq!(all(7, A, X), all(7, A, X));

@@ -301,7 +301,7 @@ impl Bounds {
 }
 
 /// The rules that have bounds.
-pub const WITH_BOUNDS: [&str; 12] = [
+pub const WITH_BOUNDS: [&str; 13] = [
     "belief-differs",
     "difference-lasts",
     "resend-storm",

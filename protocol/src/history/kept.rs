@@ -105,10 +105,7 @@ impl History {
             &(named, ambiguous, resends, copies, links.get(), undelivered),
             to,
         )?;
-        put_plain(
-            &(joined, joined_of, partings, parting_messages, again),
-            to,
-        )?;
+        put_plain(&(joined, joined_of, partings, parting_messages, again), to)?;
         put_plain(&(standing, unknown_values), to)
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn differences(
 ) -> Vec<Reason> {
     let old_before = unjudged.map_or(SessionTime::MAX, |it| it.old_before());
     let telling = history.findings.iter();
-    let telling = telling.filter(|it| it.level > Level::Info && it.object.is_some());
+    let telling = telling.filter(|it| it.level > Level::Info && !it.objects.is_empty());
     let told: BTreeSet<NodeId> = telling.map(|it| it.node).collect();
     let mut untold: BTreeMap<NodeId, Vec<&ExistenceDifference>> = BTreeMap::new();
     let mut others: Vec<&ExistenceDifference> = Vec::new();

@@ -195,7 +195,7 @@ fn what_lasts_was_so_in_the_engines_tables() {
             });
             for finding in played.findings("difference-lasts") {
                 found += 1;
-                let object = ObjectId(finding.object.expect("it is about an object"));
+                let object = ObjectId(finding.object().expect("it is about an object"));
                 let zero = played.session.span.start.0;
                 let tick = (finding.time.0 - zero + 1_000_000_000) / 16_666_666;
                 let rows = &tables[(tick as usize).min(tables.len() - 1)];

@@ -9,6 +9,7 @@ mod damaged;
 mod demonstration;
 mod differ;
 mod exports;
+mod faults;
 mod filters;
 mod migrations;
 mod newer;

@@ -12,7 +12,7 @@ use crate::played::{Played, WAYS, boxes};
 
 const WORLDS: u64 = 6;
 
-fn start(seed: u64, mode: Mode, topology: Topology) -> SimWorldStart {
+pub fn start(seed: u64, mode: Mode, topology: Topology) -> SimWorldStart {
     let mut start = boxes(seed, mode, topology);
     start.nodes = 4;
     start.says_beliefs = true;

@@ -234,7 +234,8 @@ fn finding(
             false => Level::Info,
         },
         node: new,
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: begins,
         sentence: format!(
             "{} is {} on another port: it goes on with {partner_name} where that fell silent{went_on}",

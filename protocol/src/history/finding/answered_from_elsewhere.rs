@@ -127,7 +127,8 @@ fn finding(
         rule: RULE,
         level: Level::Warning,
         node: asks,
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: answer.first.0,
         sentence: format!(
             "{asks_name} sends to {at} ({} packets), from where nothing comes, and {from}, to which it \

@@ -263,7 +263,8 @@ fn finding(
             false => Level::Error,
         },
         node: odd.by,
-        object: odd.of.object,
+        objects: odd.of.object.into_iter().collect(),
+        each: Vec::new(),
         time: parting.at(),
         sentence: format!(
             "{} told another checksum of tick {} than {}: {:#x} (packet {}) and {:#x} (packet {}){}; {}",

@@ -29,7 +29,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Info,
             node: from,
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{} begins anew with {} in packet {} and had not said that it leaves: its packets \

@@ -303,7 +303,8 @@ fn existed(case: &Case<'_>, all: &[Lived]) -> Option<Finding> {
         rule: RULE,
         level: level(first.stands),
         node: first.node,
-        object: Some(object),
+        objects: vec![object],
+        each: Vec::new(),
         time: evidence
             .iter()
             .map(|it| it.time)
@@ -351,7 +352,8 @@ fn differed(session: &Session, states: &States, all: &[Lasting]) -> Option<Findi
         rule: RULE,
         level: level(first.stands),
         node: first.node,
-        object: Some(first.object),
+        objects: vec![first.object],
+        each: Vec::new(),
         time: evidence.iter().map(|it| it.time).max().unwrap_or(time),
         sentence: format!(
             "for {} {node} believed that {} of object {} is {}, which its owner {owner} had left behind \

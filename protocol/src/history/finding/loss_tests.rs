@@ -381,8 +381,8 @@ mod tests {
         for _ in 0..200 {
             let loss = draw.unit() * 0.1;
             let passed = link(&mut draw, loss, |place, _| place % 64 == 63);
-            if passed.len() < 800 {
-                continue; // fewer than a dozen of them
+            if passed.len() < 1_200 {
+                continue; // fewer than eighteen of them
             }
             long += 1;
             let pattern = explained(&passed).map(|(pattern, ..)| pattern);

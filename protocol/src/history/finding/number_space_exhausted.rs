@@ -91,7 +91,8 @@ fn of_stream(case: &Case<'_>, stream: &MessageStream) -> Option<Found> {
         rule: RULE,
         level: Level::Warning,
         node: stream.from,
-        object: None,
+        objects: Vec::new(),
+        each: Vec::new(),
         time: evidence.last()?.time,
         sentence: format!(
             "{from} sends {to} reliable message {} (packet {}) while message {} (packet {}) is not \
@@ -144,7 +145,8 @@ fn of_ids(case: &Case<'_>) -> Vec<Found> {
             rule: RULE,
             level: Level::Warning,
             node: from,
-            object: None,
+            objects: Vec::new(),
+            each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
                 "{} splits another message for {} under the id {id} (packet {}) and has not sent all \

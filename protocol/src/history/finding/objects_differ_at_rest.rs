@@ -77,7 +77,10 @@ pub(super) fn find(
     let known_percent = session.bounds.objects_differ_at_rest.known_percent;
     let is_told = lived * 100 >= living.saturating_mul(known_percent);
     found.retain(|(_, it)| it.how != How::Missing || is_told);
-    let told = found.iter().map(|(object, it)| (*object, it.node)).collect();
+    let told = found
+        .iter()
+        .map(|(object, it)| (*object, it.node))
+        .collect();
     let found = found.into_iter();
     let found = found.filter_map(|(object, it)| found_of(session, history, it, object));
     (found.collect(), told)

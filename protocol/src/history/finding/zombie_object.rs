@@ -31,7 +31,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 let left = departed.get(&node).copied();
                 let found = at_node(case, (&settlement, left), id, object, node);
                 // What comes to a node that said that it leaves makes nothing there.
-                let found = found.filter(|it| parted.get(&node).is_none_or(|left| it.finding.time < *left));
+                let found =
+                    found.filter(|it| parted.get(&node).is_none_or(|left| it.finding.time < *left));
                 findings.extend(found);
             }
         }
@@ -76,11 +77,17 @@ fn at_node(
     let (outcome, all) = match left.filter(|left| create.delivery.at.time < *left) {
         Some(_) => {
             let until = format!("until {name} left or fell silent");
-            (format!("it lived there {until}"), format!("they lived there {until}"))
+            (
+                format!("it lived there {until}"),
+                format!("they lived there {until}"),
+            )
         }
         None if ends_early(session, node) => {
             let until = format!("when the reel of {name} ended, before those of others");
-            (format!("it lived there {until}"), format!("they lived there {until}"))
+            (
+                format!("it lived there {until}"),
+                format!("they lived there {until}"),
+            )
         }
         None => (
             format!("it still lives at {name} when all is delivered"),

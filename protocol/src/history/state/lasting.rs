@@ -111,12 +111,14 @@ impl States {
             found: None,
         };
         let mut row = rows.start;
+        let mut end = None;
         for (when, word) in words {
             let Some(word) = word.filter(|word| word.owner != node) else {
                 watch.forget();
                 continue;
             };
             let there = part(word.owner);
+            end = Some(there.end);
             let there = there.start.max(when.start)..there.end.min(when.end);
             let mut from = there.start;
             watch.say(word.code, from);
@@ -141,7 +143,7 @@ impl States {
                 from = to;
             }
         }
-        watch.end()
+        watch.end(end)
     }
 }
 
@@ -217,8 +219,11 @@ impl Watch<'_> {
             Some((at, known)) if known == code => Some(at),
             _ => self.had(|other| other == code).map(|at| at.min(time.start)),
         };
-        // What the node did not know yet it did not believe.
-        let known = known.map(|at| at.max(known_since));
+        // What the node did not know yet it did not believe; and where an old message takes it back to a
+        // value that it had left behind as well, it differs from then on.
+        let before = before.map(|(at, _)| at);
+        let later = before.map_or(known_since, |before| before.max(known_since));
+        let known = known.map(|at| at.max(later));
         let short_ns = self.young_ns.min(self.longest_ns);
         let lasts = |at: SessionTime| time.end.0.saturating_sub(at.0) >= short_ns;
         if word.code == code {
@@ -231,7 +236,6 @@ impl Watch<'_> {
         if self.is_same(word.code, code) {
             return self.is_fresh(time.end, code);
         }
-        let before = before.map(|(at, _)| at);
         let fresh = match said {
             // Games say values that lie between those that messages tell: they are far behind only where
             // the owner stands still.
@@ -241,7 +245,7 @@ impl Watch<'_> {
                 .max(self.stood_since(word.code)),
             false => {
                 let near = || self.had(|other| self.is_same(other, code));
-                let near = || near().map(|at| at.min(time.start).max(known_since));
+                let near = || near().map(|at| at.min(time.start).max(later));
                 known.or_else(near).or(before).unwrap_or(time.start)
             }
         };
@@ -297,7 +301,12 @@ impl Watch<'_> {
         }
     }
 
-    fn end(mut self) -> Option<Lasting> {
+    /// All is told; `end` is when the last owner and the node were there for the last time. What differed until
+    /// the object's end does not stand.
+    fn end(mut self, end: Option<SessionTime>) -> Option<Lasting> {
+        if self.stretch.as_ref().is_none_or(|it| Some(it.to) != end) {
+            self.close();
+        }
         let stands = self.stretch.take().map(|it| Lasting { stands: true, ..it });
         match (self.found, stands) {
             (Some(found), Some(stands)) if stands.length_ns() < self.longest_ns => Some(found),
