@@ -159,9 +159,13 @@ fn packets_of_unknown_fate_are_counted_beside_the_lost_ones() {
     // Its receiver's reel ends soon after it was sent.
     packets[1].arrives = false;
     packets[1].at = 950_000_000;
+    // On the link of the lost one another packet arrives, so that it is known how slow the link is.
+    let mut later = talking(2).remove(0);
+    later.at = 30_000_000;
+    packets.push(later);
     let session = exchange(ADDRESSES.map(recorded).to_vec(), &packets);
     let status = model(session).status();
-    assert_eq!(status, "3 nodes · 4 packets · 1 lost, 1 unknown");
+    assert_eq!(status, "3 nodes · 5 packets · 1 lost, 1 unknown");
 }
 
 #[test]

@@ -249,7 +249,7 @@ mod tests {
         SerializedFileReader::new(Bytes::from(bytes)).expect("a Parquet file")
     }
 
-    fn piece<'a>(what: &'a str, event: u64, time_ns: i64) -> [Cell<'a>; 9] {
+    fn piece<'a>(what: &'a str, event: u64, time_ns: i64) -> [Cell<'a>; 10] {
         let (number, node) = (Cell::Whole(1), Cell::Text("A"));
         [
             number,
@@ -261,6 +261,7 @@ mod tests {
             event.into(),
             Cell::Moment(-1),
             time_ns.into(),
+            Cell::Null,
         ]
     }
 

@@ -439,7 +439,16 @@ mod tests {
     }
 
     #[test]
-    fn an_update_behind_a_newer_one_is_out_of_order() {
+    fn an_update_behind_a_newer_one_is_out_of_order_unless_the_wire_says_that_it_is_taken() {
+        let dropping = Rules {
+            older_update: OlderUpdate::Drop,
+            ..HISTORIC
+        };
+        older_update(&dropping, Effect::IgnoredOutOfOrder);
+        older_update(&HISTORIC, Effect::Updated);
+    }
+
+    fn older_update(rules: &Rules, expected: Effect) {
         let mut believer = Believer::default();
         let facts = MessageFacts {
             owner: Some(1),
@@ -450,10 +459,10 @@ mod tests {
             peer: Some(1),
             place: Some(place),
         };
-        let mut take = |role, place| believer.take(role, &facts, Some(&HISTORIC), at(place));
+        let mut take = |role, place| believer.take(role, &facts, Some(rules), at(place));
         assert_eq!(take(Create, 1), Effect::Created);
         assert_eq!(take(Update, 5), Effect::Updated);
-        assert_eq!(take(Update, 4), Effect::IgnoredOutOfOrder);
+        assert_eq!(take(Update, 4), expected);
         assert_eq!(take(Update, 6), Effect::Updated);
     }
 

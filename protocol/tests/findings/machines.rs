@@ -182,7 +182,7 @@ pub fn behind(lost_ms: Option<u64>) -> Made {
 fn a_difference_that_lasts_is_found_though_nothing_rests() {
     let found = behind(Some(2_100)).found();
     let found = found.iter().find(|it| it.0 == "difference-lasts");
-    let Some((_, Level::Warning, sentence)) = found else {
+    let Some((_, Level::Info, sentence)) = found else {
         panic!("{found:?}")
     };
     assert_eq!(

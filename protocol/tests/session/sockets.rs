@@ -145,7 +145,7 @@ fn what_nobody_received_at_a_socket_that_processes_hold_is_lost_once() {
     let a = Tape::new("A", "boot").sent(10, 2, &[1, 0, 9]);
     let held = ["B", "C"].map(|name| {
         let tape = Tape::new(name, "boot").event(5, Happened::Poll);
-        tape.event(SECOND, Happened::Poll).on(2)
+        tape.event(6 * SECOND, Happened::Poll).on(2)
     });
     let session = session([held.into(), vec![a.on(1)]].concat());
     let fates = session.packets().map(|packet| packet.fate);

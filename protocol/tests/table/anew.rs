@@ -268,7 +268,7 @@ fn what_lay_in_the_buffer_when_the_socket_was_closed_is_unread() {
 fn what_was_read_to_the_end_leaves_nothing_unread() {
     let mut pair = Pair::new();
     pair.says(10, (TALK, 1, 0), None);
-    pair.b.closed(2000 * MS, 0);
+    pair.b.closed(6000 * MS, 0);
     let (session, _) = pair.end();
     assert!(session.packets().all(|packet| packet.fate == Fate::Lost));
 }

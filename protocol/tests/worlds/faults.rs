@@ -100,6 +100,8 @@ fn differing(played: &netreel_sample_engine::SimWorld) -> BTreeSet<ObjectId> {
 /// What a world came to.
 struct Outcome {
     rules: BTreeSet<&'static str>,
+    /// What the first finding of each rule says.
+    sentences: BTreeMap<&'static str, String>,
     verdict: Verdict,
     /// The engines' own tables differ of these from [`QUIET`] to the end.
     differ: BTreeSet<ObjectId>,
@@ -121,8 +123,13 @@ fn play(seed: u64, planted: &Planted, with_fault: bool) -> Outcome {
     session.bounds = Bounds::parse(table::BOUNDS).expect("bounds");
     let history = History::build(&session);
     let findings = history.findings.iter().filter(|it| it.level > Level::Info);
+    let mut sentences = BTreeMap::new();
+    for finding in findings {
+        sentences.entry(finding.rule).or_insert_with(|| finding.sentence.clone());
+    }
     Outcome {
-        rules: findings.map(|it| it.rule).collect(),
+        rules: sentences.keys().copied().collect(),
+        sentences,
         verdict: Judgement::new(&session, &history, Level::Error, &[]).verdict,
         differ: &differing(&played.world) & &before,
     }

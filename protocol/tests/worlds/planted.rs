@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use netreel_protocol::history::bounds::Bounds;
-use netreel_protocol::history::{History, Level};
+use netreel_protocol::history::{Finding, History, Level};
 use netreel_sample_engine::{Fault, Mode, Peer, Script, SimWorldStart, Topology};
 use netreel_transport::LinkFaults;
 
@@ -83,7 +83,9 @@ fn every_planted_fault_is_found_by_the_rule_that_is_meant() {
             let (mut session, _) = read_with(&played.reels, &wire);
             session.bounds = bounds.clone();
             let history = History::build(&session);
-            let findings = history.findings.iter().filter(|it| it.level > Level::Info);
+            // Its UPDATEs are unreliable, so that one which comes early is odd alone.
+            let is_meant = |it: &Finding| it.level > Level::Info || it.rule == "update-before-create";
+            let findings = history.findings.iter().filter(|it| is_meant(it));
             let rules: BTreeSet<&str> = findings.map(|it| it.rule).collect();
             rules
                 .into_iter()

@@ -2,8 +2,8 @@
 //! that an object lived that its owner had destroyed, or the other way round.
 //!
 //! Whether anything came to rest does not matter: news takes the way of a packet, and some more where one is
-//! lost, but not two seconds or ten round trips. An error where it still stands when the reels end, else a
-//! warning: it went wrong, and came right. What other rules tell of the same objects is not told again.
+//! lost, but not two seconds or ten round trips. An error where it still stands when the reels end, else an
+//! info: a bad link may have held it up, and it came right. What other rules tell of the same objects is not told again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -325,7 +325,7 @@ fn until(stands: bool) -> &'static str {
 fn level(stands: bool) -> Level {
     match stands {
         true => Level::Error,
-        false => Level::Warning,
+        false => Level::Info,
     }
 }
 

@@ -13,6 +13,9 @@ use crate::session::{Fate, Node, NodeId, SessionTime};
 /// A receiver that recorded for less than this after a send may still have got the packet.
 pub(crate) const WAIT_NS_MIN: i64 = 100_000_000;
 
+/// How long a packet of any link is waited for at least, before what follows from it is certain.
+const CERTAIN_NS_MIN: i64 = 800_000_000;
+
 /// The same where nothing arrived on the link at all: nobody knows how slow it is. No game is played
 /// on a slower one.
 const FIRST_WAIT_NS: i64 = 5_000_000_000;
@@ -168,8 +171,11 @@ impl Fates {
 
     /// How long a packet of any link may take.
     pub fn wait_ns(&self) -> i64 {
-        let links = self.links.iter().flatten().map(|arrivals| arrivals.wait_ns);
-        links.fold(FIRST_WAIT_NS, i64::max)
+        let links = self.links.iter().map(|link| match link {
+            Some(arrivals) => arrivals.wait_ns,
+            None => FIRST_WAIT_NS,
+        });
+        links.fold(CERTAIN_NS_MIN, i64::max)
     }
 
     /// What became of a packet; asked once all that arrived is known. `from_start` tells of each
