@@ -64,7 +64,46 @@ pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer, 
             rows(name, ledger, (&stats, rows_max), out)?;
         }
     }
+    let is_asked = parts.table == Some("input");
+    if is_asked || parts.tables && !stats.inputs.is_empty() {
+        if parts.links {
+            writeln!(out)?;
+        }
+        inputs(session, &stats, out)?;
+    }
     story.answered(out)
+}
+
+/// Whether inputs came in time.
+fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Failure> {
+    let heads = [
+        "inputs",
+        "ticks",
+        "late",
+        "latest",
+        "rollbacks",
+        "played again",
+    ];
+    let mut table = vec![heads.map(str::to_owned).to_vec()];
+    for it in &stats.inputs {
+        let judged = |count: u64| match it.is_judged {
+            true => count.to_string(),
+            false => String::new(),
+        };
+        let name = format!("{} at {}", it.player_name(session), session.name(it.node));
+        table.push(vec![
+            name,
+            it.ticks.to_string(),
+            judged(it.late),
+            judged(it.worst.map_or(0, |worst| worst.depth())),
+            judged(it.rollbacks),
+            judged(it.played_again),
+        ]);
+    }
+    let mut sides = vec![Align::Left];
+    sides.extend([Align::Right; 5]);
+    table::print(&sides, &table, out)?;
+    Ok(())
 }
 
 fn parts(arguments: &arguments::Stats) -> StatsParts {
@@ -87,6 +126,7 @@ fn parts(arguments: &arguments::Stats) -> StatsParts {
         Some(StatsBy::Type) => only(Some("type")),
         Some(StatsBy::Object) => only(Some("object")),
         Some(StatsBy::Rpc) => only(Some("rpc")),
+        Some(StatsBy::Input) => only(Some("input")),
         Some(StatsBy::Second) => only(None),
     }
 }

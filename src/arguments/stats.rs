@@ -33,6 +33,8 @@ pub enum StatsBy {
     Object,
     /// Remote procedures, where the wire names them.
     Rpc,
+    /// Players' inputs, where the wire tells them: which came late, and how far games rolled back.
+    Input,
     /// Seconds of the session.
     Second,
 }

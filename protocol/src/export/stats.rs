@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::history::History;
+use crate::history::{History, Punctuality};
 use crate::session::Session;
 use crate::stats::{Bucket, Ledger, Link, LinkStats, RowOf, Spread, Stats};
 
@@ -23,6 +23,9 @@ pub struct StatsJson {
     /// The tables, by what they are by: `kind`, `type`, `object`, `rpc`.
     #[serde(flatten)]
     pub tables: BTreeMap<&'static str, Vec<RowJson>>,
+    /// Whether inputs came in time, of each node and each other player; left out where the wire tells none.
+    #[serde(rename = "input", skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<InputsJson>>,
     /// The links by stretches of time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<Vec<BucketJson>>,
@@ -88,6 +91,25 @@ pub struct RowJson {
     pub resent_bits: u64,
 }
 
+/// The inputs of one player as they came to a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputsJson {
+    /// Where they came to.
+    pub node: String,
+    /// Whose they are.
+    pub player: String,
+    /// The inputs of how many ticks came.
+    pub ticks: u64,
+    /// How many of them came after their tick; `null` where it is not known how far the node was.
+    pub late: Option<u64>,
+    /// By how many ticks the latest of them came late.
+    pub latest: Option<u64>,
+    /// Between how many of the node's ticks some of them came: each time may be a rollback.
+    pub rollbacks: Option<u64>,
+    /// How many ticks these played again together.
+    pub played_again: Option<u64>,
+}
+
 /// A stretch of time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BucketJson {
@@ -142,6 +164,13 @@ pub fn stats(
             false => Vec::new(),
         },
         tables: wanted.map(|(name, ledger)| (name, rows(ledger))).collect(),
+        inputs: {
+            let wanted = parts.tables || parts.table == Some("input");
+            let told = stats.inputs.iter().map(|it| inputs(session, it));
+            wanted
+                .then(|| told.collect())
+                .filter(|told: &Vec<_>| !told.is_empty())
+        },
         over: over.map(|buckets| {
             let told = buckets.iter().map(|bucket| BucketJson {
                 from_ns: bucket.from.0,
@@ -151,6 +180,19 @@ pub fn stats(
             });
             told.collect()
         }),
+    }
+}
+
+fn inputs(session: &Session, it: &Punctuality) -> InputsJson {
+    let judged = |count: u64| it.is_judged.then_some(count);
+    InputsJson {
+        node: session.name(it.node),
+        player: it.player_name(session),
+        ticks: it.ticks,
+        late: judged(it.late),
+        latest: judged(it.worst.map_or(0, |worst| worst.depth())),
+        rollbacks: judged(it.rollbacks),
+        played_again: judged(it.played_again),
     }
 }
 

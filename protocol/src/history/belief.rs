@@ -243,6 +243,8 @@ mod tests {
         stale: StaleRule::Never,
         update_from: UpdateFrom::Anyone,
         older_update: OlderUpdate::Take,
+        late_input: None,
+        input_delay: 0,
     };
     const COUNTED: Rules = Rules {
         name: String::new(),
@@ -253,6 +255,8 @@ mod tests {
         stale: StaleRule::Counter,
         update_from: UpdateFrom::Owner,
         older_update: OlderUpdate::Drop,
+        late_input: None,
+        input_delay: 0,
     };
 
     /// Messages as `(role, peer that is named or speaks, counter)`; `forget` is `Role::Other`.

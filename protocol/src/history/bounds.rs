@@ -35,6 +35,10 @@ pub struct Bounds {
     pub loss_pattern: LossPattern,
     /// `stream-gap`.
     pub stream_gap: StreamGap,
+    /// `rollback-deep`.
+    pub rollback_deep: RollbackDeep,
+    /// `tick-drift`.
+    pub tick_drift: TickDrift,
 }
 
 /// See `resend-storm`.
@@ -156,6 +160,26 @@ pub struct StreamGap {
     pub later: u64,
 }
 
+/// See `rollback-deep`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RollbackDeep {
+    /// A rollback may go over so many ticks.
+    pub ticks: u64,
+}
+
+/// See `tick-drift`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TickDrift {
+    /// Speeds of ticks may differ by less than one in so many,
+    pub one_in: u64,
+    /// over so long a time or more.
+    pub longest: Length,
+    /// How many ticks a second the game means to make; without it nodes are compared with each other.
+    pub rate: Option<u64>,
+}
+
 /// A length of time, written with its unit: `1s`, `300ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Length(
@@ -244,6 +268,22 @@ impl Default for StreamGap {
     }
 }
 
+impl Default for RollbackDeep {
+    fn default() -> RollbackDeep {
+        RollbackDeep { ticks: 12 }
+    }
+}
+
+impl Default for TickDrift {
+    fn default() -> TickDrift {
+        TickDrift {
+            one_in: 40,
+            longest: Length(10_000_000_000),
+            rate: None,
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Length {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Length, D::Error> {
         let text = String::deserialize(from)?;
@@ -301,7 +341,7 @@ impl Bounds {
 }
 
 /// The rules that have bounds.
-pub const WITH_BOUNDS: [&str; 13] = [
+pub const WITH_BOUNDS: [&str; 15] = [
     "belief-differs",
     "difference-lasts",
     "resend-storm",
@@ -315,6 +355,8 @@ pub const WITH_BOUNDS: [&str; 13] = [
     "silent-link",
     "loss-pattern",
     "stream-gap",
+    "rollback-deep",
+    "tick-drift",
 ];
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use super::build::{proofs, undelivered};
 use super::claims::{Claiming, Claims};
 use super::lanes::{self, Merged};
 use super::nodes::Facts;
+use super::punctual::punctuality;
 use super::streams::Streams;
 use super::walked::Walked;
 use super::wholes::Wholes;
@@ -272,6 +273,7 @@ impl Fold {
             // What an owner says again is no new word of it.
             resends: streams.resends(),
             parting_messages: std::mem::take(&mut streams.partings),
+            inputs: punctuality(session, &streams),
             ..History::default()
         };
         self.merged.conclude(nodes, &mut history);

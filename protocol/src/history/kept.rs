@@ -64,6 +64,7 @@ impl History {
             parting_messages,
             standing,
             unknown_values,
+            inputs,
         } = self;
         to.column(acked)?;
         deliveries.put(to)?;
@@ -106,7 +107,7 @@ impl History {
             to,
         )?;
         put_plain(&(joined, joined_of, partings, parting_messages, again), to)?;
-        put_plain(&(standing, unknown_values), to)
+        put_plain(&(standing, unknown_values, inputs), to)
     }
 }
 
@@ -174,7 +175,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         history.parting_messages,
         history.again,
     ) = take_plain(from)?;
-    (history.standing, history.unknown_values) = take_plain(from)?;
+    (history.standing, history.unknown_values, history.inputs) = take_plain(from)?;
     match from.is_empty() {
         true => Ok(history),
         false => Err(Misfit),

@@ -25,6 +25,7 @@ mod migrations;
 mod nodes;
 mod ongoing;
 mod overtaken;
+mod punctual;
 mod sequence;
 mod settled;
 mod shelf;
@@ -48,6 +49,7 @@ pub use migrations::{Migration, MigrationStep, MigrationWhat};
 pub(crate) use nodes::{is_about_object, rules_of};
 pub use ongoing::Ongoing;
 pub(crate) use overtaken::had_newer;
+pub use punctual::{Late, Punctuality};
 pub(crate) use settled::took_part_unrecorded;
 pub(crate) use until::{Unjudged, unjudged};
 
@@ -122,6 +124,9 @@ pub struct History {
     pub(crate) standing: Vec<Standing>,
     /// Values that nobody can tell when the reels end, the first of them, and how many in its words.
     pub(crate) unknown_values: Option<Standing>,
+    /// Of each recorded node and each other player whether the inputs came in time, in that order; empty
+    /// where the wire tells no inputs.
+    pub inputs: Vec<Punctuality>,
 }
 
 /// What is so of an object at a node when the reels end: that its value is behind its owner's, for longer than

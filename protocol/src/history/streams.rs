@@ -118,6 +118,8 @@ pub(super) struct Streams {
     pub checksums: Column,
     /// The packets that tell inputs.
     pub inputs: Column,
+    /// The packets that tell the tick of their sender, outside messages.
+    pub ticks: Column,
 }
 
 /// What is known of nodes that part and meet again.
@@ -211,13 +213,10 @@ impl Streams {
                 of_ticks.0 |= facts.checksum.is_some();
                 of_ticks.1 |= facts.input.is_some();
             }
-            for (column, tells) in [
-                (&mut self.checksums, of_ticks.0),
-                (&mut self.inputs, of_ticks.1),
-            ] {
-                if tells {
-                    column.push(u64::from(packet.0));
-                }
+            let columns = [&mut self.checksums, &mut self.inputs, &mut self.ticks];
+            let tells = [of_ticks.0, of_ticks.1, said.tick.is_some()];
+            for (column, _) in columns.into_iter().zip(tells).filter(|it| it.1) {
+                column.push(u64::from(packet.0));
             }
             self.pass(MessageId(said.messages.end));
             self.met.push(u64::from(at));
@@ -279,7 +278,8 @@ impl Streams {
     /// No more will be taken.
     pub fn conclude(&mut self) {
         let columns = [&mut self.places, &mut self.orders, &mut self.packet_places];
-        let more = [&mut self.met, &mut self.checksums, &mut self.inputs];
+        let of_ticks = [&mut self.checksums, &mut self.inputs, &mut self.ticks];
+        let more = [&mut self.met].into_iter().chain(of_ticks);
         for column in columns.into_iter().chain(more) {
             column.shrink();
         }

@@ -101,14 +101,31 @@ pub(super) fn checksums(session: &Session, streams: &Streams) -> Vec<Checksum> {
     told
 }
 
-/// Hands over the inputs that packets carry, in the order of the packets, until somebody has enough.
+/// Who tells its own tick outside messages, in which packet, and which: in the order of the packets.
+pub(super) fn own<'a>(
+    session: &'a Session,
+    streams: &'a Streams,
+) -> impl Iterator<Item = (NodeId, PacketId, i64)> + 'a {
+    let mut ticks = Ticks::default();
+    packets_of(&streams.ticks).filter_map(move |packet| {
+        let (from, _) = session.link(packet)?;
+        let tick = session.said(packet)?.tick?;
+        Some((
+            from,
+            packet,
+            ticks.lay_out((Player::Node(from), None), tick),
+        ))
+    })
+}
+
+/// Hands over the inputs that these packets carry, in their order, until somebody has enough.
 pub(super) fn inputs(
     session: &Session,
-    streams: &Streams,
+    ticks: &mut Ticks,
+    packets: impl Iterator<Item = PacketId>,
     mut take: impl FnMut(Inputs) -> std::ops::ControlFlow<()>,
 ) {
-    let mut ticks = Ticks::default();
-    for packet in packets_of(&streams.inputs) {
+    for packet in packets {
         let spoken = session.spoken(packet, |shape| shape.has(INPUT));
         let Some(((from, to), at, said, messages)) = spoken else {
             continue;
@@ -146,13 +163,14 @@ pub(super) fn inputs(
     }
 }
 
-fn packets_of(column: &netreel_table::Column) -> impl Iterator<Item = PacketId> + '_ {
+/// The packets of a column.
+pub(super) fn packets_of(column: &netreel_table::Column) -> impl Iterator<Item = PacketId> + '_ {
     column.iter().map(|packet| PacketId(packet as u32))
 }
 
 /// Ticks that start again from 0, laid out on one line for all players.
 #[derive(Default)]
-struct Ticks {
+pub(super) struct Ticks {
     newest: BTreeMap<(Player, Option<KindId>), i64>,
     /// What anybody said last.
     last: Option<i64>,

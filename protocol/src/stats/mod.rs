@@ -12,7 +12,7 @@ pub use links::{Bursts, LinkStats, Spread};
 
 use std::collections::BTreeMap;
 
-use crate::history::History;
+use crate::history::{History, Punctuality};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 use crate::why::Resends;
 use links::Counting;
@@ -35,6 +35,8 @@ pub struct Stats {
     pub objects: Ledger,
     /// By RPC.
     pub rpcs: Ledger,
+    /// Whether inputs came in time, of each node and each other player; of all packets alone.
+    pub inputs: Vec<Punctuality>,
 }
 
 /// A stretch of time, and what was sent in it.
@@ -93,6 +95,7 @@ impl Stats {
             }
             let reordered = session.traffic().values().map(|it| it.reordered);
             stats.all.reordered = Some(reordered.sum());
+            stats.inputs = history.inputs.clone();
         }
         ledger::fill(session, history, wanted().copied(), &mut stats);
         is_wanted().then_some(stats)

@@ -46,6 +46,7 @@ impl Telling<'_> {
                 because.push(self.nothing(NotKnown::Program(node)));
             }
             "checksums-differ"
+            | "tick-drift"
             | "told-twice"
             | "address-changed"
             | "answered-from-elsewhere"

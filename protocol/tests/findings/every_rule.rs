@@ -8,7 +8,7 @@ use netreel_protocol::history::{Level, RULES};
 
 use crate::acked::{self, Packet, Says, acks, says};
 use crate::anew;
-use crate::lockstep::parted;
+use crate::lockstep::{drifting, dropped, late, parted, rolled_back};
 use crate::machines::{behind, cut, last_told, set_by, summed, ticks, took, updates};
 use crate::named::{self, came};
 use crate::objects::{
@@ -192,6 +192,7 @@ fn pair(rule: &str) -> Option<Pair> {
             (vec![with("4699ns")], vec![with("4700ns")])
         }
         "incomplete-reel" => (vec![cut(2_000)], vec![cut(0)]),
+        "input-late" => (vec![dropped(250), late(250)], vec![dropped(90), late(40)]),
         "migrate-before-create" => {
             let story = |migrate| {
                 [
@@ -303,6 +304,7 @@ fn pair(rule: &str) -> Option<Pair> {
             vec![acked(&acked::copies(12, 10))],
             vec![acked(&acked::copies(12, 150)), acked(&acked::copies(6, 10))],
         ),
+        "rollback-deep" => (vec![rolled_back(1_350)], vec![rolled_back(1_250)]),
         "rtt-step" => {
             // Round trips of 120 ms, then of 400.
             let turn = |n: u8| {
@@ -368,6 +370,7 @@ fn pair(rule: &str) -> Option<Pair> {
             vec![acked(&acked::row(true))],
             vec![acked(&acked::row(false))],
         ),
+        "tick-drift" => (vec![drifting(2_500)], vec![drifting(2_400)]),
         "tick-stall" => (vec![ticks(501)], vec![ticks(500)]),
         "told-twice" => {
             let create = |at| say(0, 1, at, Some(at + 10), (CREATE, 0, 0));

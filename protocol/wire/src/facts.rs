@@ -125,6 +125,10 @@ pub struct Rules {
     pub update_from: UpdateFrom,
     /// What becomes of an UPDATE that was sent before one that was taken of the same sender.
     pub older_update: OlderUpdate,
+    /// What becomes of an input that comes after its tick; `None` where the wire does not say.
+    pub late_input: Option<LateInput>,
+    /// A node tells its own input of a tick so many ticks before it works the tick out.
+    pub input_delay: u32,
 }
 
 /// See [`Rules::unknown_migrate`].
@@ -173,6 +177,17 @@ pub enum StaleRule {
     Never,
     /// A lower migration counter is old, and so is anything at the same counter after DESTROY.
     Counter,
+}
+
+/// See [`Rules::late_input`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateInput {
+    /// No tick is worked out before all its inputs are there.
+    Wait,
+    /// The game goes back to the tick, and plays all since again.
+    Rollback,
+    /// It has no effect at that node.
+    Drop,
 }
 
 /// See [`Rules::update_from`].

@@ -73,9 +73,9 @@ pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded, Instead};
 pub use error::CompileError;
 pub use facts::{
-    CreateRule, InnerContent, Kind, KindId, MessageFacts, OlderUpdate, PacketFacts, Piece, PieceAt,
-    Place, Promise, ProtocolId, Role, Rules, RulesId, Sequence, Slow, StaleRule, UnknownDestroy,
-    UnknownMigrate, UnknownUpdate, UpdateFrom,
+    CreateRule, InnerContent, Kind, KindId, LateInput, MessageFacts, OlderUpdate, PacketFacts,
+    Piece, PieceAt, Place, Promise, ProtocolId, Role, Rules, RulesId, Sequence, Slow, StaleRule,
+    UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
 };
 pub use format::format;
 #[cfg(feature = "lua")]

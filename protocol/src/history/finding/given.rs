@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use netreel_wire::LateInput;
+
 use super::Case;
+use super::input_late::late_input;
 use super::words::{and_more, came, sent};
 use crate::history::Evidence;
-use crate::history::ticks::{self, Checksum, Inputs, Player};
-use crate::session::{Fate, NodeId, PacketId, Session, SessionTime};
+use crate::history::punctual::{self, Past};
+use crate::history::ticks::{self, Checksum, Inputs, Player, Ticks};
+use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, Stamp};
 
 /// Two nodes that part.
 pub(super) struct Part {
@@ -42,6 +46,8 @@ struct Node {
     had: Known,
     /// What was sent to it and had not come, by the packet that carried it first.
     lacked: BTreeMap<(Player, i64), PacketId>,
+    /// How far it had come, where it drops what comes after its tick.
+    past: Option<Past>,
 }
 
 pub(super) fn until(case: &Case<'_>, part: &Part) -> Given {
@@ -74,10 +80,18 @@ fn inputs(case: &Case<'_>, part: &Part) -> Given {
     let session = case.session;
     let since = part.before.map_or(i64::MIN, |word| word.tick + 1);
     let last = part.odd.tick;
-    let mut nodes = [Node::default(), Node::default()];
     let words = [part.odd, part.rest];
+    let mut past = punctual::past(session, case.streams);
+    let mut nodes = words.map(|word| Node {
+        past: match late_input(case, word.by) {
+            Some(LateInput::Drop) => past.remove(&word.by),
+            _ => None,
+        },
+        ..Node::default()
+    });
     let until = part.odd.at.max(part.rest.at);
-    ticks::inputs(session, case.streams, |it: Inputs| {
+    let packets = ticks::packets_of(&case.streams.inputs);
+    ticks::inputs(session, &mut Ticks::default(), packets, |it: Inputs| {
         if it.at > until {
             return ControlFlow::Break(());
         }
@@ -112,7 +126,12 @@ impl Node {
         }
         let packet = session.packet(it.packet);
         let received = packet.and_then(|packet| packet.received);
-        match received.is_some_and(|at| at.time <= word.at) {
+        let is_dropped = |at: &Stamp| {
+            let past = self.past.as_ref().and_then(|past| past.at(at.number.0));
+            past.is_some_and(|(_, past)| tick <= past)
+        };
+        let taken = received.filter(|at| at.time <= word.at && !is_dropped(at));
+        match taken.is_some() {
             true => {
                 self.had.entry(key).or_insert(had);
             }
@@ -164,7 +183,7 @@ fn lacking(
         None => ("nobody had sent it".to_owned(), Vec::new()),
         Some((id, packet)) => {
             let words = match (packet.received, packet.fate) {
-                (Some(_), _) => format!("packet {} came later", id.0),
+                (Some(_), _) => format!("packet {} came too late for it", id.0),
                 (None, Fate::Lost) => format!("packet {} was lost", id.0),
                 (None, _) => format!("packet {} had not come", id.0),
             };

@@ -22,6 +22,7 @@ mod fragments_never_join;
 mod given;
 mod head_of_line_wait;
 mod incomplete_reel;
+mod input_late;
 mod loss_pattern;
 mod loss_tests;
 mod migrate_before_create;
@@ -35,11 +36,13 @@ mod origin_wrong;
 mod reliable_not_delivered;
 mod reliable_stuck;
 mod resend_storm;
+mod rollback_deep;
 mod rtt_step;
 mod silent_link;
 mod stale_message_ignored;
 mod stream_gap;
 mod stuck;
+mod tick_drift;
 mod tick_stall;
 mod together;
 mod told_twice;
@@ -69,7 +72,7 @@ use crate::session::{PacketId, Session, SessionTime, parallel};
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
 /// The ids of all rules.
-pub const RULES: [&str; 44] = [
+pub const RULES: [&str; 47] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
     address_changed::RULE,
@@ -88,6 +91,7 @@ pub const RULES: [&str; 44] = [
     fragments_never_join::RULE,
     head_of_line_wait::RULE,
     incomplete_reel::RULE,
+    input_late::RULE,
     loss_pattern::RULE,
     migrate_before_create::RULE,
     migrate_not_from_host::RULE,
@@ -100,10 +104,12 @@ pub const RULES: [&str; 44] = [
     reliable_not_delivered::RULE,
     reliable_stuck::RULE,
     resend_storm::RULE,
+    rollback_deep::RULE,
     rtt_step::RULE,
     silent_link::RULE,
     stale_message_ignored::RULE,
     stream_gap::RULE,
+    tick_drift::RULE,
     tick_stall::RULE,
     told_twice::RULE,
     two_owners::RULE,
@@ -206,6 +212,7 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> All {
         duplicate_sequence::find,
         fragments_never_join::find,
         head_of_line_wait::find,
+        input_late::find,
         loss_pattern::find,
         migrate_not_from_host::find,
         nack_of_received::find,
@@ -215,9 +222,11 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> All {
         reliable_not_delivered::find,
         reliable_stuck::find,
         resend_storm::find,
+        rollback_deep::find,
         rtt_step::find,
         silent_link::find,
         stream_gap::find,
+        tick_drift::find,
         tick_stall::find,
         told_twice::find,
         update_after_destroy::find,

@@ -408,7 +408,9 @@ pub(crate) mod words {
     pub(crate) fn settings() -> Vec<&'static str> {
         let wire = protocols::WIRE_SETTINGS.iter();
         let rules = settings::RULES_SETTINGS.iter();
-        wire.chain(rules).chain(&tests::SETTINGS).copied().collect()
+        let more = settings::MORE_RULES_SETTINGS.iter();
+        let all = wire.chain(rules).chain(more).chain(&tests::SETTINGS);
+        all.copied().collect()
     }
 
     pub(crate) fn functions() -> Vec<&'static str> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Checker;
 use crate::facts::{
-    CreateRule, OlderUpdate, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate,
-    UpdateFrom,
+    CreateRule, LateInput, OlderUpdate, Rules, StaleRule, UnknownDestroy, UnknownMigrate,
+    UnknownUpdate, UpdateFrom,
 };
 use crate::syntax::ast::{Block, Setting};
 
@@ -22,11 +22,18 @@ pub(super) const RULES_SETTINGS: [&str; 7] = [
 /// The one that a block need not say: without it, nothing is old where `stale = never`.
 const OLDER_UPDATE: &str = "older_update";
 
+/// A delay of inputs has fewer ticks.
+const DELAY_MAX: u32 = 10_000;
+
+/// Those that may be left out.
+pub(super) const MORE_RULES_SETTINGS: [&str; 2] = ["late_input", "input_delay"];
+
 impl<'a> Checker<'a, '_> {
     /// Fills in the rules blocks.
     pub(super) fn check_rules(&mut self) {
         for block in &self.file.rules {
-            self.check_settings(block, &RULES_SETTINGS, &[]);
+            let known = [&RULES_SETTINGS[..], &MORE_RULES_SETTINGS].concat();
+            self.check_settings(block, &known, &[]);
             let mut rules = Rules {
                 name: block.name.text.to_owned(),
                 unknown_migrate: UnknownMigrate::Drop,
@@ -36,6 +43,8 @@ impl<'a> Checker<'a, '_> {
                 stale: StaleRule::Never,
                 update_from: UpdateFrom::Anyone,
                 older_update: OlderUpdate::Take,
+                late_input: None,
+                input_delay: 0,
             };
             let mut older_update = None;
             let required = RULES_SETTINGS.into_iter();
@@ -94,6 +103,17 @@ impl<'a> Checker<'a, '_> {
                         let choices = [("take", OlderUpdate::Take), ("drop", OlderUpdate::Drop)];
                         older_update = self.choice(setting, &choices);
                     }
+                    "late_input" => {
+                        let choices = [
+                            ("wait", LateInput::Wait),
+                            ("rollback", LateInput::Rollback),
+                            ("drop", LateInput::Drop),
+                        ];
+                        rules.late_input = self.choice(setting, &choices);
+                    }
+                    "input_delay" => {
+                        rules.input_delay = self.input_delay(setting).unwrap_or(0);
+                    }
                     _ => {}
                 }
             }
@@ -103,6 +123,16 @@ impl<'a> Checker<'a, '_> {
             });
             self.rules.push(rules);
         }
+    }
+
+    fn input_delay(&mut self, setting: &Setting<'a>) -> Option<u32> {
+        let ticks = self.constant_integer(&setting.value, "the delay of inputs")?;
+        if let Some(ticks) = u32::try_from(ticks).ok().filter(|&ticks| ticks < DELAY_MAX) {
+            return Some(ticks);
+        }
+        self.report(setting.value.span, "the delay of inputs is out of range")
+            .label("expected a number of ticks below 10000");
+        None
     }
 
     /// Unknown settings, settings given twice, and several values where there can be one; `lists`

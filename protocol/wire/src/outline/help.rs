@@ -238,6 +238,8 @@ const WORDS: &[Row] = &[
     (OfRules, "stale", "stale = never;", "What makes a message old: `never` or `counter`."),
     (OfRules, "update_from", "update_from = anyone;", "Whose UPDATEs count: `anyone` or `owner`."),
     (OfRules, "older_update", "older_update = drop;", "An UPDATE that was sent before one that was taken: `take` or `drop`. Without it: `take` where `stale = never`, else `drop`."),
+    (OfRules, "late_input", "late_input = rollback;", "An input that comes after its tick: `wait`, `rollback` or `drop`; may be left out."),
+    (OfRules, "input_delay", "input_delay = 2;", "A node tells its own input so many ticks before it works the tick out; without it 0."),
     (OfLayer, "transform", "transform = zlib;", "What unpacks the bytes."),
     (OfLayer, "coding", "coding = huffman(TABLE);", "Leaves the bytes as they are and changes how they are read."),
     (OfLayer, "byte_order", "byte_order = little;", "That of the stream inside; without it that of the stream around."),
