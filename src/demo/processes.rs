@@ -43,9 +43,9 @@ pub struct Assignment {
     pub trigger_key: String,
 }
 
-/// So long nothing is said before the nodes finish: `netreel state` takes for at rest what was said a second
-/// and four ways of a packet before the end, `netreel check` a tenth of a second and four ways.
-const REST: Duration = Duration::from_millis(1500);
+/// So long nothing is said before the nodes finish: `netreel check` takes what was said a tenth of a second
+/// and four ways of a packet before the end for at rest.
+const REST: Duration = Duration::from_millis(400);
 
 /// How the nodes are started.
 #[derive(Clone, Copy, Debug)]

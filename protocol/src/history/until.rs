@@ -15,9 +15,6 @@ use crate::session::{MessageId, NodeId, Session, SessionTime};
 pub(crate) struct Unjudged {
     /// When the first of it was said.
     pub since: SessionTime,
-    /// The same of what had the time to come to rest where nothing is lost; `since` goes by the time that it
-    /// takes where something is.
-    pub unsettled_since: SessionTime,
     /// When the first of the reels ends.
     pub end: SessionTime,
     /// What that was, for people.
@@ -30,11 +27,6 @@ impl Unjudged {
     /// How long before the end it begins, in ns.
     pub fn length_ns(&self) -> i64 {
         self.end.0.saturating_sub(self.since.0)
-    }
-
-    /// How long before the end what did not come to rest begins, in ns; 0 where all came to rest.
-    pub fn unsettled_ns(&self) -> i64 {
-        self.end.0.saturating_sub(self.unsettled_since.0).max(0)
     }
 
     /// What was said before this moment had the time to come to rest, also where some of it was lost.
@@ -64,7 +56,6 @@ pub(crate) fn unjudged(
     let end = ends.min()?;
     let mut found = Unjudged {
         since: SessionTime::MAX,
-        unsettled_since: SessionTime::MAX,
         end,
         why: String::new(),
         answer_ns: answer_ns(session),
@@ -81,22 +72,7 @@ pub(crate) fn unjudged(
     for standing in &history.standing {
         found.earlier(standing.since, || standing.words.clone());
     }
-    found.unsettled_since = found.since;
-    let since = SessionTime(end.0.saturating_sub(found.answer_ns));
-    late_beliefs(history, since, &mut found);
     (found.since <= end).then_some(found)
-}
-
-/// Beliefs that began so late that, had something been lost, what they lead to may come after the end: of
-/// their objects nobody says what they are at rest.
-fn late_beliefs(history: &History, since: SessionTime, found: &mut Unjudged) {
-    for (&id, object) in &history.objects {
-        let lasts = object.lanes.values().filter_map(|lane| lane.last());
-        let last = lasts.map(|span| span.time.start).max();
-        if let Some(last) = last.filter(|last| *last > since && *last <= found.end) {
-            found.earlier(last, || too_late(id));
-        }
-    }
 }
 
 /// Reliable messages that did not get through to a node that is there.

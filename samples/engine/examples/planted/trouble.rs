@@ -16,7 +16,7 @@ pub enum Trouble {
     Silence,
     /// The clock of A's machine is set forward by two seconds after the fourth second.
     ClockSet,
-    /// Nothing that A sends B and that has more than 40 bytes arrives.
+    /// From the first second on nothing that A sends B and that has more than 40 bytes arrives.
     LargeLost,
 }
 
@@ -75,6 +75,7 @@ impl Trouble {
                 world.net().set_link(at(1), at(2), open);
             }
             Trouble::LargeLost => {
+                to(world, 1);
                 let narrow = LinkFaults {
                     bytes_max: Some(40),
                     ..LinkFaults::delayed(start.latency)
