@@ -144,8 +144,9 @@ fn every_trouble_of_machines_and_links_is_found_by_the_rule_that_is_meant() {
                 "{trouble:?}, seed {seed}: {found:?}"
             );
             assert!(!calm.contains_key(rule), "{rule}, seed {seed}: {calm:?}");
-            // The layers do nothing wrong.
-            let worst = found.values().max();
+            // The layers do nothing wrong; what a path drops for good stays different for good.
+            let found_of_layers = found.iter().filter(|it| *it.0 != "difference-lasts");
+            let worst = found_of_layers.map(|it| it.1).max();
             assert!(
                 worst < Some(&Level::Error),
                 "{trouble:?}, seed {seed}: {found:?}"

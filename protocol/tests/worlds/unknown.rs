@@ -127,7 +127,6 @@ fn what_any_place_calls_unknown_reaches_the_verdict() {
         "values at rest",
         "existence at rest",
         "objects at some nodes alone",
-        "beliefs",
         "values",
         "fates",
     ];
