@@ -270,15 +270,23 @@ fn findings(engine: &str, tables: &Rows, path: &str) {
     let said = ran.json();
     let [mut findings, mut evidence] = [const { Vec::new() }; 2];
     for finding in said["findings"].as_array().expect("findings") {
+        let several = finding["objects"].as_array().map(Vec::len);
+        let objects = several.unwrap_or(usize::from(finding["object"].is_u64()));
         findings.push(json!({
-            "finding": finding["finding"], "rule": finding["rule"], "level": finding["level"],
+            "objects": objects, "finding": finding["finding"], "rule": finding["rule"], "level": finding["level"],
             "node": finding["node"], "object": finding["object"],
             "time_ns": finding["time_ns"], "sentence": finding["sentence"],
         }));
-        let pieces = finding["evidence"].as_array().expect("evidence");
-        for (place, piece) in pieces.iter().enumerate() {
+        // Of several objects each has its own.
+        let each = finding["each"].as_array();
+        let told = each.map_or(vec![finding], |each| each.iter().collect());
+        let pieces = told.into_iter().flat_map(|it| {
+            let pieces = it["evidence"].as_array().expect("evidence");
+            pieces.iter().map(move |piece| (&it["object"], piece))
+        });
+        for (place, (object, piece)) in pieces.enumerate() {
             evidence.push(json!({
-                "finding": finding["finding"], "place": place, "what": piece["what"],
+                "object": object, "finding": finding["finding"], "place": place, "what": piece["what"],
                 "packet": piece["packet"], "message": piece["message"], "node": piece["node"],
                 "event": piece["event"], "time_ns": piece["time_ns"],
             }));
