@@ -74,6 +74,28 @@ impl<'a> Settlement<'a> {
     /// told, of it or that its owner leaves, who would tell the others then, and nothing happened to it before the end for so long
     /// that whoever was told has told the others.
     pub fn at_rest(&self, id: u64, object: &Object, nodes: &[NodeId]) -> Settled {
+        let delivered = self.delivered(id, object, nodes);
+        if delivered != Settled::Yes {
+            return delivered;
+        }
+        let ends = nodes.iter().filter_map(|node| {
+            let node = self.session.nodes.get(usize::from(node.0));
+            node.map(|node| node.span.end)
+        });
+        let last = object.lanes.values().filter_map(|lane| lane.last());
+        let last = last.map(|span| span.time.start).max();
+        let answer_ns = self.answer_ns();
+        match ends.min().zip(last) {
+            Some((end, last)) if end.0.saturating_sub(last.0) < answer_ns => {
+                Settled::Unknown("the reels end too soon after the last word about it".to_owned())
+            }
+            _ => Settled::Yes,
+        }
+    }
+
+    /// The same without the time that whoever was told needs to tell others: all that was said of the object
+    /// reliably was delivered, and that its owner leaves.
+    pub fn delivered(&self, id: u64, object: &Object, nodes: &[NodeId]) -> Settled {
         let settled = self.of(id, nodes);
         if settled != Settled::Yes {
             return settled;
@@ -101,19 +123,7 @@ impl<'a> Settlement<'a> {
                 self.session.name(node)
             ));
         }
-        let ends = nodes.iter().filter_map(|node| {
-            let node = self.session.nodes.get(usize::from(node.0));
-            node.map(|node| node.span.end)
-        });
-        let last = object.lanes.values().filter_map(|lane| lane.last());
-        let last = last.map(|span| span.time.start).max();
-        let answer_ns = self.answer_ns();
-        match ends.min().zip(last) {
-            Some((end, last)) if end.0.saturating_sub(last.0) < answer_ns => {
-                Settled::Unknown("the reels end too soon after the last word about it".to_owned())
-            }
-            _ => Settled::Yes,
-        }
+        Settled::Yes
     }
 
     /// See [`answer_ns`].

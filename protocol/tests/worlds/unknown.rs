@@ -72,13 +72,10 @@ fn demand(
     met: &mut BTreeMap<&'static str, u64>,
 ) {
     let judged = Judgement::new(session, history, Level::Error, &[]);
-    let mut unknown = unknown(session, history);
+    let unknown = unknown(session, history);
     for (place, count) in &unknown {
         *met.entry(place).or_default() += count;
     }
-    // `state` waits for values by the longest way of any packet, a verdict by the shortest of each link:
-    // what a verdict takes for at rest, `state` may call unknown still.
-    unknown.remove("values at rest");
     let is_all_clean = judged.verdict == Verdict::Clean && judged.judged_until.is_none();
     assert!(
         unknown.is_empty() || !is_all_clean,

@@ -50,6 +50,9 @@ pub struct RestDifference {
 /// more is said of; and those of which nobody can say that.
 pub(in crate::history) struct Resting {
     pub objects: BTreeMap<u64, (NodeId, Vec<NodeId>)>,
+    /// All was delivered of these, and something may be said of them yet: where their values are those of
+    /// their owners they agree, and where they are not nobody can say whether they will.
+    early: BTreeMap<u64, (NodeId, Vec<NodeId>, String)>,
     open: u64,
     why_open: Option<String>,
 }
@@ -58,6 +61,7 @@ impl Resting {
     pub fn new(session: &Session, history: &History, explained: &BTreeSet<u64>) -> Resting {
         let mut resting = Resting {
             objects: BTreeMap::new(),
+            early: BTreeMap::new(),
             open: 0,
             why_open: None,
         };
@@ -86,7 +90,12 @@ impl Resting {
                 Settled::Yes => {
                     resting.objects.insert(id, (owner, alive));
                 }
-                Settled::Unknown(why) => resting.leave_open(why),
+                Settled::Unknown(why) => match settlement.delivered(id, object, &present) {
+                    Settled::Yes => {
+                        resting.early.insert(id, (owner, alive, why));
+                    }
+                    Settled::Unknown(_) => resting.leave_open(why),
+                },
             }
         }
         if resting.objects.is_empty() {
@@ -98,8 +107,10 @@ impl Resting {
         });
         let (end, quiet_ns) = (ends.min().unwrap_or_default(), settlement.answer_ns());
         for id in spoken_since(session, &resting.objects, (end, quiet_ns)) {
-            resting.objects.remove(&id);
-            resting.leave_open("the reels end too soon after the last UPDATE".to_owned());
+            if let Some((owner, alive)) = resting.objects.remove(&id) {
+                let why = "the reels end too soon after the last UPDATE".to_owned();
+                resting.early.insert(id, (owner, alive, why));
+            }
         }
         resting
     }
@@ -110,37 +121,62 @@ impl Resting {
     }
 
     /// Compares what nodes believe in the end.
-    pub fn compare(self, states: &States) -> Rest {
-        let mut rest = Rest {
-            open: self.open,
-            why_open: self.why_open,
-            ..Rest::default()
-        };
+    pub fn compare(mut self, states: &States) -> Rest {
+        let mut rest = Rest::default();
         let known = states.objects();
+        let properties = |object: u64| known.get(&object).into_iter().flatten().copied();
         for (&object, (owner, nodes)) in &self.objects {
-            for &property in known.get(&object).into_iter().flatten() {
-                let last = |node| states.at(object, property, node, SessionTime::MAX);
-                let Some(owned) = last(*owner) else { continue };
-                for &node in nodes.iter().filter(|node| *node != owner) {
-                    let Some(held) = last(node) else { continue };
-                    match states.apart_of(property, &owned.value, &held.value) {
-                        None => {}
-                        Some(Apart::Same) => rest.agreed += 1,
-                        Some(apart) => rest.differ.push(RestDifference {
-                            object,
-                            property,
-                            owner: *owner,
-                            node,
-                            apart,
-                            owned: owned.clone(),
-                            held,
-                        }),
-                    }
-                }
+            for property in properties(object) {
+                let (agreed, differ) = compared(states, (object, property), *owner, nodes);
+                rest.agreed += agreed;
+                rest.differ.extend(differ);
             }
         }
+        for (object, (owner, nodes, why)) in std::mem::take(&mut self.early) {
+            let all = properties(object);
+            let all = all.map(|property| compared(states, (object, property), owner, &nodes));
+            let (agreed, differ): (Vec<u64>, Vec<_>) = all.unzip();
+            match differ.iter().all(Vec::is_empty) {
+                true => rest.agreed += agreed.iter().sum::<u64>(),
+                false => self.leave_open(why),
+            }
+        }
+        rest.open = self.open;
+        rest.why_open = self.why_open;
         rest
     }
+}
+
+/// At how many nodes a property of an object has its owner's value when the session ends, and at which it has
+/// another one.
+fn compared(
+    states: &States,
+    (object, property): (u64, PropertyId),
+    owner: NodeId,
+    nodes: &[NodeId],
+) -> (u64, Vec<RestDifference>) {
+    let (mut agreed, mut differ) = (0, Vec::new());
+    let last = |node| states.at(object, property, node, SessionTime::MAX);
+    let Some(owned) = last(owner) else {
+        return (agreed, differ);
+    };
+    for &node in nodes.iter().filter(|node| **node != owner) {
+        let Some(held) = last(node) else { continue };
+        match states.apart_of(property, &owned.value, &held.value) {
+            None => {}
+            Some(Apart::Same) => agreed += 1,
+            Some(apart) => differ.push(RestDifference {
+                object,
+                property,
+                owner,
+                node,
+                apart,
+                owned: owned.clone(),
+                held,
+            }),
+        }
+    }
+    (agreed, differ)
 }
 
 impl States {
