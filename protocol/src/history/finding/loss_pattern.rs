@@ -1,16 +1,18 @@
-//! `loss-pattern`: what is lost of a link follows something: the size of packets, their number, time, or the
-//! direction.
+//! `loss-pattern`: what is lost of a link follows something: the size of packets, their number, time, the
+//! direction, or the place.
 //!
 //! Every packet above a size: a tunnel or a router on the way takes smaller ones than the sender thinks, and
 //! says nothing. Every 64th: something on the way, or one of the two programs, counts. Both are warnings,
-//! because resending cures neither. In bursts, and one way far more than the other: infos, that tell a wireless
-//! link or a full queue from losses by chance. What chance alone explains is not told, and `loss_tests.rs` says
+//! because resending cures neither. In bursts, one way far more than the other, and at one node or between two far
+//! more than elsewhere: infos, that tell a wireless link or a full queue from losses by chance. What chance alone explains is not told, and `loss_tests.rs` says
 //! how seldom it passes for a pattern. What `silent-link` tells is not counted, nor what was lost before the
 //! first packet of a link that arrived and after the last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::loss_tests::{Passed, Pattern, Share, by_direction, by_time, explained};
+use super::loss_tests::{
+    Passed, Pattern, Share, by_direction, by_place, by_time, explained, in_rows,
+};
 use super::words::{length, sent};
 use super::{Case, Found};
 use crate::history::{Finding, Level};
@@ -81,10 +83,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     });
     let passed: BTreeMap<Link, Vec<Passed>> = passed.collect();
     let mut found = Vec::new();
+    let mut rests = BTreeMap::new();
     for (&link, known) in &passed {
         let back = passed.get(&(link.1, link.0));
-        found.extend(of_link(session, link, known, back));
+        let (findings, rest) = of_link(session, link, known, back);
+        found.extend(findings);
+        rests.insert(link, rest);
     }
+    found.extend(of_places(session, &rests));
     // More may be lost, and it is counted.
     found.into_iter().map(Found::from).collect()
 }
@@ -110,12 +116,13 @@ fn without_silence(all: &[Passed], is_silence: impl Fn(&[Passed]) -> bool) -> Ve
     kept.flat_map(|(_, run)| run.iter().copied()).collect()
 }
 
+/// What is found of one link, and the packets that neither size nor number explains.
 fn of_link(
     session: &Session,
     link: Link,
     all: &[Passed],
     back: Option<&Vec<Passed>>,
-) -> Vec<Finding> {
+) -> (Vec<Finding>, Vec<Passed>) {
     let bounds = &session.bounds.loss_pattern;
     let losses = |of: &[Passed]| of.iter().filter(|it| it.is_lost).count() as u64;
     let mut findings = Vec::new();
@@ -128,7 +135,7 @@ fn of_link(
         rest = others;
     }
     if losses(&rest) < bounds.lost || (rest.len() as u64) < bounds.packets {
-        return findings;
+        return (findings, rest);
     }
     if let Some((pattern, places)) = by_time(&rest) {
         let burst = rest.get(places).unwrap_or_default();
@@ -140,7 +147,56 @@ fn of_link(
     {
         findings.extend(one_way(session, link, (&rest[..], &back[..])));
     }
-    findings
+    (findings, rest)
+}
+
+/// What is found of nodes at which far more is lost than between all others, and of two between which it is.
+fn of_places(session: &Session, rests: &BTreeMap<Link, Vec<Passed>>) -> Vec<Finding> {
+    // Of each two nodes; of links that lose little, what was lost does not count by rows.
+    let mut pairs: BTreeMap<Link, Share> = BTreeMap::new();
+    for (&(from, to), traffic) in session.traffic() {
+        if from == to || !super::silent_link::is_known(session, (from, to)) {
+            continue;
+        }
+        let lost = traffic.fate(Fate::Lost);
+        let all = Share {
+            lost,
+            all: lost + traffic.fate(Fate::Received),
+        };
+        let share = rests.get(&(from, to)).map_or(all, |it| in_rows(it));
+        let pair = (from.min(to), from.max(to));
+        pairs.entry(pair).or_default().add(share);
+    }
+    let nodes: BTreeSet<NodeId> = pairs.keys().flat_map(|it| [it.0, it.1]).collect();
+    let single = nodes.iter().map(|&node| vec![node]);
+    let places = single.chain(pairs.keys().map(|it| vec![it.0, it.1]));
+    let mut told: BTreeSet<NodeId> = BTreeSet::new();
+    let mut found = Vec::new();
+    for place in places {
+        let is_there = |pair: &Link| match place[..] {
+            [node] => pair.0 == node || pair.1 == node,
+            _ => place == [pair.0, pair.1],
+        };
+        let (mut there, mut others) = (Share::default(), Share::default());
+        pairs.iter().for_each(|(pair, share)| match is_there(pair) {
+            true => there.add(*share),
+            false => others.add(*share),
+        });
+        let own = || pairs.iter().filter(|(pair, _)| is_there(pair));
+        // A node of one link is told of with the other end.
+        let is_meant = place.len() == 2 || own().count() > 1;
+        let are_all = own().all(|(_, share)| share.rate() * 2.0 >= there.rate());
+        if is_meant
+            && are_all
+            && others.all > 0
+            && place.iter().all(|it| !told.contains(it))
+            && by_place(there, others, nodes.len() + pairs.len())
+        {
+            told.extend(&place);
+            found.extend(at_place(session, &place, rests, (there, others)));
+        }
+    }
+    found
 }
 
 fn finding(
@@ -156,6 +212,7 @@ fn finding(
             bytes,
             large,
             small,
+            within,
         } => {
             let passed = meant
                 .iter()
@@ -166,11 +223,18 @@ fn finding(
                 Some(bytes) => format!("; the largest that arrived has {bytes}"),
                 None => String::new(),
             };
+            let seconds = |at: i64| at as f64 / 1e9;
+            let when = match *within {
+                Some((since, until)) => {
+                    format!(" from {:.3} to {:.3} s", seconds(since), seconds(until))
+                }
+                None => String::new(),
+            };
             (
                 Level::Warning,
                 format!(
-                    "what is lost follows the size: of what {name} sent to {other}, {} packets of {bytes} \
-                     bytes and more were lost, and {} smaller ones{largest}",
+                    "what is lost follows the size: of what {name} sent to {other}{when}, {} packets of \
+                     {bytes} bytes and more were lost, and {} smaller ones{largest}",
                     of(large),
                     of(small)
                 ),
@@ -245,6 +309,42 @@ fn one_way(
         share(back)
     );
     of_packets(session, (from, to), (Level::Info, sentence), there)
+}
+
+/// That far more is lost at a node, or between two.
+fn at_place(
+    session: &Session,
+    place: &[NodeId],
+    rests: &BTreeMap<Link, Vec<Passed>>,
+    (there, others): (Share, Share),
+) -> Option<Finding> {
+    let share = |of: Share| {
+        let percent = of.rate() * 100.0;
+        format!("{} of {} ({percent:.1} %)", of.lost, packets(of.all))
+    };
+    let is_there = |&(from, to): &Link| match *place {
+        [one, other] => [(one, other), (other, one)].contains(&(from, to)),
+        _ => place.contains(&from) || place.contains(&to),
+    };
+    let names: Vec<String> = place.iter().map(|&it| session.name(it)).collect();
+    let what = match &names[..] {
+        [one, other] => format!("what {one} and {other} sent each other"),
+        _ => format!("what {} sent and was sent", names.concat()),
+    };
+    let sentence = format!(
+        "what is lost follows the place: of {what}, {} were lost, and {} between all others; packets that were \
+         lost in a row count as one",
+        share(there),
+        share(others)
+    );
+    let mut all: Vec<Passed> = rests
+        .iter()
+        .filter(|(link, _)| is_there(link))
+        .flat_map(|(_, passed)| passed.iter().copied())
+        .collect();
+    all.sort_unstable_by_key(|it| it.packet);
+    let node = *place.last()?;
+    of_packets(session, (node, node), (Level::Info, sentence), &all)
 }
 
 /// A finding with the first and the last loss of these packets.

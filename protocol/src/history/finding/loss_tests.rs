@@ -2,12 +2,15 @@
 //!
 //! Chance alone must not look like a pattern: packets that are lost independently of each other, each with
 //! the same probability, are called a pattern once in 10^9 links at most ([`LN_CHANCE`]). Three things see
-//! to it. Each test bounds the probability of what it saw from above (a Chernoff bound or a union bound, not
-//! a normal approximation, which is wrong by orders of magnitude where few packets were lost), and
-//! multiplies it by how many thresholds or numbers it tried. The share that is lost otherwise, which the
-//! bound needs, is taken to be higher than it was seen to be, by three standard deviations and
-//! three packets. And what is lost in a row counts once where the question is not whether losses come in
-//! rows: an outage that met large packets alone says nothing of sizes.
+//! to it. Each test bounds the probability of what it saw from above (Fisher's exact test, or a Chernoff bound,
+//! not a normal approximation, which is wrong by orders of magnitude where few packets were lost), and
+//! multiplies it by how many thresholds, numbers or times it tried. Fisher's test asks how the losses that there
+//! were are spread, so that nobody has to guess how many are lost otherwise. And what is lost in a row counts
+//! once where the question is not whether losses come in rows: an outage that met large packets alone says
+//! nothing of sizes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The logarithm of how likely chance may be: 10^-9.
 const LN_CHANCE: f64 = -20.7;
@@ -23,6 +26,16 @@ const BURST_MIN: u64 = 4;
 
 /// A pattern needs so many things that follow it.
 const GROUPS_MIN: u64 = 5;
+
+/// A size that does not explain what is lost of a link may explain what is lost of some of so many parts of it
+/// that follow each other: a path may become narrow, and wide again.
+const PARTS: usize = 8;
+
+/// How many stretches of parts there are.
+const STRETCHES: usize = PARTS * (PARTS + 1) / 2;
+
+/// What was lost of each size in each part.
+type Sizes = BTreeMap<u32, [Share; PARTS]>;
 
 /// A packet of a link, in the order in which they were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +57,18 @@ pub(super) struct Share {
 }
 
 impl Share {
+    pub(super) fn add(&mut self, other: Share) {
+        self.lost += other.lost;
+        self.all += other.all;
+    }
+
     fn count(&mut self, is_lost: bool) {
         self.lost += u64::from(is_lost);
         self.all += 1;
     }
 
-    fn rate(self) -> f64 {
+    pub(super) fn rate(self) -> f64 {
         self.lost as f64 / (self.all.max(1)) as f64
-    }
-
-    /// The rate that it may have been in truth: higher than what was seen.
-    fn rate_at_most(self) -> f64 {
-        let lost = self.lost as f64;
-        let most = lost + 3.0 * (lost + 1.0).sqrt() + 3.0;
-        (most / self.all.max(1) as f64).min(1.0)
     }
 
     /// Whether nine in ten or more were lost.
@@ -69,11 +80,13 @@ impl Share {
 /// What is lost and why it is no chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// Packets of so many bytes and more, and the others.
+    /// Packets of so many bytes and more, and the others: of all, or of those that were sent from the first
+    /// of these times to the second.
     Size {
         bytes: u32,
         large: Share,
         small: Share,
+        within: Option<(i64, i64)>,
     },
     /// Every `every`th packet, those of which `rest` is left, and the others.
     Number {
@@ -96,7 +109,10 @@ impl Pattern {
     /// Whether a packet is one of those that are lost by it.
     fn is_about(&self, it: &Passed) -> bool {
         match *self {
-            Pattern::Size { bytes, .. } => it.bytes >= bytes,
+            Pattern::Size { bytes, within, .. } => {
+                let is_within = |(since, until)| (since..=until).contains(&it.time_ns);
+                it.bytes >= bytes && within.is_none_or(is_within)
+            }
             Pattern::Number { every, rest, .. } => it.place % every == rest,
             Pattern::Bursts { .. } => false,
         }
@@ -110,51 +126,101 @@ pub(super) fn explained(all: &[Passed]) -> Option<(Pattern, Vec<Passed>, Vec<Pas
     Some((pattern, meant, others))
 }
 
-/// Whether all large packets are lost.
+/// Whether all large packets are lost: of all, or of the stretch of parts of which that is the least likely by
+/// chance.
 fn by_size(all: &[Passed]) -> Option<Pattern> {
-    let mut lengths: Vec<u32> = all
-        .iter()
-        .filter(|it| it.is_lost)
-        .map(|it| it.bytes)
-        .collect();
-    lengths.sort_unstable();
-    lengths.dedup();
-    let tried = (lengths.len().max(1) as f64).ln();
-    let mut sorted: Vec<(u32, bool)> = all.iter().map(|it| (it.bytes, it.is_lost)).collect();
-    sorted.sort_unstable();
-    let (mut large, mut small) = (Share::default(), Share::default());
-    sorted.iter().for_each(|it| small.count(it.1));
-    let mut shares = Vec::new();
-    let mut next = sorted.len();
-    for &bytes in lengths.iter().rev() {
-        while let Some(&(length, is_lost)) = next.checked_sub(1).and_then(|it| sorted.get(it)) {
-            if length < bytes {
-                break;
-            }
-            large.count(is_lost);
-            small.all -= 1;
-            small.lost -= u64::from(is_lost);
-            next -= 1;
-        }
-        shares.push((bytes, large, small));
+    let part = all.len().div_ceil(PARTS).max(1);
+    let mut sizes = Sizes::new();
+    for (place, it) in all.iter().enumerate() {
+        sizes.entry(it.bytes).or_default()[place / part].count(it.is_lost);
     }
-    // The smallest size from which on nearly all are lost says the most.
-    let mut nearly = shares.into_iter().rev();
-    nearly.find_map(|(bytes, large, small)| {
-        if !large.is_nearly_all() || small.all == 0 {
-            return None;
+    let mut best: Option<(f64, Pattern)> = None;
+    for length in (1..=PARTS).rev() {
+        for first in 0..=PARTS - length {
+            let end = first + length;
+            let some = &all[(first * part).min(all.len())..(end * part).min(all.len())];
+            let tried = if length == PARTS { 1 } else { STRETCHES };
+            let Some((ln, bytes)) = nothing_passes_from(some, &sizes, first..end, tried) else {
+                continue;
+            };
+            if best.as_ref().is_none_or(|it| ln < it.0) {
+                let within = (length < PARTS).then(|| narrow_within(all, some, bytes));
+                best = Some((ln, size_pattern(all, bytes, within)));
+            }
         }
-        let groups = groups(all, bytes);
-        let is_chance = groups.lost < GROUPS_MIN || {
-            let ln = ln_at_least(groups, small.rate_at_most());
-            ln + tried > LN_CHANCE
-        };
-        (!is_chance).then_some(Pattern::Size {
-            bytes,
-            large,
-            small,
-        })
-    })
+    }
+    best.map(|it| it.1)
+}
+
+/// From how many bytes on nearly all of `some` are lost, which are those of these parts, and the logarithm of how
+/// likely that is by chance.
+fn nothing_passes_from(
+    some: &[Passed],
+    sizes: &Sizes,
+    parts: Range<usize>,
+    stretches: usize,
+) -> Option<(f64, u32)> {
+    let share_of = |shares: &[Share; PARTS]| {
+        let mut sum = Share::default();
+        shares[parts.clone()].iter().for_each(|it| sum.add(*it));
+        sum
+    };
+    let (mut large, mut small) = (Share::default(), Share::default());
+    sizes.values().for_each(|it| small.add(share_of(it)));
+    let mut thresholds = Vec::new();
+    for (&bytes, shares) in sizes.iter().rev() {
+        let share = share_of(shares);
+        large.add(share);
+        small.all -= share.all;
+        small.lost -= share.lost;
+        if share.lost > 0 {
+            thresholds.push((bytes, large, small));
+        }
+    }
+    let tried = ((thresholds.len() * stretches).max(1) as f64).ln();
+    let nearly = thresholds.into_iter().filter(|&(_, large, small)| {
+        large.is_nearly_all() && large.lost >= GROUPS_MIN && small.all > 0
+    });
+    // Of several the one that tells best what is lost from what arrives.
+    let likely = nearly.map(|(bytes, large, small)| (ln_among(large, small), bytes, small));
+    let (_, bytes, small) = likely.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let groups = groups(some, bytes);
+    let ln = ln_among(groups, small) + tried;
+    (groups.lost >= GROUPS_MIN && ln <= LN_CHANCE).then_some((ln, bytes))
+}
+
+/// From when to when nearly all large packets are lost: those of `some`, and the losses around them.
+fn narrow_within(all: &[Passed], some: &[Passed], bytes: u32) -> (i64, i64) {
+    let is_large = |it: &&Passed| it.bytes >= bytes;
+    let lost = || some.iter().filter(is_large).filter(|it| it.is_lost);
+    let (first, last) = lost()
+        .next()
+        .zip(lost().next_back())
+        .map_or((0, 0), |(first, last)| (first.place, last.place));
+    let before = all.iter().rev().filter(|it| it.place <= first);
+    let since = before.filter(is_large).take_while(|it| it.is_lost).last();
+    let after = all.iter().filter(|it| it.place >= last);
+    let until = after.filter(is_large).take_while(|it| it.is_lost).last();
+    let time = |it: Option<&Passed>| it.map_or(0, |it| it.time_ns);
+    (time(since), time(until))
+}
+
+fn size_pattern(all: &[Passed], bytes: u32, within: Option<(i64, i64)>) -> Pattern {
+    let (mut large, mut small) = (Share::default(), Share::default());
+    let is_within =
+        |it: &&Passed| within.is_none_or(|(since, until)| (since..=until).contains(&it.time_ns));
+    for it in all.iter().filter(is_within) {
+        match it.bytes >= bytes {
+            true => large.count(it.is_lost),
+            false => small.count(it.is_lost),
+        }
+    }
+    Pattern::Size {
+        bytes,
+        large,
+        small,
+        within,
+    }
 }
 
 /// Large packets between which a smaller one arrived: how many, and how many of these were lost whole.
@@ -206,7 +272,7 @@ fn by_number(all: &[Passed]) -> Option<Pattern> {
                 false => others.count(it.is_lost),
             }
         }
-        let ln = ln_at_least(meant, others.rate_at_most());
+        let ln = ln_among(meant, others);
         if meant.is_nearly_all() && ln + tried.ln() <= LN_CHANCE {
             most = count;
             best = Some(Pattern::Number {
@@ -266,8 +332,17 @@ pub(super) fn by_direction(there: &[Passed], back: &[Passed]) -> bool {
     seen > expected && -events * divergence(seen, expected) <= LN_CHANCE
 }
 
+/// Whether far more is lost at one node than between all others: `at` with losses in a row as one
+/// ([`in_rows`]), of so many nodes that were looked at.
+pub(super) fn by_place(at: Share, others: Share, nodes: usize) -> bool {
+    at.lost >= GROUPS_MIN
+        && at.rate() >= 0.01
+        && at.rate() >= 4.0 * others.rate()
+        && ln_among(at, others) + (nodes.max(1) as f64).ln() <= LN_CHANCE
+}
+
 /// Losses, where those in a row are one.
-fn in_rows(all: &[Passed]) -> Share {
+pub(super) fn in_rows(all: &[Passed]) -> Share {
     let mut share = Share::default();
     let mut before = false;
     for it in all {
@@ -279,14 +354,30 @@ fn in_rows(all: &[Passed]) -> Share {
     share
 }
 
-/// The logarithm of a bound of the probability that so many or more of so many are lost, where each is with
-/// this probability: Chernoff's.
-fn ln_at_least(share: Share, rate: f64) -> f64 {
-    let seen = share.rate();
-    if seen <= rate {
+/// The logarithm of how likely so many losses or more are among `some`, if of all that were lost each could have
+/// been any of `some` and `others`: from above (Fisher's exact test, its tail as often as the likeliest of it).
+fn ln_among(some: Share, others: Share) -> f64 {
+    if some.rate() <= others.rate() {
         return 0.0;
     }
-    -(share.all as f64) * divergence(seen, rate)
+    let (all, lost) = (some.all + others.all, some.lost + others.lost);
+    let ways = ln_choose(some.all, some.lost) + ln_choose(others.all, others.lost);
+    let more = some.all.min(lost).saturating_sub(some.lost) + 1;
+    (ways - ln_choose(all, lost) + (more as f64).ln()).min(0.0)
+}
+
+/// The logarithm of how many choices of `some` out of `all` there are.
+fn ln_choose(all: u64, some: u64) -> f64 {
+    ln_factorial(all) - ln_factorial(some) - ln_factorial(all.saturating_sub(some))
+}
+
+/// That of a factorial: by Stirling's series, which is off by less than 10^-6 from 16 on.
+fn ln_factorial(of: u64) -> f64 {
+    if of < 16 {
+        return (2..=of).map(|it| (it as f64).ln()).sum();
+    }
+    let of = of as f64;
+    of * of.ln() - of + (std::f64::consts::TAU * of).ln() / 2.0 + 1.0 / (12.0 * of)
 }
 
 /// How far two probabilities are apart: that of Kullback and Leibler, in nats.
@@ -352,6 +443,9 @@ mod tests {
             }
             assert!(!by_direction(&there, &back), "world {world}, loss {loss}");
             assert!(!by_direction(&back, &there), "world {world}, loss {loss}");
+            let (one, other) = (in_rows(&there), in_rows(&back));
+            assert!(!by_place(one, other, 2), "world {world}, loss {loss}");
+            assert!(!by_place(other, one, 2), "world {world}, loss {loss}");
         }
     }
 
@@ -374,6 +468,36 @@ mod tests {
         assert!(seen >= 170, "{seen} of 200");
     }
 
+    // A path that becomes narrow in the middle, and one that is wide again later.
+    #[test]
+    fn a_size_that_nothing_passes_for_a_while_shows_with_the_time() {
+        let mut draw = Draw(32);
+        for (since, until) in [(0.4, 1.0), (0.0, 0.6), (0.3, 0.7)] {
+            let (mut seen, mut long) = (0, 0);
+            for _ in 0..200 {
+                let loss = draw.unit() * 0.1;
+                let mut passed = link(&mut draw, loss, |_, _| false);
+                let count = passed.len() as f64;
+                let is_narrow = |it: &Passed| {
+                    let place = it.place as f64 / count;
+                    it.bytes >= 1_000 && (since..until).contains(&place)
+                };
+                passed.iter_mut().for_each(|it| it.is_lost |= is_narrow(it));
+                let large = passed.iter().filter(|it| is_narrow(it)).count();
+                if large < 40 || passed.len() - large < 100 {
+                    continue;
+                }
+                long += 1;
+                if let Some((Pattern::Size { within, .. }, meant, _)) = explained(&passed) {
+                    let right = meant.iter().filter(|it| is_narrow(it)).count();
+                    let is_near = right * 10 >= large * 8 && right * 10 >= meant.len() * 9;
+                    seen += u64::from(is_near && within.is_some());
+                }
+            }
+            assert!(long >= 50 && seen * 5 >= long * 4, "{seen} of {long}");
+        }
+    }
+
     #[test]
     fn every_sixtyfourth_shows_through_loss_by_chance() {
         let mut draw = Draw(31);
@@ -381,8 +505,8 @@ mod tests {
         for _ in 0..200 {
             let loss = draw.unit() * 0.1;
             let passed = link(&mut draw, loss, |place, _| place % 64 == 63);
-            if passed.len() < 1_200 {
-                continue; // fewer than eighteen of them
+            if passed.len() < 800 {
+                continue; // fewer than a dozen of them
             }
             long += 1;
             let pattern = explained(&passed).map(|(pattern, ..)| pattern);
