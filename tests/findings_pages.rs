@@ -90,7 +90,8 @@ fn doc(name: &str) -> String {
 }
 
 #[test]
-fn the_table_of_bugs_has_a_row_for_each_rule_that_says_what_the_wire_must_declare() {
+fn the_table_of_bugs_has_a_row_for_each_rule_with_its_page_s_levels_and_what_the_wire_must_declare()
+{
     let check = doc("check.md");
     let heading = "\n### Which bug is found by which rule\n";
     let (_, table) = check.split_once(heading).expect("the table");
@@ -101,9 +102,14 @@ fn the_table_of_bugs_has_a_row_for_each_rule_that_says_what_the_wire_must_declar
         let row = table.lines().find(|line| line.contains(&link));
         let row = row.unwrap_or_else(|| panic!("docs/check.md: no row of the table has {link}"));
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        assert_eq!(cells.len(), 4, "{row}");
+        assert_eq!(cells.len(), 5, "{row}");
         assert!(cells.iter().all(|cell| !cell.is_empty()), "{row}");
-        for word in cells[3].split('`').filter(|word| word.starts_with('@')) {
+        let level = format!("| level | {} |", cells[3]);
+        assert!(
+            page(rule).contains(&level),
+            "{rule}: its page lacks {level}"
+        );
+        for word in cells[4].split('`').filter(|word| word.starts_with('@')) {
             assert!(
                 language.contains(word),
                 "{rule}: docs/wire-language.md has no {word}"
