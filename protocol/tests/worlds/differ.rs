@@ -3,12 +3,12 @@
 //! `NETREEL_DIFFER=40 cargo test -p netreel-protocol --test worlds differ -- --nocapture` plays so many seeds
 //! of each fault and each way, and says how many worlds there were of which sort.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use netreel_protocol::history::Level;
 use netreel_protocol::verdict::{Judgement, Verdict};
-use netreel_sample_engine::{Fault, Mode, ObjectId, Peer, TableRow, Topology, Value};
+use netreel_sample_engine::{Fault, Mode, ObjectId, Peer, SimWorld, TableRow, Topology, Value};
 
 use crate::planted::table;
 use crate::played::{Played, WAYS, boxes};
@@ -49,25 +49,31 @@ fn is_same(one: &TableRow, other: &TableRow) -> bool {
     one.owner == other.owner && values.into_iter().all(|(one, other)| is_near(one, other))
 }
 
-/// An object about which the engines' tables differ, and at whom.
-fn differs(played: &Played) -> Option<(ObjectId, Peer, Peer)> {
-    let running = played.world.running();
-    let tables: Vec<(Peer, BTreeMap<ObjectId, TableRow>)> = running
-        .into_iter()
-        .map(|peer| (peer, played.world.table(peer)))
-        .collect();
-    let (first, firsts) = tables.first()?;
-    for (peer, rows) in tables.iter().skip(1) {
-        let all = firsts.keys().chain(rows.keys());
-        let other = all.into_iter().find(|&id| {
-            let both = firsts.get(id).zip(rows.get(id));
-            both.is_none_or(|(one, other)| !is_same(one, other))
-        });
-        if let Some(&id) = other {
-            return Some((id, *first, *peer));
-        }
-    }
-    None
+pub fn is_equal(one: &TableRow, other: &TableRow) -> bool {
+    one.owner == other.owner && one.state == other.state
+}
+
+/// The objects about which the engines' tables differ, those that one of them lacks among them.
+pub fn differing(
+    world: &SimWorld,
+    is_same: fn(&TableRow, &TableRow) -> bool,
+) -> BTreeSet<ObjectId> {
+    let running = world.running().into_iter();
+    let tables: Vec<_> = running.map(|it| world.table(it)).collect();
+    let objects: BTreeSet<ObjectId> = tables.iter().flat_map(|it| it.keys().copied()).collect();
+    let Some((first, others)) = tables.split_first() else {
+        return objects;
+    };
+    let differs = |id: &ObjectId| {
+        others.iter().any(|rows| {
+            let both = first.get(id).zip(rows.get(id));
+            both.map_or(
+                first.contains_key(id) || rows.contains_key(id),
+                |(one, other)| !is_same(one, other),
+            )
+        })
+    };
+    objects.into_iter().filter(differs).collect()
 }
 
 /// How many worlds there were, by whether tables differ and what was said.
@@ -80,17 +86,12 @@ struct Counted {
 impl Counted {
     fn count(&mut self, what: &str, played: &Played) {
         let judged = Judgement::new(&played.session, &played.history, Level::Error, &[]);
-        let differs = differs(played);
-        let key = (differs.is_some(), judged.verdict.name());
+        let differs = differing(&played.world, is_same);
+        let key = (!differs.is_empty(), judged.verdict.name());
         *self.worlds.entry(key).or_default() += 1;
-        if let Some((object, one, other)) = differs
-            && judged.verdict == Verdict::Clean
-        {
+        if judged.verdict == Verdict::Clean && !differs.is_empty() {
             let line = judged.line();
-            let object = object.0;
-            self.wrong.push(format!(
-                "{what}: object {object} at {one:?} and {other:?}: {line}"
-            ));
+            self.wrong.push(format!("{what}: {differs:?}: {line}"));
         }
     }
 
@@ -161,7 +162,7 @@ fn no_world_that_has_just_come_to_rest_is_clean_to_the_end_whose_tables_differ()
             let judged = Judgement::new(&played.session, &played.history, Level::Error, &[]);
             let is_clean = judged.verdict == Verdict::Clean && judged.judged_until.is_none();
             assert!(
-                !is_clean || differs(&played).is_none(),
+                !is_clean || differing(&played.world, is_same).is_empty(),
                 "{mode:?} {topology:?} seed {seed}: {}",
                 judged.line()
             );

@@ -11,7 +11,8 @@ use netreel_protocol::history::{History, Level};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_sample_engine::{Fault, Mode, ObjectId, Peer, Topology};
 
-use crate::planted::table;
+use crate::differ::{differing, is_equal};
+use crate::planted::{fault, table};
 use crate::played::{Played, read_with};
 use crate::said;
 
@@ -62,8 +63,10 @@ fn naming(fault: Fault) -> &'static [&'static str] {
 
 fn all() -> Vec<Planted> {
     let mut all: BTreeMap<Fault, Planted> = BTreeMap::new();
+    let own = table::TABLE.iter().map(|it| (it, false));
     let spoken = table::SAID.iter().map(|it| (it, true));
-    for (it, says_beliefs) in table::TABLE.iter().map(|it| (it, false)).chain(spoken) {
+    let reported = reported::REPORTED.iter().map(|it| (&it.0, true));
+    for (it, says_beliefs) in own.chain(spoken).chain(reported) {
         let planted = all.entry(it.fault).or_insert(Planted {
             fault: it.fault,
             at: it.at,
@@ -72,40 +75,10 @@ fn all() -> Vec<Planted> {
             naming: naming(it.fault).to_vec(),
         });
         if planted.way == (it.mode, it.topology) && planted.at == it.at {
-            planted.naming.push(it.rule);
+            planted.naming.extend(it.rule);
         }
     }
-    for it in reported::REPORTED {
-        let planted = Planted {
-            fault: it.fault,
-            at: it.at,
-            way: (it.mode, it.topology),
-            says_beliefs: true,
-            naming: naming(it.fault).to_vec(),
-        };
-        let twice = all.insert(it.fault, planted).is_some();
-        assert!(!twice, "{:?} of {} is in both tables", it.fault, it.source);
-    }
     all.into_values().collect()
-}
-
-/// Of which objects two engines have different tables, an object that one of them lacks among them.
-fn differing(played: &netreel_sample_engine::SimWorld) -> BTreeSet<ObjectId> {
-    let tables: Vec<_> = played
-        .running()
-        .into_iter()
-        .map(|it| played.table(it))
-        .collect();
-    let objects: BTreeSet<ObjectId> = tables.iter().flat_map(|it| it.keys().copied()).collect();
-    let differs = |object: &ObjectId| {
-        let mut rows = tables.iter().map(|table| {
-            let row = table.get(object)?;
-            Some((row.owner, row.state.clone()))
-        });
-        let first = rows.next();
-        rows.any(|row| Some(row) != first)
-    };
-    objects.into_iter().filter(differs).collect()
 }
 
 /// What a world came to.
@@ -129,7 +102,7 @@ fn play(seed: u64, planted: &Planted, with_fault: bool) -> Outcome {
     let mut before = BTreeSet::new();
     let played = Played::new(&start, |world| {
         world.run(QUIET);
-        before = differing(world);
+        before = differing(world, is_equal);
         world.run(TICKS - QUIET);
     });
     let (mut session, _) = read_with(&played.reels, &table::wire());
@@ -150,7 +123,7 @@ fn play(seed: u64, planted: &Planted, with_fault: bool) -> Outcome {
         odd: odd.into_iter().map(|it| it.rule).collect(),
         sentences,
         verdict: Judgement::new(&session, &history, Level::Error, &[]).verdict,
-        differ: &differing(&played.world) & &before,
+        differ: &differing(&played.world, is_equal) & &before,
     }
 }
 

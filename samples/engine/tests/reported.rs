@@ -6,10 +6,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fault::Planted;
 use netreel_sample_engine::{Fault, ObjectId, Peer, Script, SimWorld, SimWorldStart, TableRow};
 use netreel_transport::{Datagram, LinkFaults, ReceiveError, SendError, Time, Transport};
-use reported::{REPORTED, Reported};
+use reported::REPORTED;
 
+#[path = "../examples/planted/fault.rs"]
+mod fault;
 #[path = "../examples/planted/reported.rs"]
 mod reported;
 
@@ -28,7 +31,7 @@ struct Played {
 
 type Sent = Arc<Mutex<Vec<(Peer, SocketAddr, Vec<u8>)>>>;
 
-fn play(seed: u64, reported: &Reported, with: bool) -> Played {
+fn play(seed: u64, reported: &Planted, with: bool) -> Played {
     let script = Script::Boxes { ticks: 120 };
     let mut start = SimWorldStart::new(seed, reported.mode, reported.topology, script);
     start.faults = LinkFaults {
@@ -56,14 +59,14 @@ fn play(seed: u64, reported: &Reported, with: bool) -> Played {
 /// With the fault, packets or tables are not those of the same world without it, in at least half of
 /// the worlds.
 fn check(fault: Fault) {
-    let reported = REPORTED.iter().find(|it| it.fault == fault);
-    let reported = reported.expect("a row for each fault");
+    let reported = REPORTED.iter().find(|it| it.0.fault == fault);
+    let (reported, source) = reported.expect("a row for each fault");
+    assert_eq!(reported.rule, None, "which rules find it is counted");
     let differs = |&seed: &u64| play(seed, reported, true) != play(seed, reported, false);
     let worlds = (0..SEEDS).filter(differs).count();
     assert!(
         worlds as u64 * 2 >= SEEDS,
-        "{fault:?} ({}) does something in {worlds} of {SEEDS} worlds",
-        reported.source
+        "{fault:?} ({source}) does something in {worlds} of {SEEDS} worlds"
     );
 }
 

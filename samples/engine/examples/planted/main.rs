@@ -6,6 +6,7 @@
 //! A has the fault, or HOST where that alone can have it. The files in DIR are reels, and the bounds of
 //! rules that find nothing without one.
 
+mod fault;
 mod reported;
 mod table;
 mod trouble;
@@ -36,11 +37,12 @@ fn main() -> ExitCode {
     let planted = planted.or_else(said);
     let reported = REPORTED
         .iter()
-        .find(|it| format!("{:?}", it.fault) == *fault);
+        .find(|it| format!("{:?}", it.0.fault) == *fault);
+    let planted = planted.or(reported.map(|it| &it.0));
     let trouble = TROUBLES.iter().find(|it| format!("{:?}", it.0) == *fault);
-    if planted.is_none() && reported.is_none() && trouble.is_none() && fault != "none" {
+    if planted.is_none() && trouble.is_none() && fault != "none" {
         let faults = TABLE.iter().chain(&SAID).map(|it| it.fault);
-        let faults = faults.chain(REPORTED.iter().map(|it| it.fault));
+        let faults = faults.chain(REPORTED.iter().map(|it| it.0.fault));
         let faults = faults.map(|fault| format!("{fault:?}"));
         let troubles = TROUBLES.iter().map(|it| format!("{:?}", it.0));
         let mut names: Vec<String> = faults.chain(troubles).collect();
@@ -49,7 +51,6 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let ways = planted.map(|it| (it.mode, it.topology));
-    let ways = ways.or(reported.map(|it| (it.mode, it.topology)));
     let (mode, topology) = ways.unwrap_or((Mode::Owner, Topology::PeerToPeer));
     let seed = seed.first().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let mut start = start(seed, mode, topology);
@@ -65,17 +66,14 @@ fn main() -> ExitCode {
     start
         .planted
         .extend(planted.map(|planted| (planted.at, planted.fault)));
-    start
-        .planted
-        .extend(reported.map(|reported| (reported.at, reported.fault)));
-    let rule = planted.map(|planted| planted.rule);
+    let rule = planted.and_then(|planted| planted.rule);
     match record(&start, trouble.map(|it| it.0), Path::new(folder)) {
         Ok(()) => {
             if let Some(rule) = rule.or(trouble.map(|it| it.1)) {
                 println!("netreel check {folder} finds {rule}");
             }
-            if let Some(reported) = reported {
-                println!("{folder}: as in {}", reported.source);
+            if let Some((_, source)) = reported {
+                println!("{folder}: as in {source}");
             }
             ExitCode::SUCCESS
         }

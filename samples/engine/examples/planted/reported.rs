@@ -3,16 +3,7 @@
 
 use netreel_sample_engine::{Fault, Mode, Peer, Topology};
 
-/// A fault to be planted.
-#[derive(Clone, Copy, Debug)]
-pub struct Reported {
-    pub fault: Fault,
-    pub at: Peer,
-    pub mode: Mode,
-    pub topology: Topology,
-    /// The public report: repository and number.
-    pub source: &'static str,
-}
+use super::fault::{self, Planted};
 
 const HOST: Peer = Peer(0);
 const A: Peer = Peer(1);
@@ -26,18 +17,12 @@ const fn report(
     mode: Mode,
     topology: Topology,
     source: &'static str,
-) -> Reported {
-    Reported {
-        fault,
-        at,
-        mode,
-        topology,
-        source,
-    }
+) -> (Planted, &'static str) {
+    (fault::plant(fault, at, mode, topology, None), source)
 }
 
-/// All of them.
-pub const REPORTED: [Reported; 20] = {
+/// All of them, each with the public report: repository and number.
+pub const REPORTED: [(Planted, &str); 20] = {
     use Mode::{Host, Owner};
     [
         report(

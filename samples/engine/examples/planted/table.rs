@@ -3,16 +3,7 @@
 
 use netreel_sample_engine::{Fault, Mode, Peer, Topology};
 
-/// A fault to be planted.
-#[derive(Clone, Copy, Debug)]
-pub struct Planted {
-    pub fault: Fault,
-    pub at: Peer,
-    pub mode: Mode,
-    pub topology: Topology,
-    /// The rule that is meant.
-    pub rule: &'static str,
-}
+use super::fault::{self, Planted};
 
 const HOST: Peer = Peer(0);
 const A: Peer = Peer(1);
@@ -46,13 +37,7 @@ const fn plant(
     topology: Topology,
     rule: &'static str,
 ) -> Planted {
-    Planted {
-        fault,
-        at,
-        mode,
-        topology,
-        rule,
-    }
+    fault::plant(fault, at, mode, topology, Some(rule))
 }
 
 /// All of them.
