@@ -2,6 +2,8 @@
 
 use std::io::Read;
 use std::net::UdpSocket;
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd};
 
 use netreel_reel::{Endpoint, Time};
 
@@ -52,6 +54,14 @@ impl UdpTransport {
     /// The address that the socket is bound to.
     pub fn local(&self) -> Endpoint {
         self.local
+    }
+}
+
+/// For the socket's options.
+#[cfg(unix)]
+impl AsFd for UdpTransport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 
