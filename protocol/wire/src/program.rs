@@ -205,6 +205,8 @@ pub(crate) struct FieldInfo {
     pub(crate) of_property: OfProperty,
     /// What it gives to be said back, or says back.
     pub(crate) said_back: Option<Box<SaidBack>>,
+    /// It is another thing in each copy of its message: `@per_copy`.
+    pub(crate) is_per_copy: bool,
 }
 
 /// What `align` skips.

@@ -19,6 +19,8 @@ pub(super) struct FieldSays {
     pub property: Option<u16>,
     pub is_value: bool,
     pub said_back: SaidBack,
+    /// It is another thing in each copy of its message.
+    pub is_per_copy: bool,
 }
 
 impl<'a> Checker<'a, '_> {
@@ -38,6 +40,11 @@ impl<'a> Checker<'a, '_> {
                 Some(Word::Meaning(found)) => found,
                 Some(word @ (Word::Gives | Word::Takes)) => {
                     self.said_back(annotation, word, (field, field_type), &mut says.said_back);
+                    continue;
+                }
+                Some(Word::PerCopy) => {
+                    self.no_arguments(annotation);
+                    says.is_per_copy = true;
                     continue;
                 }
                 Some(word @ (Word::Property | Word::Value)) => {

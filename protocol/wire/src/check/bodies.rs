@@ -185,6 +185,7 @@ impl<'a> Checker<'a, '_> {
             property,
             is_value,
             said_back,
+            is_per_copy,
         } = self.field_annotations(declared, &field_type);
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
         body.fields.push(Field {
@@ -210,6 +211,7 @@ impl<'a> Checker<'a, '_> {
             property,
             is_value,
             said_back,
+            is_per_copy,
             derived: None,
             read: false,
             measured: Vec::new(),

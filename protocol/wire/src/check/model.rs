@@ -172,6 +172,8 @@ pub(crate) struct Field {
     pub(crate) is_value: bool,
     /// What it gives to the other side to say back, and what it says back.
     pub(crate) said_back: SaidBack,
+    /// It is another thing in each copy of its message.
+    pub(crate) is_per_copy: bool,
     /// What it is worked out from.
     pub(crate) derived: Option<Derived>,
     /// Some expression reads it.

@@ -55,6 +55,7 @@ impl<'a> Checker<'a, '_> {
                 property: None,
                 is_value: false,
                 said_back: SaidBack::default(),
+                is_per_copy: false,
                 derived: None,
                 read: false,
                 measured: Vec::new(),

@@ -26,6 +26,8 @@ pub(super) enum Word {
     Gives,
     /// On a field: `@takes(NAME)`, a value that is said back.
     Takes,
+    /// On a field: another thing in each copy of its message.
+    PerCopy,
 }
 
 /// Where an annotation may stand.
@@ -60,7 +62,7 @@ impl Place {
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 58] = [
+pub(super) const WORDS: [(&str, Word); 59] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
@@ -113,6 +115,7 @@ pub(super) const WORDS: [(&str, Word); 58] = [
     ("value", Word::Value),
     ("gives", Word::Gives),
     ("takes", Word::Takes),
+    ("per_copy", Word::PerCopy),
     ("color", Word::Color),
     ("connect", Word::Role(Role::Connect)),
     ("disconnect", Word::Role(Role::Disconnect)),
@@ -133,9 +136,12 @@ pub(super) const WORDS: [(&str, Word); 58] = [
 impl Word {
     pub(super) fn place(self) -> Place {
         match self {
-            Word::Meaning(_) | Word::Property | Word::Value | Word::Gives | Word::Takes => {
-                Place::Field
-            }
+            Word::Meaning(_)
+            | Word::Property
+            | Word::Value
+            | Word::Gives
+            | Word::Takes
+            | Word::PerCopy => Place::Field,
             Word::Message | Word::Range(_) => Place::Struct,
             Word::Role(_) | Word::RulesOf | Word::Color => Place::Member,
         }

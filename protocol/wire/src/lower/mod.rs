@@ -198,6 +198,7 @@ impl Lowering<'_> {
             packed_key: None,
             of_property: OfProperty::default(),
             said_back: None,
+            is_per_copy: false,
         });
         if structure.recursive {
             self.call(id, root, None, Vec::new())?;
@@ -333,6 +334,7 @@ impl Lowering<'_> {
             },
             said_back: (field.said_back != SaidBack::default())
                 .then(|| Box::new(field.said_back.clone())),
+            is_per_copy: field.is_per_copy,
         })
     }
 }

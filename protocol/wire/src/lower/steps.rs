@@ -289,6 +289,7 @@ impl Lowering<'_> {
             packed_key: None,
             of_property: OfProperty::default(),
             said_back: None,
+            is_per_copy: false,
         });
         self.assembler.push(Operation::Align { bits, pad, field })
     }

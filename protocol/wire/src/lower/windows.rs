@@ -130,6 +130,7 @@ impl Lowering<'_> {
                 packed_key: None,
                 of_property: OfProperty::default(),
                 said_back: None,
+                is_per_copy: false,
             })
         };
         let rest = info("rest");

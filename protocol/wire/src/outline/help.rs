@@ -198,6 +198,7 @@ const WORDS: &[Row] = &[
     (OnField, "value", "@value", "The value of the property that the struct around it is; without one, all fields of the struct are."),
     (OnField, "gives", "@gives(NAME)", "A value that the other side says back where it has `@takes(NAME)`: a token, the number of a peer. Whoever plays a recording at a live endpoint says the live one."),
     (OnField, "takes", "@takes(NAME)", "A value that the other side has said where it has `@gives(NAME)`."),
+    (OnField, "per_copy", "@per_copy", "It is another thing in each copy of a message that is sent again: how long the sender waited, room in its buffers. Copies that differ in it say the same."),
     (OnField, "fragment_id", "@fragment_id", "Which split message this is a part of."),
     (OnField, "fragment_index", "@fragment_index", "Which part of a split message this is, from 0."),
     (OnField, "fragment_count", "@fragment_count", "How many parts there are."),

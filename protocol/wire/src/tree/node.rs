@@ -103,6 +103,11 @@ impl<'t> TreeNode<'t> {
         self.info()?.said_back.as_ref()?.takes.as_deref()
     }
 
+    /// Whether it is another thing in each copy of its message: `@per_copy`.
+    pub fn is_per_copy(self) -> bool {
+        self.info().is_some_and(|info| info.is_per_copy)
+    }
+
     /// What the wire does not explain, or not without packets that are not there.
     pub fn is_rest(self) -> bool {
         let of_window = |info: &FieldInfo| info.rest.is_some();
