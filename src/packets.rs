@@ -1,6 +1,7 @@
 //! `netreel packets`: the packets of a session, a line each.
 
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::export;
@@ -232,7 +233,22 @@ pub fn outcome(story: &Story, id: PacketId, packet: &Packet) -> String {
     if let Some(kept) = packet.cut {
         outcome += &format!(", cut to {kept} bytes");
     }
+    for words in ambiguous(story, id) {
+        outcome += &format!("; {words}");
+    }
     outcome
+}
+
+/// What does not tell messages of a packet apart from others, each once: `ambiguous number`. Of very many
+/// packets nobody waits for it.
+fn ambiguous(story: &Story, id: PacketId) -> BTreeSet<&'static str> {
+    let session = &story.session;
+    if !session.is_small() {
+        return BTreeSet::new();
+    }
+    let messages = session.messages_of(id);
+    let told = messages.filter_map(|(it, _)| story.history().ambiguity(session, it));
+    told.map(|(why, _)| why.words()).collect()
 }
 
 /// Whether nothing is known of a packet but that it came by: where an observer was, or where the

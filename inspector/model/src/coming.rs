@@ -212,6 +212,7 @@ impl Model {
     /// From now on the history is known. Who has not looked around yet is shown its story.
     pub(crate) fn settle(&mut self, judged: Judged) {
         self.judged = judged;
+        self.join_lanes();
         // Levels of packets and flags are known from now on.
         self.seen = Default::default();
         self.minimap = Default::default();

@@ -49,14 +49,14 @@ pub enum LaneMove {
     AsAtFirst,
 }
 
-/// A lane: of one node, or of all nodes of a host.
+/// A lane: of one node, with those that it was before its address changed, or of all nodes of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneRow {
     /// Whose; never empty.
     pub nodes: Vec<NodeId>,
     /// The host that it stands with, where nodes stand together by their hosts.
     pub host: Option<String>,
-    /// Whether it is that of a host.
+    /// Whether it is that of a host. Else several nodes are one whose address changed.
     pub folded: bool,
 }
 
@@ -70,10 +70,15 @@ pub(crate) struct Lanes {
     /// What a node is known by in a plan, and its host, by the node's number.
     keys: Vec<String>,
     hosts: Vec<String>,
+    /// The nodes whose address changed, each with the one that it was before.
+    same: Same,
 }
 
+/// See [`History::same_as`](netreel_protocol::history::History::same_as).
+type Same = BTreeMap<NodeId, NodeId>;
+
 impl Lanes {
-    fn new(session: &Session, talking: &[NodeId], plan: Arc<LanePlan>) -> Lanes {
+    fn new(session: &Session, talking: &[NodeId], plan: Arc<LanePlan>, same: Same) -> Lanes {
         let keys = keys(&session.nodes);
         let hosts: Vec<String> = session.nodes.iter().map(host).collect();
         let mut lanes = Lanes {
@@ -82,6 +87,7 @@ impl Lanes {
             order: Vec::new(),
             keys,
             hosts,
+            same,
         };
         lanes.order = lanes.ordered(talking);
         lanes.rows = lanes.rows_of(&lanes.order);
@@ -97,6 +103,18 @@ impl Lanes {
     fn host(&self, node: NodeId) -> &str {
         let host = self.hosts.get(usize::from(node.0));
         host.map_or("", String::as_str)
+    }
+
+    /// The node that a node was when it was first heard of.
+    fn first_of(&self, mut node: NodeId) -> NodeId {
+        // Each change is later than the one before; who would be its own past is taken as it is.
+        for _ in 0..self.same.len() {
+            match self.same.get(&node) {
+                Some(&before) => node = before,
+                None => break,
+            }
+        }
+        node
     }
 
     fn ordered(&self, talking: &[NodeId]) -> Vec<NodeId> {
@@ -137,6 +155,16 @@ impl Lanes {
             let host = self.plan.by_host.then(|| self.host(node).to_owned());
             let is_folded = |host: &String| self.plan.folded.contains(host);
             let folded = host.as_ref().is_some_and(is_folded);
+            let first = self.first_of(node);
+            let is_same = |row: &&mut LaneRow| {
+                let mut nodes = row.nodes.iter();
+                !row.folded && nodes.any(|&other| self.first_of(other) == first)
+            };
+            let same = (!folded && !self.same.is_empty()).then(|| rows.iter_mut().find(is_same));
+            if let Some(row) = same.flatten() {
+                row.nodes.push(node);
+                continue;
+            }
             match rows.last_mut() {
                 Some(row) if folded && row.folded && row.host == host => row.nodes.push(node),
                 _ => rows.push(LaneRow {
@@ -260,15 +288,26 @@ impl Model {
     /// Lays the lanes so. Names that no node of the session has are kept.
     pub fn set_lanes(&mut self, plan: Arc<LanePlan>) {
         if self.lanes.plan != plan {
-            self.lanes = Lanes::new(&self.session, self.lanes(), plan);
+            let same = self.lanes.same.clone();
+            self.lanes = Lanes::new(&self.session, self.lanes(), plan, same);
             self.trigger_lanes = self.trigger_lanes();
         }
     }
 
-    /// Lays the lanes of another session as those before.
+    /// Lays the lanes of another session as those before. Whose address changed its history tells.
     pub(crate) fn arrange_lanes(&mut self) {
         let plan = Arc::clone(&self.lanes.plan);
-        self.lanes = Lanes::new(&self.session, self.lanes(), plan);
+        self.lanes = Lanes::new(&self.session, self.lanes(), plan, Same::new());
+    }
+
+    /// Gives the nodes one lane that are one whose address changed, as the history tells.
+    pub(crate) fn join_lanes(&mut self) {
+        let same = self.judged.history.same_as(&self.session);
+        if self.lanes.same != same {
+            let plan = Arc::clone(&self.lanes.plan);
+            self.lanes = Lanes::new(&self.session, self.lanes(), plan, same);
+            self.trigger_lanes = self.trigger_lanes();
+        }
     }
 
     pub(crate) fn move_lanes(&mut self, change: &LaneMove) {
@@ -300,12 +339,23 @@ impl Model {
         self.lanes.host(node)
     }
 
-    /// What a lane is called: its node, or its host and how many nodes share it.
+    /// What a lane is called: its node, with the ports that it went on at, or its host and how many nodes
+    /// share it.
     pub fn lane_title(&self, row: &LaneRow) -> String {
         match (row.nodes.as_slice(), &row.host) {
-            ([node], _) | ([node, ..], None) => self.lane_name(*node).to_owned(),
-            (nodes, Some(host)) => format!("{host} · {}", nodes.len()),
-            ([], None) => String::new(),
+            (nodes, Some(host)) if row.folded && nodes.len() > 1 => {
+                format!("{host} · {}", nodes.len())
+            }
+            ([first, then @ ..], _) => {
+                let node = |id: &NodeId| self.session.nodes.get(usize::from(id.0));
+                let port = |id: &NodeId| Some(node(id)?.endpoints.first()?.port());
+                let ports = then.iter().filter_map(port);
+                let ports = ports.map(|port| format!(" → :{port}"));
+                ports.fold(self.lane_name(*first).to_owned(), |title, port| {
+                    title + &port
+                })
+            }
+            ([], _) => String::new(),
         }
     }
 }

@@ -4,10 +4,11 @@ mod fixture;
 
 use std::sync::Arc;
 
-use fixture::ways::{model, recorded, talk};
+use fixture::ways::{model, recorded, seen, talk};
 use fixture::{A, B, HOST, X};
 use netreel_inspector_model::{Command, LaneMove, LanePlan, Model};
-use netreel_protocol::session::NodeId;
+use netreel_protocol::history::{Evidence, Finding, History, Level};
+use netreel_protocol::session::{MessageId, NodeId, PacketId};
 
 fn names(model: &Model) -> Vec<String> {
     let rows = model.lane_rows().iter();
@@ -180,4 +181,49 @@ fn a_recording_that_goes_on_keeps_its_lanes() {
     model.apply(Command::Lanes(LaneMove::Up(NodeId(X))));
     model.grow(fixture::race_model());
     assert_eq!(names(&model), ["HOST", "A", "X", "B"]);
+}
+
+/// A client whose port changes, as the history tells: from its second endpoint to its third.
+fn moved() -> Model {
+    let names = ["10.0.0.5:7000", "203.0.113.9:40001", "203.0.113.9:51777"];
+    let session = talk(names.map(seen).to_vec());
+    let mut history = History::build(&session);
+    let last = (0..session.packet_count() as u32).map(PacketId);
+    let mut last = last.filter(|&it| session.link(it).is_some_and(|link| link.0 == NodeId(1)));
+    let packet = last.next_back().unwrap();
+    let piece = Evidence {
+        what: "the last packet from the old port".to_owned(),
+        message: MessageId(0),
+        packet,
+        node: NodeId(1),
+        number: Default::default(),
+        time: Default::default(),
+    };
+    history.add_findings(vec![Finding {
+        rule: "address-changed",
+        level: Level::Info,
+        node: NodeId(2),
+        objects: Vec::new(),
+        each: Vec::new(),
+        time: Default::default(),
+        sentence: String::new(),
+        evidence: vec![piece],
+    }]);
+    Model::new(Arc::new(session), Arc::new(history))
+}
+
+#[test]
+fn who_goes_on_from_another_port_has_one_lane() {
+    let mut model = moved();
+    let client = "203.0.113.9:40001 → :51777";
+    let mut both = names(&model);
+    both.sort();
+    assert_eq!(both, ["10.0.0.5:7000", client]);
+    // It is hidden, and comes back, as a whole.
+    assert_eq!(
+        after(&mut model, LaneMove::Toggle(NodeId(2))),
+        ["10.0.0.5:7000"]
+    );
+    after(&mut model, LaneMove::AsAtFirst);
+    assert!(names(&model).contains(&client.to_owned()));
 }

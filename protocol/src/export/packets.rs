@@ -110,6 +110,10 @@ pub struct MessageJson {
     pub counter: Option<u64>,
     /// The earlier message that it repeats.
     pub resend_of: Option<u32>,
+    /// What does not tell it apart from another message: `numbers`, `fragment-id`, `content`; left out where
+    /// its numbers tell which it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ambiguous: Option<&'static str>,
     /// `[index, count]` of a fragment.
     pub fragment: Option<(u64, u64)>,
     /// Where it was delivered, and what it did there.
@@ -249,6 +253,7 @@ fn message(
             .map(|peer| session.peer_name(peer)),
         counter: facts.migration_counter,
         resend_of: history.resend_of(id).map(|message| message.0),
+        ambiguous: history.ambiguity(session, id).map(|(why, _)| why.name()),
         fragment: facts.fragment,
         effects: effects(session, history, id),
     }

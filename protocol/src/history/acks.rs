@@ -183,7 +183,7 @@ impl Learning<'_> {
             return;
         };
         let from = link.0;
-        let at = self.streams.meeting_at(self.session, link, id);
+        let at = self.streams.meeting_of(id);
         let tells = |shape: &Shape| shape.has(ACKNOWLEDGES);
         let Some((said, messages)) = self.session.said_and(id, tells) else {
             return;

@@ -303,7 +303,8 @@ impl Delivered {
     }
 }
 
-/// See [`History::undelivered`]. What was sent to or by a node that left is not under way, unless
+/// See [`History::undelivered`]. What is of a connection that is over is not under way. Nor is what was
+/// sent to or by a node that left, unless
 /// the receiver's reel ended before either of them knew: then it was when the reel ended.
 pub(super) fn undelivered(
     session: &Session,
@@ -336,6 +337,9 @@ pub(super) fn undelivered(
         let Some(receiver) = history(to) else {
             continue;
         };
+        if streams.is_over(session, key) {
+            continue;
+        }
         if knew(from, (from, to)) || knew(to, (from, to)) {
             continue;
         }

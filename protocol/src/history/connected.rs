@@ -40,6 +40,8 @@ impl History {
             let pair = pair(link);
             let met = again.get(&pair);
             let met = met.map_or(0, |all| all.partition_point(|&first| first <= packet));
+            let is_of_before = self.of_before.binary_search(&packet).is_ok();
+            let met = met.saturating_sub(usize::from(is_of_before));
             let epoch = u16::try_from(met + 1).unwrap_or(u16::MAX);
             let connection = all.entry((pair, epoch)).or_insert_with(|| Connection {
                 nodes: pair,
@@ -55,16 +57,30 @@ impl History {
         all.into_values().collect()
     }
 
+    /// The nodes that had another address before, each with the node that it was then.
+    pub fn same_as(&self, session: &Session) -> BTreeMap<NodeId, NodeId> {
+        let changes = self.changes(session);
+        changes.map(|(node, before, _)| (node, before)).collect()
+    }
+
     /// For each two nodes of which one had another address before, who it was then.
     fn moved(&self, session: &Session) -> BTreeMap<Pair, NodeId> {
+        let changes = self.changes(session);
+        let told = changes.map(|(node, before, partner)| (pair((node, partner)), before));
+        told.collect()
+    }
+
+    /// Where an address changed: a node, which one it was before, and with whom it goes on.
+    fn changes<'a>(
+        &'a self,
+        session: &'a Session,
+    ) -> impl Iterator<Item = (NodeId, NodeId, NodeId)> + 'a {
         let findings = self.findings.iter();
         let changed = findings.filter(|it| it.rule == super::finding::ADDRESS_CHANGED);
-        let told = changed.filter_map(|finding| {
-            let before = session.link(finding.evidence.first()?.packet)?;
-            let (old, partner) = before;
-            Some((pair((finding.node, partner)), old))
-        });
-        told.collect()
+        changed.filter_map(|finding| {
+            let (before, partner) = session.link(finding.evidence.first()?.packet)?;
+            Some((finding.node, before, partner))
+        })
     }
 }
 

@@ -20,7 +20,7 @@ use super::punctual::punctuality;
 use super::streams::Streams;
 use super::walked::Walked;
 use super::wholes::Wholes;
-use super::{History, Wanted, finding, game};
+use super::{History, Wanted, ambiguous, finding, game};
 use crate::session::{Node, NodeId, PacketId, Session, SessionTime, parallel};
 
 /// Of so many packets before the place where a fold stops it may not have come to the acks yet.
@@ -222,7 +222,7 @@ impl Fold {
     ) -> Result<History, Disturbed> {
         let Known {
             mut streams,
-            wholes,
+            mut wholes,
         } = known;
         let whole = Reach::whole(session);
         self.nodes = self.each(session, &whole, |id, events, mut own| {
@@ -261,7 +261,14 @@ impl Fold {
         let handed = nodes.iter_mut().map(|(_, node)| node);
         self.merged.go_on(handed.collect(), SessionTime(i64::MAX))?;
         let undelivered = undelivered(session, &streams, &nodes);
+        let stragglers = nodes.iter().flat_map(|(id, node)| {
+            let own = node.stragglers.iter();
+            own.map(move |&straggler| (*id, straggler))
+        });
+        let stragglers = stragglers.collect();
+        let mixed = std::mem::take(&mut wholes.mixed);
         let mut history = History {
+            stragglers,
             acked: self.acks.acked,
             named: self.acks.named,
             ambiguous,
@@ -270,12 +277,15 @@ impl Fold {
             undelivered,
             reused: wholes.reused,
             again: streams.meetings.again_all(),
+            of_before: std::mem::take(&mut streams.of_before),
             // What an owner says again is no new word of it.
             resends: streams.resends(),
             parting_messages: std::mem::take(&mut streams.partings),
             inputs: punctuality(session, &streams),
             ..History::default()
         };
+        let half_apart = ambiguous::half_apart(session, &streams, &history);
+        history.ambiguous_messages = ambiguous::all(session, &streams, &half_apart, &mixed);
         self.merged.conclude(nodes, &mut history);
         game::overlay(session, &mut history);
         lanes::orphan(session, &mut history);
@@ -285,6 +295,7 @@ impl Fold {
             history: &history,
             streams: &streams,
             claims: &claims,
+            half_apart: &half_apart,
             states: &OnceLock::new(),
         };
         let finding::All {

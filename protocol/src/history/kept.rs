@@ -59,7 +59,10 @@ impl History {
             joined_of,
             undelivered,
             reused: _,
+            ambiguous_messages,
             again,
+            of_before,
+            stragglers: _,
             partings,
             parting_messages,
             standing,
@@ -107,7 +110,16 @@ impl History {
             to,
         )?;
         put_plain(&(joined, joined_of, partings, parting_messages, again), to)?;
-        put_plain(&(standing, unknown_values, inputs), to)
+        put_plain(
+            &(
+                standing,
+                unknown_values,
+                inputs,
+                ambiguous_messages,
+                of_before,
+            ),
+            to,
+        )
     }
 }
 
@@ -175,7 +187,13 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         history.parting_messages,
         history.again,
     ) = take_plain(from)?;
-    (history.standing, history.unknown_values, history.inputs) = take_plain(from)?;
+    (
+        history.standing,
+        history.unknown_values,
+        history.inputs,
+        history.ambiguous_messages,
+        history.of_before,
+    ) = take_plain(from)?;
     match from.is_empty() {
         true => Ok(history),
         false => Err(Misfit),

@@ -121,20 +121,67 @@ impl Meetings {
         pairs.collect()
     }
 
-    /// The number of the meeting that a packet is of, from 0 on.
+    /// Whether no two nodes met more than once.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// The number of the meeting in which a packet left, from 0 on.
     pub fn number(&self, session: &Session, packet: PacketId, link: (NodeId, NodeId)) -> u16 {
-        if self.pairs.is_empty() {
-            return 0;
-        }
-        let Some(met) = self.pairs.get(&pair(link)) else {
+        let Some((met, _)) = self.road(session, packet, link) else {
             return 0;
         };
+        let after = met.partition_point(|&(first, _)| first <= packet);
+        let last = after.checked_sub(1).and_then(|last| met.get(last));
+        last.map_or(0, |&(_, number)| number)
+    }
+
+    /// With which packet the meeting began in which a packet left, and the number of the one before
+    /// between the same ports.
+    pub fn before(
+        &self,
+        session: &Session,
+        packet: PacketId,
+        link: (NodeId, NodeId),
+    ) -> Option<(PacketId, u16)> {
+        let (met, is_all) = self.road(session, packet, link)?;
+        let at = met.partition_point(|&(first, _)| first <= packet);
+        let at = at.checked_sub(1)?;
+        let &(began, number) = met.get(at)?;
+        let before = at.checked_sub(1).and_then(|before| met.get(before));
+        let before = before.map(|&(_, number)| number);
+        // The first of all has no packet with which it begins, where ports do not tell.
+        let first = (is_all && number > 0).then_some(0);
+        Some((began, before.or(first)?))
+    }
+
+    /// The meetings after one between the ports of a packet.
+    pub fn later(
+        &self,
+        session: &Session,
+        (packet, number): (PacketId, u16),
+        link: (NodeId, NodeId),
+    ) -> impl Iterator<Item = u16> + '_ {
+        let met = self.road(session, packet, link).map_or(&[][..], |it| it.0);
+        let from = met.partition_point(|&(_, each)| each <= number);
+        met.get(from..).unwrap_or(&[]).iter().map(|&(_, each)| each)
+    }
+
+    /// The meetings between the ports of a packet, in order; of all, where ports do not tell them.
+    #[allow(clippy::type_complexity)] // taken apart where it is called
+    fn road(
+        &self,
+        session: &Session,
+        packet: PacketId,
+        link: (NodeId, NodeId),
+    ) -> Option<(&[(PacketId, u16)], bool)> {
+        if self.pairs.is_empty() {
+            return None;
+        }
+        let met = self.pairs.get(&pair(link))?;
         let own = self.between(session, packet, link);
         let own = own.and_then(|ports| met.between.get(&ports));
-        let meetings = own.unwrap_or(&met.all);
-        let after = meetings.partition_point(|&(first, _)| first <= packet);
-        let last = after.checked_sub(1).and_then(|last| meetings.get(last));
-        last.map_or(0, |&(_, number)| number)
+        Some((own.unwrap_or(&met.all), met.between.is_empty()))
     }
 
     fn between(

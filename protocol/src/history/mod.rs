@@ -2,6 +2,7 @@
 
 mod acks;
 mod acts;
+mod ambiguous;
 mod before;
 mod belief;
 
@@ -11,6 +12,7 @@ mod certain;
 mod claims;
 mod connected;
 mod delivered;
+mod elsewhere;
 mod existence;
 mod finding;
 mod fold;
@@ -36,6 +38,7 @@ mod until;
 mod walked;
 mod wholes;
 
+pub use ambiguous::Ambiguity;
 pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
 pub use connected::Connection;
@@ -64,6 +67,7 @@ use serde::{Deserialize, Serialize};
 
 use build::Delivered;
 use shelf::Shelf;
+use walked::Straggler;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
@@ -114,8 +118,15 @@ pub struct History {
     /// Parts with which the id of a split message was used again while the message before was not whole,
     /// each with the part before; for the rules alone.
     reused: Vec<(MessageId, MessageId)>,
+    /// Messages that their numbers do not tell apart from others, in order.
+    ambiguous_messages: Vec<ambiguous::Ambiguous>,
     /// Where nodes met more than once.
     again: connected::Again,
+    /// Packets that are of an earlier meeting of their nodes than the one in which they left or came, in order.
+    of_before: Vec<PacketId>,
+    /// What came to nodes of connections that were over, by node, in the order of their events; for the
+    /// rules alone.
+    stragglers: Vec<(NodeId, Straggler)>,
     /// Deliveries that say that somebody leaves, in order.
     partings: Vec<Parting>,
     /// All messages that say that somebody leaves.

@@ -8,7 +8,7 @@ use netreel_wire::{MessageFacts, Role, Rules};
 use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
 use super::streams::{HandedOver, MessageStream, Sent, Streams};
-use super::walked::{Inbox, NodeHistory, Walked};
+use super::walked::{Inbox, NodeHistory, Over, Straggler, Walked};
 use super::wholes::{FragmentPart, Wholes};
 use super::{Belief, Delivery, Effect, Parting, Span, Wanted};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
@@ -52,6 +52,7 @@ impl Facts<'_> {
             if place % STEP == 0 && !(self.wanted)() {
                 return Err(Disturbed);
             }
+            let met = walk.meets(crossing.packet, crossing.way, stamp);
             if crossing.way != Way::In {
                 continue;
             }
@@ -71,7 +72,10 @@ impl Facts<'_> {
             if let Some(link) = self.session.link(crossing.packet) {
                 packet.clear();
                 packet.extend(self.session.messages_of(crossing.packet));
-                walk.received(crossing.packet, link, &packet, stamp);
+                match met {
+                    None => walk.received(crossing.packet, link, &packet, stamp),
+                    Some(over) => walk.comes_late(crossing.packet, over, &packet, stamp),
+                }
             }
             walk.own.reached = crossing.number;
         }
@@ -159,6 +163,50 @@ impl Walk<'_> {
             place: None,
         };
         self.deliver(act.message, &act.facts, act.role, speaker, at, true);
+    }
+
+    /// Notes of which meeting of two nodes a packet is that was sent or received. Where it came when that
+    /// was over, why it was.
+    fn meets(&mut self, id: PacketId, way: Way, stamp: Stamp) -> Option<Over> {
+        let streams = self.facts.streams;
+        if let Some(&send) = streams.elsewhere.get(&id) {
+            return (way == Way::In).then_some(Over::OfAnother(send));
+        }
+        if streams.meetings.is_empty() {
+            return None;
+        }
+        let link = self.facts.session.link(id)?;
+        let (peer, is_in) = match way {
+            Way::In => (link.0, true),
+            Way::Out => (link.1, false),
+            Way::Again | Way::Passing => return None,
+        };
+        let at = streams.meeting_of(id);
+        let later = streams.meetings.later(self.facts.session, (id, at), link);
+        let mut begun = later.filter_map(|later| self.own.met.get(&(peer, later)));
+        if let Some(&began) = begun.next() {
+            return is_in.then_some(Over::Since(began.0, began.1));
+        }
+        self.own.met.entry((peer, at)).or_insert((id, stamp.time));
+        None
+    }
+
+    /// A packet comes of a connection that is over: nobody can say what becomes of it.
+    fn comes_late(
+        &mut self,
+        packet: PacketId,
+        over: Over,
+        messages: &[(MessageId, MessageFacts)],
+        at: Stamp,
+    ) {
+        self.own
+            .history
+            .stragglers
+            .push(Straggler { packet, at, over });
+        for (message, facts) in messages {
+            self.is_first_arrival(*message);
+            self.doubt_arrival(*message, facts, at);
+        }
     }
 
     fn received(

@@ -1,13 +1,20 @@
 //! The reliable streams of each link: which messages are copies of which, and what is handed over in
 //! which order.
 
+mod anew;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_table::{Column, List};
-use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence, StreamId};
+use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
+use anew::{Anew, FOLLOWS_MAX, Spoken};
+pub(super) use anew::{Restart, Sign};
+
+use super::elsewhere::{Elsewhere, elsewhere};
+use super::finding::says_the_same;
 use super::line::Line;
-use super::meetings::{self, Meetings, Pair};
+use super::meetings::Meetings;
 use super::sequence::unwrap;
 use super::shelf::Shelf;
 use crate::session::bits::Bits;
@@ -53,11 +60,8 @@ pub(super) struct Sent<'a> {
 /// From whom to whom packets go, and how often these two had connected anew.
 pub(super) type NumberedLink = (NodeId, NodeId, u16);
 
-/// A packet's number follows the one before by so many at the most: some may not have been recorded.
-const FOLLOWS_MAX: i64 = 8;
-
-/// Who counts from the first number again had used so many.
-const ANEW_MIN: i64 = 16;
+/// The number of a meeting with somebody else.
+const WITH_ANOTHER: u16 = u16::MAX;
 
 /// All streams of a session, and what else one pass over all messages tells. The pass may stop
 /// anywhere and go on with more of the session.
@@ -68,7 +72,7 @@ pub(super) struct Streams {
     /// The highest place of each stream, and of each way.
     newest: BTreeMap<MessageStream, i64>,
     newest_packets: BTreeMap<NumberedLink, i64>,
-    restarting: Option<Restarting>,
+    anew: Anew,
     /// What was the highest where the pass last stopped.
     passed: Option<(BTreeMap<MessageStream, i64>, BTreeMap<NumberedLink, i64>)>,
     /// Whether something came at a place that had been passed then.
@@ -86,9 +90,12 @@ pub(super) struct Streams {
     /// For each link and session its packets by that place.
     pub packets: BTreeMap<NumberedLink, Line>,
     pub meetings: Meetings,
-    /// The packets with which a node connected anew to one that it had not parted from, each with the
-    /// last packet that it had sent before.
-    pub restarts: Vec<(PacketId, PacketId)>,
+    /// Receipts of what was sent to another node, which had the endpoint before.
+    pub elsewhere: Elsewhere,
+    /// Packets that were sent in a meeting and came, or would have, when a later one had begun.
+    pub of_before: Vec<PacketId>,
+    /// Where a node began anew with one that it had not parted from.
+    pub restarts: Vec<Restart>,
     /// For each message its place in the stream of its reliable sequence, laid out on one line.
     places: Column,
     /// For each message its place in the order of its channel, where that is apart.
@@ -122,13 +129,6 @@ pub(super) struct Streams {
     pub ticks: Column,
 }
 
-/// What is known of nodes that part and meet again.
-#[derive(Clone, Default)]
-struct Restarting {
-    /// Of which two nodes one said that it leaves.
-    parted: BTreeSet<Pair>,
-}
-
 impl Streams {
     /// All of a session.
     #[cfg(test)]
@@ -143,14 +143,13 @@ impl Streams {
     pub fn begin(session: &Session) -> Streams {
         Streams {
             meetings: Meetings::between_ports(session),
-            restarting: Some(Restarting::default()),
+            elsewhere: elsewhere(session),
             ..Streams::default()
         }
     }
 
     /// Takes the packets up to one.
     pub fn go_on(&mut self, session: &Session, until: u32) {
-        let mut restarting = self.restarting.take();
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
         let telling: Vec<bool> = (0..kinds)
             .map(|kind| {
@@ -178,27 +177,41 @@ impl Streams {
                 self.take_host(session, (packet, link), host);
             }
             let mut of_ticks = (said.checksum.is_some(), said.input.is_some());
-            let mut at = self.meetings.number(session, packet, link);
-            let follows = self.follows((link.0, link.1, at), said.sequence);
+            let mut spoken = Spoken {
+                packet,
+                link,
+                time: first,
+                at: self.meetings.number(session, packet, link),
+                sequence: said.sequence,
+                follows: false,
+            };
+            let before = match self.elsewhere.contains_key(&packet) {
+                true => Some(WITH_ANOTHER),
+                false => self.still_of(session, spoken),
+            };
+            spoken.at = before.unwrap_or(spoken.at);
+            self.of_before.extend(before.map(|_| packet));
+            spoken.follows = self.follows((link.0, link.1, spoken.at), said.sequence);
+            // What is of a connection that is over begins none.
+            let is_over = before.is_some();
+            if !is_over && self.forgets(session, spoken, &said) {
+                spoken.at = self.meetings.number(session, packet, link);
+            }
+            self.note_acks_before(spoken, &MessageFacts::default(), said.acknowledges_before);
             for (message, facts) in messages {
                 let facts = &facts;
                 self.pass(message);
-                if let Some(restarting) = &mut restarting
-                    && self.restart(
-                        session,
-                        (packet, link),
-                        (facts, said.sequence, follows),
-                        restarting,
-                    )
-                {
-                    at = self.meetings.number(session, packet, link);
+                if !is_over && self.restart(session, spoken, (message, facts)) {
+                    spoken.at = self.meetings.number(session, packet, link);
                 }
+                let at = spoken.at;
+                self.note_acks_before(spoken, facts, facts.acknowledges_before);
                 let sent = Sent {
                     link,
                     message,
                     facts,
                 };
-                self.take(session, packet, sent, at);
+                self.take(session, sent, at);
                 if let Some(object) = facts.object {
                     self.was_born(object, first);
                 }
@@ -219,10 +232,13 @@ impl Streams {
                 column.push(u64::from(packet.0));
             }
             self.pass(MessageId(said.messages.end));
+            let at = spoken.at;
+            if at > 0 && !is_over {
+                self.note_heard(session, packet, link, at);
+            }
             self.met.push(u64::from(at));
             self.take_packet((packet, link, at), said.sequence);
         }
-        self.restarting = restarting;
         self.next = self.next.max(until);
     }
 
@@ -299,94 +315,22 @@ impl Streams {
         get(&self.packet_places, packet.0 as usize)
     }
 
-    /// Whether a packet's number goes on where its way's numbers are. Who connects anew begins to
-    /// count anew.
-    fn follows(&self, way: NumberedLink, sequence: Option<Sequence>) -> bool {
-        let newest = self.newest_packets.get(&way).zip(sequence);
-        newest.is_some_and(|(&newest, sequence)| {
-            let ahead = unwrap(sequence, newest).saturating_sub(newest);
-            (1..=FOLLOWS_MAX).contains(&ahead)
-        })
-    }
-
-    /// Notes who parts, and whether two nodes that had parted connect anew with this packet: what it
-    /// says in the first place would be a copy of what was said before they parted. It is a copy
-    /// where the packet's number follows: its sender has not heard of the parting yet. Who was started
-    /// anew says no goodbye: then the packet's number is one of the first again, and the message is a
-    /// handshake, or says something else than the one that had its place.
-    fn restart(
-        &mut self,
-        session: &Session,
-        (packet, link): (PacketId, (NodeId, NodeId)),
-        (facts, sequence, follows): (&MessageFacts, Option<Sequence>, bool),
-        restarting: &mut Restarting,
-    ) -> bool {
-        let role = session.role(facts);
-        let is_greeting = matches!(role, Role::Connect | Role::Disconnect);
-        if !is_greeting && (follows || sequence.is_none() || facts.reliable_sequence.is_none()) {
-            return false;
-        }
-        let pair = meetings::pair(link);
-        let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
-        let of_them = [peer(link.0), peer(link.1)];
-        if facts.origin.is_some() && !of_them.contains(&facts.origin) {
-            // They speak of somebody else.
-            return false;
-        }
-        match role {
-            Role::Disconnect => {
-                restarting.parted.insert(pair);
-            }
-            _ if !follows => {
-                let at = self.meeting_at(session, link, packet);
-                let anew = self.begins_anew((link.0, link.1, at), sequence);
-                let has_parted = restarting.parted.contains(&pair);
-                let stream = reliable(link, at, facts);
-                let known = self.newest.get(&stream).zip(facts.reliable_sequence);
-                let place = known.map(|(&near, sequence)| unwrap(sequence, near));
-                let line = self.links.get(&stream);
-                let earlier = line.and_then(|line| line.first(place?)).map(MessageId);
-                let is_new = match (role, has_parted) {
-                    (Role::Connect, true) => earlier.is_some(),
-                    (Role::Connect, false) => anew.is_some(),
-                    _ => {
-                        let says_it = |it| says_the_same(session, (packet, facts), it);
-                        anew.is_some() && earlier.is_some_and(|it| !says_it(it))
-                    }
-                };
-                if is_new {
-                    self.restarts
-                        .extend(anew.filter(|_| !has_parted).map(|last| (packet, last)));
-                    self.meetings.again(session, packet, link);
-                    restarting.parted.remove(&pair);
-                    return true;
-                }
-            }
-            _ => {}
-        }
-        false
-    }
-
-    /// Whether a packet's number is one of the first of its way again though many were used since: the
-    /// packet that had the newest.
-    fn begins_anew(&self, way: NumberedLink, sequence: Option<Sequence>) -> Option<PacketId> {
-        let (sequence, &newest) = sequence.zip(self.newest_packets.get(&way))?;
-        let line = self.packets.get(&way)?;
-        let first = line.start()?;
-        let again = unwrap(sequence, first).saturating_sub(first);
-        let is_first = (0..=FOLLOWS_MAX).contains(&again);
-        let is_anew = is_first && newest.saturating_sub(first) >= ANEW_MIN;
-        line.first(newest).filter(|_| is_anew).map(PacketId)
-    }
-
-    /// How often two nodes had connected anew when a packet left.
-    pub fn meeting_at(&self, session: &Session, link: (NodeId, NodeId), packet: PacketId) -> u16 {
-        self.meetings.number(session, packet, link)
-    }
-
-    /// The same of a packet that left its own way.
+    /// How often two nodes had connected anew, as far as who sent this packet knew.
     pub fn meeting_of(&self, packet: PacketId) -> u16 {
         self.met.get(packet.0 as usize) as u16
+    }
+
+    /// Whether the two nodes of a stream met anew since, at the same place.
+    pub fn is_over(&self, session: &Session, stream: MessageStream) -> bool {
+        let is_over = || {
+            let line = self.links.get(&stream)?;
+            let first = MessageId(line.first(line.start()?)?);
+            let packet = (session.carrier(first)?, stream.meeting);
+            let link = (stream.from, stream.to);
+            self.meetings.later(session, packet, link).next()
+        };
+        let is_with_another = stream.meeting == WITH_ANOTHER;
+        is_with_another || !self.meetings.is_empty() && is_over().is_some()
     }
 
     fn take_packet(
@@ -406,7 +350,7 @@ impl Streams {
         self.packets.entry(way).or_default().append(place, packet.0);
     }
 
-    fn take(&mut self, session: &Session, packet: PacketId, sent: Sent<'_>, at: u16) {
+    fn take(&mut self, session: &Session, sent: Sent<'_>, at: u16) {
         let Sent {
             link,
             message,
@@ -422,7 +366,7 @@ impl Streams {
             return;
         };
         let stream = reliable(link, at, facts);
-        let lap = self.lap_before(session, (packet, facts), (stream, sequence));
+        let lap = self.lap_before(session, message, (stream, sequence));
         let place = lap.unwrap_or_else(|| lay_out(&mut self.newest, stream, sequence));
         self.places.push(put(place));
         let earlier = self.links.entry(stream).or_default().put(place, message.0);
@@ -462,7 +406,7 @@ impl Streams {
     fn lap_before(
         &self,
         session: &Session,
-        (packet, facts): (PacketId, &MessageFacts),
+        message: MessageId,
         (stream, sequence): (MessageStream, Sequence),
     ) -> Option<i64> {
         let newest = *self.newest.get(&stream)?;
@@ -472,7 +416,7 @@ impl Streams {
         }
         let before = place - (1 << sequence.bits);
         let first = MessageId(self.links.get(&stream)?.first(before)?);
-        says_the_same(session, (packet, facts), first).then_some(before)
+        says_the_same(session, message, first).then_some(before)
     }
 
     /// A reliable message's place in its stream.
@@ -625,23 +569,6 @@ fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) ->
 
 /// Numbers with more bits are never used up.
 const BITS_MAX: u8 = 32;
-
-/// Whether a message says what an earlier one says, in whole bytes. Their packets are read again.
-pub(super) fn says_the_same(
-    session: &Session,
-    (packet, facts): (PacketId, &MessageFacts),
-    earlier: MessageId,
-) -> bool {
-    let bytes = |packet: PacketId, facts: &MessageFacts| {
-        let (start, end) = (facts.bits.start.div_ceil(8), facts.bits.end / 8);
-        let payload = session.payload(packet)?;
-        let bytes = payload.get(start as usize..end as usize)?;
-        (facts.stream == StreamId(0)).then(|| (facts.bits.start % 8, bytes.to_vec()))
-    };
-    let other = session.message(earlier);
-    let other = other.and_then(|it| bytes(it.packet, &it.facts));
-    other.is_some() && other == bytes(packet, facts)
-}
 
 fn is_passed<K: Ord>(highest: &BTreeMap<K, i64>, line: &K, place: i64) -> bool {
     highest.get(line).is_none_or(|&highest| place <= highest)

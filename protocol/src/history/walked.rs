@@ -12,7 +12,25 @@ use super::delivered::Deliveries;
 use super::shelf::Shelf;
 use super::streams::MessageStream;
 use super::{Parting, Span};
-use crate::session::{MessageId, Node, SessionTime};
+use crate::session::{MessageId, Node, NodeId, PacketId, SessionTime, Stamp};
+
+/// A packet that came to a node when its connection was over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Straggler {
+    pub packet: PacketId,
+    /// When it came.
+    pub at: Stamp,
+    pub over: Over,
+}
+
+/// Why a connection is over when a packet of it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Over {
+    /// A new one had begun with this packet, the node's first of it, which it sent or received then.
+    Since(PacketId, SessionTime),
+    /// It was sent, with this packet, to a node that had the endpoint before.
+    OfAnother(PacketId),
+}
 
 /// The history of one node.
 #[derive(Clone, Default)]
@@ -41,6 +59,8 @@ pub(super) struct NodeHistory {
     /// The peers that left or were dropped, as far as the node knows, and since when it knows;
     /// itself, once it has left.
     pub gone: BTreeMap<u64, SessionTime>,
+    /// What came of connections that were over.
+    pub stragglers: Vec<Straggler>,
 }
 
 impl NodeHistory {
@@ -70,6 +90,9 @@ pub(super) struct Walked {
     pub objects: Shelf<Believer>,
     /// The peers that left or were dropped; the node itself, once it has left.
     pub gone: BTreeMap<u64, SessionTime>,
+    /// The first packet of each meeting with another node that the node sent or received, and when; where
+    /// nodes met more than once.
+    pub met: BTreeMap<(NodeId, u16), (PacketId, SessionTime)>,
     /// Until when what happened may have happened in a hole.
     pub blind_until: Option<SessionTime>,
     pub history: NodeHistory,

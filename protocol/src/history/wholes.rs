@@ -27,6 +27,9 @@ pub(super) struct Wholes {
     /// Parts with which an id was used again while the message before was not whole, each with the part
     /// of that message: what came under the id then is joined with nothing.
     pub reused: Vec<(MessageId, MessageId)>,
+    /// Parts that came under such an id until all of both messages were sent, each with another one of
+    /// which nobody can say whether it is of the same message.
+    pub mixed: Vec<(MessageId, MessageId)>,
 }
 
 /// A fragment's part in the whole.
@@ -49,6 +52,15 @@ type Group = BTreeMap<u64, MessageId>;
 /// Who tells whom, in which channel, which message: its id, and in how many fragments.
 type GroupKey = (NodeId, NodeId, Option<u64>, u64, u64);
 
+/// Parts of several messages under one id.
+struct Mixed {
+    /// How often each part was sent, and when the last one.
+    seen: BTreeMap<u64, u32>,
+    last: SessionTime,
+    /// The first part of the message before that came again.
+    before: MessageId,
+}
+
 /// Messages whose fragments were found.
 #[derive(Default)]
 struct Found {
@@ -59,11 +71,12 @@ struct Found {
     wholes: Vec<Vec<MessageId>>,
     /// Those that stand next to each other in a stream that hands them over as they come.
     loose: Vec<Vec<MessageId>>,
-    /// Ids under which parts of several messages are under way: how often each part was sent, and when
-    /// the last one.
-    mixed: BTreeMap<GroupKey, (BTreeMap<u64, u32>, SessionTime)>,
+    /// Ids under which parts of several messages are under way.
+    mixed: BTreeMap<GroupKey, Mixed>,
     /// See [`Wholes::reused`].
     reused: Vec<(MessageId, MessageId)>,
+    /// See [`Wholes::mixed`].
+    of_either: Vec<(MessageId, MessageId)>,
 }
 
 impl Wholes {
@@ -79,6 +92,7 @@ impl Wholes {
         let mut wholes = Wholes {
             runs,
             reused: std::mem::take(&mut found.reused),
+            mixed: std::mem::take(&mut found.of_either),
             ..Wholes::of(session, wholes)
         };
         for message in session.fragments().filter(|it| streams.is_resend(*it)) {
@@ -222,11 +236,13 @@ impl Found {
         let at = session
             .departed(packet)
             .map_or(SessionTime(i64::MIN), |(_, at)| at.time);
-        if let Some((seen, last)) = self.mixed.get_mut(&key) {
-            let is_over = at.0.saturating_sub(last.0) > MIXED_NS;
+        if let Some(mixed) = self.mixed.get_mut(&key) {
+            let is_over = at.0.saturating_sub(mixed.last.0) > MIXED_NS;
             if !is_over {
-                *last = at;
-                *seen.entry(index).or_default() += 1;
+                mixed.last = at;
+                *mixed.seen.entry(index).or_default() += 1;
+                self.of_either.push((message, mixed.before));
+                let seen = &mixed.seen;
                 let often = seen.values().next().copied();
                 // All parts of all of them were sent.
                 if seen.len() as u64 == count && seen.values().all(|it| Some(*it) == often) {
@@ -243,7 +259,14 @@ impl Found {
             // The message before is not whole yet: nobody can say which part is of which.
             let mut seen: BTreeMap<u64, u32> = group.keys().map(|&index| (index, 1)).collect();
             *seen.entry(index).or_default() += 1;
-            self.mixed.insert(key, (seen, at));
+            let of_either = group.values().map(|&part| (part, message));
+            self.of_either.extend(of_either.chain([(message, first)]));
+            let mixed = Mixed {
+                seen,
+                last: at,
+                before: first,
+            };
+            self.mixed.insert(key, mixed);
             self.groups.remove(&key);
             self.reused.push((first, message));
             return;

@@ -78,7 +78,9 @@ impl Telling<'_> {
             };
             let message = first.message;
             return self.step(Fact::NeverReached { message, sent }, certainty, |it| {
-                it.ways(&copies, copies.len())
+                let ambiguous = it.ambiguous(message);
+                let ways = it.ways(&copies, copies.len());
+                ambiguous.into_iter().chain(ways).collect()
             });
         };
         let packet = copies[brought].packet;
@@ -113,6 +115,17 @@ impl Telling<'_> {
         steps
     }
 
+    /// That the number of a message does not tell it apart from another one.
+    pub fn ambiguous(&mut self, message: MessageId) -> Option<StepId> {
+        let (why, other) = self.history.ambiguity(self.session, message)?;
+        let fact = Fact::Ambiguous {
+            message,
+            other,
+            why,
+        };
+        Some(self.end(fact, Certainty::Certain))
+    }
+
     /// Why a copy was sent, as far as what its sender had heard tells.
     pub fn sent_again(&mut self, copy: Copy, before: Copy) -> StepId {
         let after_ns = copy.sent.0.saturating_sub(before.sent.0);
@@ -121,7 +134,12 @@ impl Telling<'_> {
             before: before.message,
             after_ns,
         };
-        self.step(fact, Certainty::Certain, |it| it.trigger(copy, before))
+        // What says something else may be no copy.
+        let certainty = match self.history.ambiguity(self.session, copy.message) {
+            Some(_) => Certainty::Doubtful,
+            None => Certainty::Certain,
+        };
+        self.step(fact, certainty, |it| it.trigger(copy, before))
     }
 
     fn trigger(&mut self, copy: Copy, before: Copy) -> Vec<StepId> {

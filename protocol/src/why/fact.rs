@@ -1,7 +1,7 @@
 //! What a step can state.
 
 use super::Cause;
-use crate::history::Effect;
+use crate::history::{Ambiguity, Effect};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
 
 /// From whom to whom.
@@ -126,6 +126,15 @@ pub enum Fact {
         before: MessageId,
         /// How long after it.
         after_ns: i64,
+    },
+    /// Its number does not tell a message apart from another one.
+    Ambiguous {
+        /// Which message.
+        message: MessageId,
+        /// The one that it may be taken for.
+        other: MessageId,
+        /// Why.
+        why: Ambiguity,
     },
     /// More copies than are told.
     MoreCopies {

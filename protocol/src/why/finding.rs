@@ -51,7 +51,8 @@ impl Telling<'_> {
             | "address-changed"
             | "answered-from-elsewhere"
             | "connection-restarted"
-            | "number-space-exhausted" => {
+            | "number-space-exhausted"
+            | "old-connection" => {
                 because.push(self.nothing(NotKnown::Program(node)));
             }
             "objects-differ-at-rest" => because.extend(self.differs(finding)),

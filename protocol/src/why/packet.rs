@@ -21,6 +21,7 @@ impl Telling<'_> {
         let sent = self.step(Fact::Sent { packet: id }, certainty, |it| {
             let mut because = Vec::new();
             for &message in messages.iter().take(MESSAGES_MAX) {
+                because.extend(it.ambiguous(message));
                 because.extend(it.why_again(message));
             }
             for &message in messages.iter().take(MESSAGES_MAX) {

@@ -58,8 +58,13 @@ fn pair(rule: &str) -> Option<Pair> {
             (vec![with(3)], vec![with(2)])
         }
         "address-changed" => (
-            vec![anew::moved(40, 500, 0), anew::moved(103, 10, 120)],
             vec![
+                anew::moved(40, 500, 0),
+                anew::moved(103, 10, 120),
+                anew::with_tokens(7, 5_000),
+            ],
+            vec![
+                anew::with_tokens(8, 10),
                 anew::moved(0, 500, 0),
                 anew::moved(104, 500, 0),
                 anew::moved(40, 1100, 0),
@@ -132,8 +137,12 @@ fn pair(rule: &str) -> Option<Pair> {
                 anew::again(40, 0),
                 anew::again(16, 3),
                 anew::again_silently(100),
+                anew::forgetful(60, (10, 0), true),
+                anew::pushing_again(100, true),
             ],
             vec![
+                anew::forgetful(60, (700, 60), true),
+                anew::pushing_again(0, true),
                 anew::again_silently(0),
                 anew::again(40, 41),
                 anew::again(15, 0),
@@ -278,6 +287,19 @@ fn pair(rule: &str) -> Option<Pair> {
             later.push(acked::lost(says(8_600, 31, 1)));
             (vec![acked(&acked::given_up())], vec![acked(&later)])
         }
+        "old-connection" => (
+            vec![
+                anew::straggling(1_800, 3),
+                anew::straggling(1_800, 39),
+                anew::answering(2_005, 29),
+                anew::port_taken_over(2_900),
+            ],
+            vec![
+                anew::straggling(1_600, 3),
+                anew::answering(2_011, 0),
+                anew::port_taken_over(1_500),
+            ],
+        ),
         "number-space-exhausted" => (
             vec![
                 anew::split(2),
@@ -327,10 +349,15 @@ fn pair(rule: &str) -> Option<Pair> {
             let again =
                 |arguments: &[(u8, u8)], after| named::made(&named::again(arguments, after));
             (
-                vec![again(&[(7, 7), (7, 8), (9, 9)], 100), again(&each, 100)],
+                vec![
+                    again(&[(7, 7), (7, 8), (9, 9)], 100),
+                    again(&each, 100),
+                    anew::copied(8, 9),
+                ],
                 vec![
                     again(&[(7, 7), (8, 8), (9, 9)], 100),
                     again(&[(7, 7), (7, 8), (9, 9)], 200),
+                    anew::copied(7, 8),
                 ],
             )
         }

@@ -221,6 +221,18 @@ impl Wire {
         !self.program(None).state.is_empty()
     }
 
+    /// Whether packets say back what the other side gave: some field has `@takes(NAME)`.
+    pub fn says_back(&self) -> bool {
+        let programs = self.protocols.iter().map(|it| &it.program);
+        let mut fields = programs.flat_map(|program| &program.dictionary.fields);
+        fields.any(|field| {
+            field
+                .said_back
+                .as_ref()
+                .is_some_and(|it| it.takes.is_some())
+        })
+    }
+
     /// The facts of one packet of a connection, after the packets that advanced `state`; advances it
     /// by this one. Clears `out` and refills it.
     pub fn facts_in(

@@ -3,12 +3,14 @@
 //! A translation on the way (NAT) gave it another one, or its program opened another socket. Without a
 //! word of the protocol that tells who somebody is, the two ports look like two nodes. They are one where
 //! the second begins when the first falls silent for good, at the same address and with the same partner,
-//! and both have one `@sender`, or the numbers of the packets go on: those that the wire names, or else a
-//! counter in their bytes. A
-//! warning where the partner went on sending to the old port for longer than a second.
+//! and both say one token that the partner gave (`@takes`), or have one `@sender`, or the numbers of the
+//! packets go on: those that the wire names, or else a counter in their bytes. Who say different tokens are
+//! two, whatever their numbers. A warning where the partner went on sending to the old port for longer than a second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+
+use netreel_wire::Value;
 
 use super::words::{came, length, sent};
 use super::{Case, Found};
@@ -26,6 +28,9 @@ const PAUSES: i64 = 16;
 
 /// Packets of before that may still come, in ns.
 const LATE_NS: i64 = 250_000_000;
+
+/// Where both say one token, so much later, in ns.
+const TOKEN_PAUSE_NS: i64 = 60_000_000_000;
 
 /// Each port must have sent so many packets.
 const PACKETS_MIN: usize = 8;
@@ -47,7 +52,12 @@ type Who = (IpAddr, Option<u64>);
 struct Talk {
     there: Vec<(SessionTime, PacketId)>,
     back: Vec<(SessionTime, PacketId)>,
+    /// The tokens that its first packets say back, and its last ones.
+    tokens: [Tokens; 2],
 }
+
+/// What packets say back, with what the wire calls it.
+type Tokens = BTreeSet<(String, String)>;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
@@ -55,7 +65,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     if moved.is_empty() {
         return Vec::new();
     }
-    let talks = talks(session, &moved);
+    let mut talks = talks(session, &moved);
+    if session.wire.as_ref().is_some_and(|wire| wire.says_back()) {
+        for talk in talks.values_mut() {
+            let (first, last) = (talk.there.iter(), talk.there.iter().rev());
+            talk.tokens = [tokens(session, first), tokens(session, last)];
+        }
+    }
     let mut found = Vec::new();
     for (&(old, partner), before) in &talks {
         let same_partner = talks.iter().filter(|&(&(new, with), _)| {
@@ -126,11 +142,20 @@ fn follows(session: &Session, before: &Talk, after: &Talk, has_name: bool) -> bo
     };
     let apart_ns = last.0.saturating_sub(first.0) / before.there.len() as i64;
     let pause_ns = begins.0.saturating_sub(last.0);
-    let is_next = (-LATE_NS..=PAUSE_NS.max(apart_ns.saturating_mul(PAUSES))).contains(&pause_ns);
-    if !is_next || begins <= first {
+    if pause_ns < -LATE_NS || begins <= first {
         return false;
     }
-    if has_name {
+    let ([_, one], [other, _]) = (&before.tokens, &after.tokens);
+    let both_say = !one.is_empty() && !other.is_empty();
+    let have_one_token = both_say.then(|| !one.is_disjoint(other));
+    let pause_max = match have_one_token {
+        Some(true) => TOKEN_PAUSE_NS,
+        _ => PAUSE_NS.max(apart_ns.saturating_mul(PAUSES)),
+    };
+    if pause_ns > pause_max || have_one_token == Some(false) {
+        return false;
+    }
+    if has_name || have_one_token == Some(true) {
         return true;
     }
     let number = |packet| session.said(packet)?.sequence;
@@ -142,6 +167,24 @@ fn follows(session: &Session, before: &Talk, after: &Talk, has_name: bool) -> bo
         }
         None => counts_on(session, before, after),
     }
+}
+
+/// The tokens that some packets say back, with what the wire calls each.
+fn tokens<'a>(
+    session: &Session,
+    packets: impl Iterator<Item = &'a (SessionTime, PacketId)>,
+) -> Tokens {
+    let packets = packets.take(PACKETS_MIN);
+    let decoded = packets.filter_map(|&(_, packet)| session.decode(packet));
+    let mut tokens = Tokens::new();
+    for decoded in decoded {
+        let said = decoded.tree.iter();
+        let said = said.filter_map(|it| Some((it.takes()?.to_owned(), it.value())));
+        // Nobody has one yet who says nothing.
+        let said = said.filter(|(_, value)| *value != Value::Unsigned(0));
+        tokens.extend(said.map(|(name, value)| (name, format!("{value:?}"))));
+    }
+    tokens
 }
 
 /// Whether a number of two bytes in front of the packets counts each of them, and goes on.

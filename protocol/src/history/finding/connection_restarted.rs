@@ -1,12 +1,15 @@
 //! `connection-restarted`: a node began anew with one that it had not parted from.
 //!
 //! Its packets count from the first number again, and it says a handshake, or in the places of the
-//! reliable stream something else than before. Nothing is wrong with that by itself: a program was
+//! reliable stream something else than before, or takes back its acks. Where packets have no numbers, its
+//! messages count from the first place again long after it was acked, or its acks alone fall to the first.
+//! Nothing is wrong with that by itself: a program was
 //! started again, or gave up waiting. What it sends from there on is a connection of its own, in which
 //! no number means what it meant before.
 
-use super::words::sent;
+use super::words::{came, sent};
 use super::{Case, Found};
+use crate::history::streams::Sign;
 use crate::history::{Finding, Level};
 
 pub(super) const RULE: &str = "connection-restarted";
@@ -15,13 +18,38 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let Case {
         session, streams, ..
     } = *case;
-    let found = streams.restarts.iter().filter_map(|&(packet, last)| {
+    let found = streams.restarts.iter().filter_map(|restart| {
+        let (packet, last) = (restart.packet, restart.last);
         let (from, to) = session.link(packet)?;
-        let number = |packet| Some(session.said(packet)?.sequence?.value);
-        let evidence: Vec<_> = [
-            sent(session, last, "its newest packet before sent"),
-            sent(session, packet, "the one with which it begins anew sent"),
-        ]
+        let (before, now) = restart.numbers;
+        let sign = match restart.sign {
+            Sign::Packets => {
+                format!("its packets count from {now} again, after {before} in packet {}", last.0)
+            }
+            Sign::Messages => format!(
+                "its reliable messages count from {now} again and say something else, after {before} in \
+                 packet {}",
+                last.0
+            ),
+            Sign::Acks => format!(
+                "it acks number {now} after {before} in packet {}: it has forgotten what came",
+                last.0
+            ),
+        };
+        // Of a sender that was not recorded its receipts tell.
+        let piece = |packet, what: [&str; 2]| {
+            let sent = sent(session, packet, what[0]);
+            sent.or_else(|| came(session, packet, what[1]))
+        };
+        let newest = [
+            "the packet with its newest number before sent",
+            "the packet with its newest number before received",
+        ];
+        let begins = [
+            "the one with which it begins anew sent",
+            "the one with which it begins anew received",
+        ];
+        let evidence: Vec<_> = [piece(last, newest), piece(packet, begins)]
         .into_iter()
         .flatten()
         .collect();
@@ -33,14 +61,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             each: Vec::new(),
             time: evidence.last()?.time,
             sentence: format!(
-                "{} begins anew with {} in packet {} and had not said that it leaves: its packets \
-                 count from {} again, after {} in packet {}",
+                "{} begins anew with {} in packet {} and had not said that it leaves: {sign}",
                 session.name(from),
                 session.name(to),
                 packet.0,
-                number(packet)?,
-                number(last)?,
-                last.0,
             ),
             evidence,
         };

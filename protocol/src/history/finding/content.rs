@@ -5,7 +5,7 @@ use netreel_wire::{Name, StreamId, TreeId, TreeNode, Value};
 use crate::session::{MessageId, Session};
 
 /// What is told with a message and is not of it: acks that travel with it, and when this copy was sent.
-const OF_COPY: [&str; 10] = [
+const OF_COPY: [&str; 9] = [
     "ack",
     "ack_bits",
     "nack",
@@ -15,7 +15,6 @@ const OF_COPY: [&str; 10] = [
     "echoes_time",
     "sequence",
     "tick",
-    "per_copy",
 ];
 
 /// The fields of a message with what they say, in wire order. Fields with these annotations are left out, as
@@ -35,13 +34,18 @@ pub(super) fn content(
     let around = elements.next().or_else(|| tree.iter().find(is_it))?;
     let (first, count) = (around.id().0, around.descendants());
     let prefix = tree.path(around.id());
-    let is_content = |it: &TreeNode<'_>| {
+    // All that is in one of these is of the copy.
+    let mut of_copy_until = 0;
+    let mut is_content = |it: &TreeNode<'_>| {
+        if it.is_per_copy() {
+            of_copy_until = of_copy_until.max(it.id().0 + it.descendants() + 1);
+        }
         let is_of_copy = |name: &str| OF_COPY.contains(&name) || without.contains(&name);
-        let is_left_out = it.annotation().is_some_and(is_of_copy);
+        let is_left_out = it.id().0 < of_copy_until || it.annotation().is_some_and(is_of_copy);
         it.descendants() == 0 && !it.is_padding() && !is_left_out
     };
     let fields = (first..=first + count).filter_map(|id| tree.get(TreeId(id)));
-    let said = fields.filter(is_content).map(|it| {
+    let said = fields.filter(|it| is_content(it)).map(|it| {
         let path = tree.path(it.id());
         let path = path.strip_prefix(&prefix).unwrap_or(&path);
         (path.trim_start_matches('.').to_owned(), says(&it.value()))
@@ -70,6 +74,19 @@ fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(begin, |digest, &byte| {
         (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
     })
+}
+
+/// Whether two messages say the same, but for what is another thing in each copy.
+pub(in crate::history) fn says_the_same(
+    session: &Session,
+    one: MessageId,
+    other: MessageId,
+) -> bool {
+    if have_same_bits(session, one, other) {
+        return true;
+    }
+    let [one, other] = [one, other].map(|message| content(session, message, &[]));
+    one.is_some() && one == other
 }
 
 /// Whether two messages are the same bits, in either order of the bits of a byte.

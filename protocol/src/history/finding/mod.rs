@@ -32,6 +32,7 @@ mod never_acked;
 mod nobody_owns;
 mod number_space_exhausted;
 mod objects_differ_at_rest;
+mod old_connection;
 mod origin_wrong;
 mod reliable_not_delivered;
 mod reliable_stuck;
@@ -57,12 +58,14 @@ mod values_differ;
 mod words;
 mod zombie_object;
 
+pub(super) use content::says_the_same;
 pub(super) use loss_pattern::RULE as LOSS_PATTERN;
 pub(crate) use words::{Told, came, length, sent, told, word};
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use super::ambiguous::HalfApart;
 use super::claims::Claims;
 use super::state::States;
 use super::streams::Streams;
@@ -72,7 +75,7 @@ use crate::session::{PacketId, Session, SessionTime, parallel};
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
 /// The ids of all rules.
-pub const RULES: [&str; 47] = [
+pub const RULES: [&str; 48] = [
     ack_of_unreceived::RULE,
     ack_of_unsent::RULE,
     address_changed::RULE,
@@ -100,6 +103,7 @@ pub const RULES: [&str; 47] = [
     nobody_owns::RULE,
     number_space_exhausted::RULE,
     objects_differ_at_rest::RULE,
+    old_connection::RULE,
     origin_wrong::RULE,
     reliable_not_delivered::RULE,
     reliable_stuck::RULE,
@@ -129,6 +133,8 @@ pub(super) struct Case<'a> {
     pub history: &'a History,
     pub streams: &'a Streams,
     pub claims: &'a Claims,
+    /// Messages that half of all numbers lie between, with both under way.
+    pub half_apart: &'a [HalfApart],
     /// See [`Case::states`].
     pub states: &'a OnceLock<States>,
 }
@@ -218,6 +224,7 @@ pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> All {
         nack_of_received::find,
         never_acked::find,
         number_space_exhausted::find,
+        old_connection::find,
         origin_wrong::find,
         reliable_not_delivered::find,
         reliable_stuck::find,

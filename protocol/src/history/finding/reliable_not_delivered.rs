@@ -36,7 +36,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     } = *case;
     let mut until: BTreeMap<(NodeId, NodeId), Option<SessionTime>> = BTreeMap::new();
     let mut given_up: BTreeMap<(NodeId, NodeId), GivenUp> = BTreeMap::new();
-    for &message in &history.undelivered {
+    // Of what has the number of another one under way nobody can say whether it was sent again.
+    let is_known = |it: &&MessageId| history.ambiguous_number(**it).is_none();
+    for &message in history.undelivered.iter().filter(is_known) {
         let carrier = session.carrier(message);
         let Some((packet, link)) = carrier.and_then(|it| Some((it, session.link(it)?))) else {
             continue;

@@ -45,6 +45,7 @@ impl Fact {
             Fact::NeverReached { message, .. } | Fact::MoreCopies { message, .. } => {
                 vec![carrier(message)]
             }
+            Fact::Ambiguous { message, other, .. } => vec![carrier(message), carrier(other)],
             Fact::StillWaits { message, behind } => vec![carrier(message), carrier(behind)],
             Fact::SentAgain { copy, before, .. } => vec![carrier(copy), carrier(before)],
             Fact::Nacked { packet, nack, .. } => vec![Some(nack), Some(packet)],
@@ -115,7 +116,7 @@ impl Fact {
             Fact::NeverReached { message, .. } | Fact::StillWaits { message, .. } => {
                 (carrier(message).and_then(receiver), None)
             }
-            Fact::SentAgain { copy, .. } => {
+            Fact::SentAgain { copy, .. } | Fact::Ambiguous { message: copy, .. } => {
                 let packet = carrier(copy);
                 (packet.and_then(sender), packet.and_then(left))
             }
@@ -177,6 +178,7 @@ impl Fact {
             Fact::Reached { .. } => "reached",
             Fact::NeverReached { .. } => "never-reached",
             Fact::SentAgain { .. } => "sent-again",
+            Fact::Ambiguous { .. } => "ambiguous",
             Fact::MoreCopies { .. } => "more-copies",
             Fact::Nacked { .. } => "nacked",
             Fact::AckGap { .. } => "ack-gap",

@@ -4,7 +4,7 @@ use netreel_wire::Role;
 
 use super::phrases::{effect_words, rule_words, would_words};
 use super::{Words, moment, number, seconds};
-use crate::history::{Belief, Effect, Told, length, rules_of, told, word};
+use crate::history::{Ambiguity, Belief, Effect, Told, length, rules_of, told, word};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, packets};
 use crate::why::{Cause, Fact, Link, NotKnown, RuleWord};
 
@@ -271,6 +271,32 @@ impl Words<'_> {
             self.name(known.node),
             would_words(effect, role.map_or("it", word))
         )
+    }
+
+    pub(super) fn ambiguous(&self, message: MessageId, other: MessageId, why: Ambiguity) -> String {
+        let (packet, with) = (number(self.carrier(message)), number(self.carrier(other)));
+        let (from, to) = self.link(self.carrier(message));
+        let facts = self.session.message(message).map(|it| it.facts);
+        let facts = facts.unwrap_or_default();
+        let place = facts
+            .reliable_sequence
+            .map(|it| it.value)
+            .unwrap_or_default();
+        match why {
+            Ambiguity::Numbers => format!(
+                "number {place} in {packet} is ambiguous: {with} was not acked, and half of all numbers or \
+                 more lie between the two, so that {to} cannot tell a copy from a new message"
+            ),
+            Ambiguity::FragmentId => format!(
+                "fragment id {} in {packet} is ambiguous: {from} uses it for two messages at once, of \
+                 which {with} has a part, so that they are joined with nothing",
+                facts.fragment_id.unwrap_or_default()
+            ),
+            Ambiguity::Content => format!(
+                "number {place} in {packet} is ambiguous: {with} has it as well and says something else, so \
+                 that it is a copy that was changed, or another message"
+            ),
+        }
     }
 
     pub(super) fn unfit(&self, id: PacketId) -> String {

@@ -168,6 +168,11 @@ impl Words<'_> {
                     number(packet)
                 )
             }
+            Fact::Ambiguous {
+                message,
+                other,
+                why,
+            } => self.ambiguous(message, other, why),
             Fact::MoreCopies { count, .. } => match count {
                 1 => "one more copy is not told".to_owned(),
                 count => format!("{count} more copies are not told"),

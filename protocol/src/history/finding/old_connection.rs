@@ -1,0 +1,160 @@
+//! `old-connection`: a packet of a connection comes when that is over and a new one has begun at the same
+//! place.
+//!
+//! Whoever started again, or heard that the other one did, cannot tell it by its address: what keeps it out
+//! is a number of the connection in each packet. It may have been long on its way, or whoever sent it had
+//! yet to hear of the new connection. Nobody can say what becomes of it, so no belief rests on it. A
+//! warning where the receiver acks it in the new connection: it took it for one of that.
+
+use std::collections::BTreeMap;
+
+use super::words::{and_more, came, length, sent};
+use super::{Case, Found};
+use crate::history::walked::{Over, Straggler};
+use crate::history::{Evidence, Finding, Level};
+use crate::session::{NodeId, PacketId, SessionTime};
+
+pub(super) const RULE: &str = "old-connection";
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let mut all: BTreeMap<(NodeId, Over), Vec<&Straggler>> = BTreeMap::new();
+    for (node, straggler) in &case.history.stragglers {
+        // What was meant for others is one finding for each sender.
+        let connection = match straggler.over {
+            Over::OfAnother(send) => {
+                let meant = case.session.link(send).unwrap_or_default();
+                let mut others = all.keys().filter(|it| it.0 == *node);
+                let known = others.find_map(|it| match it.1 {
+                    Over::OfAnother(first) if case.session.link(first) == Some(meant) => Some(it.1),
+                    _ => None,
+                });
+                known.unwrap_or(straggler.over)
+            }
+            since => since,
+        };
+        all.entry((*node, connection)).or_default().push(straggler);
+    }
+    let found = all.into_iter();
+    let found = found.filter_map(|((node, over), all)| match over {
+        Over::Since(began, at) => since(case, (node, began, at), &all),
+        Over::OfAnother(_) => of_another(case, node, &all),
+    });
+    // More may come, and they are counted.
+    found.map(Found::from).collect()
+}
+
+/// What came to a node since a packet began a new connection.
+fn since(
+    case: &Case<'_>,
+    (node, began, since): (NodeId, PacketId, SessionTime),
+    all: &[&Straggler],
+) -> Option<Finding> {
+    let session = case.session;
+    let acked = all
+        .iter()
+        .find_map(|it| Some((*it, acked(case, node, it)?)));
+    let told = acked.map(|it| it.0).or(all.first().copied())?;
+    let (from, _) = session.link(told.packet)?;
+    let pieces = [
+        sent(
+            session,
+            told.packet,
+            "a packet of the connection before sent",
+        ),
+        begins(case, node, began),
+        came(
+            session,
+            told.packet,
+            "the packet of the connection before received",
+        ),
+        acked.and_then(|(_, ack)| sent(session, ack, "its number acked in the new connection")),
+    ];
+    let (from_name, name) = (session.name(from), session.name(node));
+    let taken = match acked {
+        Some((_, ack)) => format!(
+            ", and takes it for one of that: it acks its number in packet {}",
+            ack.0
+        ),
+        None => String::new(),
+    };
+    let sentence = format!(
+        "{name} gets packet {} of its connection before with {from_name} {} after a new one began there with \
+         packet {}{taken}{}",
+        told.packet.0,
+        length(told.at.time.0.saturating_sub(since.0)),
+        began.0,
+        and_more(all.len() as u64),
+    );
+    let level = match acked {
+        Some(_) => Level::Warning,
+        None => Level::Info,
+    };
+    Some(finding(node, (level, told.at.time), sentence, pieces))
+}
+
+/// What came to a node that was sent to others, who had its endpoint before.
+fn of_another(case: &Case<'_>, node: NodeId, all: &[&Straggler]) -> Option<Finding> {
+    let session = case.session;
+    let told = all.first()?;
+    let Over::OfAnother(send) = told.over else {
+        return None;
+    };
+    let (from, meant) = session.link(send)?;
+    let pieces = [
+        sent(session, send, "a packet sent to whoever had the port"),
+        came(
+            session,
+            told.packet,
+            "the packet received by who has it now",
+        ),
+    ];
+    let sentence = format!(
+        "{} gets packet {}, which {} had sent to {} as packet {}: that one had its port before{}",
+        session.name(node),
+        told.packet.0,
+        session.name(from),
+        session.name(meant),
+        send.0,
+        and_more(all.len() as u64),
+    );
+    Some(finding(node, (Level::Info, told.at.time), sentence, pieces))
+}
+
+fn finding(
+    node: NodeId,
+    (level, time): (Level, SessionTime),
+    sentence: String,
+    pieces: impl IntoIterator<Item = Option<Evidence>>,
+) -> Finding {
+    Finding {
+        rule: RULE,
+        level,
+        node,
+        objects: Vec::new(),
+        each: Vec::new(),
+        time,
+        sentence,
+        evidence: pieces.into_iter().flatten().collect(),
+    }
+}
+
+/// The packet with which a connection begins at a node, which sent or received it.
+fn begins(case: &Case<'_>, node: NodeId, began: PacketId) -> Option<Evidence> {
+    let what = "the first packet of the new connection there";
+    match case.session.link(began)?.0 == node {
+        true => sent(case.session, began, what),
+        false => came(case.session, began, what),
+    }
+}
+
+/// The packet of the new connection in which a node acks the number of one of the old, under which nothing
+/// was sent in the new one.
+fn acked(case: &Case<'_>, node: NodeId, straggler: &Straggler) -> Option<PacketId> {
+    let session = case.session;
+    let (from, _) = session.link(straggler.packet)?;
+    let number = session.said(straggler.packet)?.sequence?.value;
+    let unsent = case.claims.unsent.get(&(node, from))?;
+    let mut acks = unsent.first.iter();
+    let ack = acks.find(|it| it.number == number && it.at.number > straggler.at.number)?;
+    Some(ack.ack)
+}
