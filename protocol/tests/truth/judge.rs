@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_protocol::session::{Fate, NodeId, Packet, Session, Stamp};
 use netreel_reel::Endpoint;
 
+use crate::clock::Clock;
 use crate::network::{Kept, World};
 use crate::reels::{Happened, Truth, reels};
 use crate::traffic::{Kind, Sent};
@@ -194,10 +195,38 @@ impl Judged {
     /// # Errors
     /// A time that is further off than its bound says, or a packet that is early without a word.
     pub fn times(&self) -> Result<Option<u64>, String> {
+        self.times_on(&self.world.machines[0].clock)
+    }
+
+    /// The same where the first clock may be one of those that were set: packets alone do not tell a
+    /// step of it from one of all others, so that the session may be told on the first clock with some
+    /// of its steps. Also whether it is.
+    ///
+    /// # Errors
+    /// As for [`Judged::times`].
+    pub fn times_on_any(&self) -> Result<(Option<u64>, bool), String> {
+        let even = &self.world.machines[0].clock;
+        let mut why = None;
+        for set in 0..1u32 << even.steps.len() {
+            let mut clock = even.clone();
+            let mut place = 0;
+            clock.steps.retain(|_| {
+                place += 1;
+                set >> (place - 1) & 1 == 1
+            });
+            match self.times_on(&clock) {
+                Ok(known) => return Ok((known, set > 0)),
+                Err(other) => why = why.or(Some(other)),
+            }
+        }
+        Err(why.unwrap_or_default())
+    }
+
+    /// The same where the session is told on a clock.
+    fn times_on(&self, first: &Clock) -> Result<Option<u64>, String> {
         let warnings = self.session.warnings();
         let is_explained = !warnings.iter().any(|it| it.contains("fit no clocks"));
         let zero = self.zero();
-        let first = &self.world.machines[0].clock;
         let (mut known, mut is_early) = (0, false);
         for packet in self.session.packets() {
             if let (Some(sent), Some(received)) = (packet.sent, packet.received) {
@@ -210,7 +239,7 @@ impl Judged {
                 let Some(happened) = self.happened(node, stamp) else {
                     return Err(format!("an event of another node: {packet:?}"));
                 };
-                let truth = first.even(happened.at) - zero;
+                let truth = i128::from(first.shows(happened.at)) - zero;
                 let off = (i128::from(stamp.time.0) - truth).unsigned_abs();
                 let bound = self.session.clock_error_at(node, stamp.number);
                 let bound = bound.ok_or("an event without a bound")?;

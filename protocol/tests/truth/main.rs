@@ -14,6 +14,7 @@ mod judge;
 mod network;
 mod payloads;
 mod reels;
+mod steps;
 mod traffic;
 mod worlds;
 

@@ -71,6 +71,15 @@ pub struct Machine {
     pub calendar_off: i64,
 }
 
+/// Which clocks are set.
+#[derive(Clone, Debug)]
+pub enum Set {
+    /// Not the first one, which is the session's; by 0.5 to 5 s.
+    Others,
+    /// Any, by so many ns; small steps are as many as large ones.
+    Any(Range<u64>),
+}
+
 /// How a world is made.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -82,6 +91,7 @@ pub struct Plan {
     pub loss_max: u64,
     /// How many times clocks are set.
     pub steps: usize,
+    pub set: Set,
     pub translated: u64,
     /// How many machines of a thousand have no reel, or a part.
     pub missing: u64,
@@ -258,20 +268,33 @@ fn machines(draws: &mut Draws, plan: &Plan, length: u64) -> Vec<Machine> {
     machines
 }
 
-/// Sets clocks, but not the first one, which is the session's.
+/// Sets clocks.
 fn set_clocks(draws: &mut Draws, plan: &Plan, length: u64, machines: &mut [Machine]) {
     for _ in 0..plan.steps {
-        let place = draws.within(1, machines.len() as u64) as usize;
+        let first = u64::from(matches!(plan.set, Set::Others));
+        let place = draws.within(first, machines.len() as u64) as usize;
         let host = machines[place].host;
-        if host == 0 {
-            continue;
-        }
-        let by = i128::from(draws.within(SECOND / 2, 5 * SECOND));
+        let by = match &plan.set {
+            Set::Others if host == 0 => continue,
+            Set::Others => draws.within(SECOND / 2, 5 * SECOND),
+            Set::Any(by) => {
+                let ratio = by.end as f64 / by.start as f64;
+                let part = draws.below(1000) as f64 / 1000.0;
+                (by.start as f64 * ratio.powf(part)) as u64
+            }
+        };
+        let by = i128::from(by);
         let by = if draws.per_mille(500) { by } else { -by };
         // Steps of one clock leave time for packets between them.
         let from = length / 5 * (1 + machines[place].clock.steps.len() as u64);
         if from < length / 5 * 4 {
             let at = draws.within(from + length / 20, from + length / 10);
+            // Two clocks that were set between the same two packets: nobody could tell them apart.
+            let mut known = machines.iter().flat_map(|it| &it.clock.steps);
+            let is_near = |step: &(u64, i128)| step.0.abs_diff(at) < 2 * SECOND;
+            if matches!(plan.set, Set::Any(_)) && known.any(is_near) {
+                continue;
+            }
             for machine in machines.iter_mut().filter(|it| it.host == host) {
                 machine.clock.steps.push((at, by));
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::draws::Draws;
 use crate::judge::{Judged, Score};
-use crate::network::{Plan, World};
+use crate::network::{Plan, Set, World};
 use crate::traffic::Kind;
 use crate::{seeds, those};
 
@@ -30,6 +30,7 @@ fn plan(seed: u64) -> Plan {
         mesh,
         loss_max: draws.of(&[0, 50, 200]),
         steps: 0,
+        set: Set::Others,
         translated: draws.of(&[0, 300, 700]),
         missing: draws.of(&[0, 0, 200]),
         partial: draws.of(&[0, 0, 400]),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::hull::Crossed;
-use super::pieces::{Pieces, Reading};
+use super::pieces::{Gap, Gaps, Pieces, Reading};
 use super::place::Placed;
 use super::solve::{Sample, Span};
-use super::{Reels, around};
+use super::steps::joined;
+use super::{Known, Reels, around};
 
 /// What clocks tell of themselves where they were cut: the packet before that came before the one after.
 pub(super) fn order_at(
@@ -32,6 +33,81 @@ pub(super) fn order_at(
         }
     }
     order
+}
+
+/// So many packets around a step of one clock tell nothing of others: too few to show what latency hides.
+const AROUND: usize = 16;
+
+/// So many are left before and behind, if there are so many.
+const LEFT: usize = 8;
+
+/// Where clocks were set, and around each step all but the one that they are read on.
+pub(super) fn all_at(
+    (whole, reference): (&Pieces, usize),
+    samples: &[Sample],
+    known: &Known,
+) -> Gaps {
+    let (pieces, placed) = (&known.pieces, &known.placed);
+    let time = |place: usize, at: u64| placed.get(place).map(|placed| placed.time(at));
+    // When clocks were set, between these times.
+    let mut set: Vec<(i128, i128)> = Vec::new();
+    for (place, pair) in pieces.all.windows(2).enumerate() {
+        let [one, other] = pair else { continue };
+        // Where that one was set, all others were, as it looks to it: nothing would tie them across.
+        if one.clock == reference || one.clock != other.clock || one.is_gap {
+            continue;
+        }
+        let after = place + if other.is_gap { 2 } else { 1 };
+        let first = pieces.all.get(after).map_or(0, |piece| piece.span.first);
+        if let (Some(last), Some(first)) = (time(place, one.span.last), time(after, first)) {
+            set.push((last.min(first), last.max(first)));
+        }
+    }
+    let mut gaps = known.gaps.clone();
+    for (place, own) in whole.all.iter().enumerate() {
+        if own.clock == reference {
+            continue;
+        }
+        let mut times: Vec<(i128, u64)> = Vec::new();
+        for it in samples {
+            let ends = [(it.from, it.crossed.sent), (it.to, it.crossed.received)];
+            for (_, at) in ends.into_iter().filter(|end| end.0 == place) {
+                let piece = pieces.at(own.clock, own.epoch, at);
+                times.extend(piece.and_then(|piece| Some((time(piece, at)?, at))));
+            }
+        }
+        times.sort_unstable();
+        let own_gaps = known.gaps.get(&(own.clock, own.epoch));
+        for &(last, first) in &set {
+            let before = times.partition_point(|it| it.0 < last);
+            let after = times.partition_point(|it| it.0 <= first);
+            // A third of what lies between this and the clock's own steps, at the most.
+            let (mut least, mut most) = (0, times.len());
+            for gap in own_gaps.into_iter().flatten() {
+                let begin = times.partition_point(|it| it.1 <= gap.last);
+                let end = times.partition_point(|it| it.1 < gap.first);
+                if end < before {
+                    least = least.max(end);
+                }
+                if after < begin {
+                    most = most.min(begin);
+                }
+            }
+            let room = |count: usize| AROUND.min(count / 3).min(count.saturating_sub(LEFT));
+            let from = before - room(before - least);
+            let until = after + room(most - after);
+            let those = times.get(from..until).unwrap_or(&[]).iter();
+            let those = those.map(|it| it.1);
+            if let (Some(last), Some(first)) = (those.clone().min(), those.max()) {
+                let gap = Gap { last, first };
+                gaps.entry((own.clock, own.epoch)).or_default().push(gap);
+            }
+        }
+    }
+    for own in gaps.values_mut() {
+        *own = joined(std::mem::take(own));
+    }
+    gaps
 }
 
 /// Each gap is looked at so many times: packets between two gaps tell more once one is known.

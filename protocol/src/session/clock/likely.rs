@@ -6,6 +6,7 @@
 //! packets count for each part, so that bounds only grow.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::pieces::Pieces;
 use super::place::Placed;
@@ -45,28 +46,32 @@ pub(super) fn tighten(
             sample.crossed,
         ))
     };
-    let those: Vec<Sample> = fine.iter().filter_map(within).collect();
-    let hidden = hidden(pieces, placed, &those);
-    for sample in fine {
-        let pair = within(sample).map(|it| (it.from.min(it.to), it.from.max(it.to)));
-        if let Some(least_ns) = pair.and_then(|pair| hidden.get(&pair)) {
+    let those = fine.iter().enumerate();
+    let those = those.filter_map(|(place, sample)| Some((place, within(sample)?)));
+    let hidden = hidden(pieces, placed, those);
+    for &(place, least_ns) in &hidden {
+        if let Some(sample) = fine.get_mut(place) {
             sample.least_ns = least_ns.max(sample.least_ns);
         }
     }
     !hidden.is_empty()
 }
 
-/// For pairs of pieces of whose clocks one was likely set: how long each packet between them then takes
-/// at the least, in ns.
-fn hidden(pieces: &Pieces, placed: &[Placed], samples: &[Sample]) -> BTreeMap<(usize, usize), f64> {
+/// Packets around likely steps, by their places, and how long each then takes at the least, in ns.
+fn hidden(
+    pieces: &Pieces,
+    placed: &[Placed],
+    samples: impl Iterator<Item = (usize, Sample)>,
+) -> Vec<(usize, f64)> {
     let mut pairs: BTreeMap<(usize, usize), Vec<Slack>> = BTreeMap::new();
-    for sample in samples {
+    for (place, sample) in samples {
         let piece = |place: usize| pieces.all.get(place).filter(|piece| !piece.is_gap);
         if piece(sample.from).is_none() || piece(sample.to).is_none() {
             continue;
         }
         let pair = (sample.from.min(sample.to), sample.from.max(sample.to));
-        pairs.entry(pair).or_default().extend(slack(placed, sample));
+        let slack = slack(placed, place, &sample);
+        pairs.entry(pair).or_default().extend(slack);
     }
     let found = pairs.into_iter().filter_map(|(pair, own)| {
         let span = |place: usize| pieces.all.get(place).map(|piece| piece.span);
@@ -78,16 +83,21 @@ fn hidden(pieces: &Pieces, placed: &[Placed], samples: &[Sample]) -> BTreeMap<(u
             Some((largest(&own)?, own))
         });
         let (step, own) = sides.into_iter().flatten().max_by_key(|it| it.0.by_ns)?;
-        let samples: Vec<Sample> = own.iter().map(|it| it.sample).collect();
-        let round = |some: &[Sample]| half_round(one, other, some);
-        let all = round(&samples)?;
-        let before = round(samples.get(..step.before)?)?;
-        let after = round(samples.get(step.after..)?)?;
+        let round = |range: Range<usize>| {
+            let some: Vec<Sample> = own.get(range)?.iter().map(|it| it.sample).collect();
+            half_round(one, other, &some)
+        };
+        let all = round(step.from..step.until)?;
+        let before = round(step.from..step.before)?;
+        let after = round(step.after..step.until)?;
         // What drift can do as well shows in neither part.
         let apart = before.min(after) - all;
-        (apart >= step.by_ns as f64 / 5.0).then_some((pair, all + apart / 2.0))
+        let around = own.get(step.from..step.until)?.iter();
+        let least_ns = all + apart / 2.0;
+        let around: Vec<(usize, f64)> = around.map(|it| (it.place, least_ns)).collect();
+        (apart >= step.by_ns as f64 / 5.0).then_some(around)
     });
-    found.collect()
+    found.flatten().collect()
 }
 
 /// How long a packet was on its way, by clocks as they are placed.
@@ -96,6 +106,8 @@ struct Slack {
     is_up: bool,
     ns: i64,
     sample: Sample,
+    /// The packet's place among all.
+    place: usize,
 }
 
 impl Slack {
@@ -108,21 +120,24 @@ impl Slack {
     }
 }
 
-fn slack(placed: &[Placed], sample: &Sample) -> Option<Slack> {
+fn slack(placed: &[Placed], place: usize, sample: &Sample) -> Option<Slack> {
     let sent = placed.get(sample.from)?.time(sample.crossed.sent);
     let received = placed.get(sample.to)?.time(sample.crossed.received);
     Some(Slack {
         is_up: sample.from < sample.to,
         ns: i64::try_from(received - sent).ok()?,
         sample: *sample,
+        place,
     })
 }
 
-/// A step between some packets and later ones.
+/// A step between some packets and later ones: `from..before`, and `after..until`.
 struct Step {
     by_ns: i64,
+    from: usize,
     before: usize,
     after: usize,
+    until: usize,
 }
 
 /// The largest step that is likely.
@@ -130,16 +145,21 @@ fn largest(all: &[Slack]) -> Option<Step> {
     let size = (all.len() / PARTS).clamp(1, PART_MAX);
     let parts: Vec<[Way; 2]> = all.chunks(size).map(ways).collect();
     let mut best: Option<Step> = None;
-    // The part in which it would be tells nothing.
-    for middle in 1..parts.len().saturating_sub(1) {
-        let before = parts.get(middle.saturating_sub(REACH)..middle)?;
-        let after = parts.get(middle + 1..parts.len().min(middle + 1 + REACH))?;
+    let middles = (1..parts.len()).flat_map(|middle| [(middle, middle + 1), (middle, middle + 2)]);
+    // The part in which it would be tells nothing; of a clock that falls back these are two at times.
+    for (middle, behind) in middles.filter(|it| it.1 < parts.len()) {
+        let from = middle.saturating_sub(REACH);
+        let until = parts.len().min(behind + REACH);
+        let (before, after) = (parts.get(from..middle)?, parts.get(behind..until)?);
         let by_ns = step(before, after).max(step(after, before));
         if by_ns >= STEP_NS && best.as_ref().is_none_or(|best| best.by_ns < by_ns) {
+            let packets = |part: usize| (part * size).min(all.len());
             best = Some(Step {
                 by_ns,
-                before: middle * size,
-                after: ((middle + 1) * size).min(all.len()),
+                from: packets(from),
+                before: packets(middle),
+                after: packets(behind),
+                until: packets(until),
             });
         }
     }

@@ -157,6 +157,46 @@ impl ClockMap {
         self
     }
 
+    /// The same times, of which each may be as far off as another map has it, whose stretches begin with
+    /// the same events.
+    pub fn within(self, other: &ClockMap) -> ClockMap {
+        let (ClockMap::Stretches(own), ClockMap::Stretches(others)) = (&self, other) else {
+            return self;
+        };
+        let mut all = Vec::new();
+        for own in own {
+            let end = own.until.max(own.from);
+            let inner = others.iter().filter(|it| it.number == own.number);
+            let inner = inner.flat_map(|it| [it.from.0, it.from.0.saturating_sub(1), it.until.0]);
+            let inner = inner.filter(|&at| own.from.0 < at && at < end.0);
+            let mut times: Vec<u64> = inner.chain([own.from.0, end.0]).collect();
+            times.sort_unstable();
+            times.dedup();
+            let error_ns = |at: u64| {
+                let at = Time(at);
+                let other = find(others, own.number, at).map_or(u64::MAX, |other| {
+                    let apart = (other.shift_ns(at) - own.shift_ns(at)).unsigned_abs();
+                    let apart = u64::try_from(apart).unwrap_or(u64::MAX);
+                    other.error_ns(at).saturating_add(apart)
+                });
+                other.max(own.error_ns(at))
+            };
+            let last = times.len().max(2) - 1;
+            all.extend((0..last).filter_map(|place| {
+                let from = *times.get(place)?;
+                let until = times.get(place + 1).copied().unwrap_or(from);
+                Some(Stretch {
+                    from: Time(from),
+                    error_ns: error_ns(from),
+                    until: Time(until),
+                    until_error_ns: error_ns(until),
+                    ..own.clone()
+                })
+            }));
+        }
+        ClockMap::Stretches(all)
+    }
+
     fn number_of(&self, time: Time) -> EventNumber {
         let ClockMap::Stretches(all) = self else {
             return EventNumber(0);

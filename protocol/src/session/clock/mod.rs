@@ -168,7 +168,7 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
 fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
     let whole = Pieces::new(readings, &Gaps::new());
     let gathered = (reels.gather)(&whole);
-    let samples = with_order(readings, &whole, gathered.coarse());
+    let samples = with_order(readings, &whole, gathered.coarse(), false);
     let mut fine = gathered.fine();
     drop(gathered);
     let even = place(readings, &whole, &samples, ALLOWED_NS).map(|placed| Known {
@@ -200,7 +200,29 @@ fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
             _ => break,
         }
     }
-    known.aligned
+    loosened(case, &fine, known)
+}
+
+/// Where one clock was set, another may have been as well, or in its stead, by what latency hides: all are
+/// taken apart there. Steps are told of the likeliest.
+fn loosened(
+    (readings, whole, reels): (&[Reading], &Pieces, &Reels<'_>),
+    fine: &[Sample],
+    known: Known,
+) -> Aligned {
+    let reference = whole.all.first().map_or(0, |piece| piece.clock);
+    let gaps = cut::all_at((whole, reference), fine, &known);
+    if gaps == known.gaps {
+        return known.aligned;
+    }
+    let mut aligned = known.aligned;
+    if let Some(loose) = with_steps((readings, reels), &gaps, true) {
+        for (clock, loose) in aligned.clocks.iter_mut().zip(loose.aligned.clocks) {
+            clock.map = std::mem::take(&mut clock.map).within(&loose.map);
+            clock.error_ns = clock.error_ns.max(loose.error_ns);
+        }
+    }
+    aligned
 }
 
 /// So many times gaps are made narrower: how large a step is shows better then.
@@ -230,7 +252,12 @@ fn explain(
 ) -> Option<Known> {
     let reference = whole.all.first().map_or(0, |piece| piece.clock);
     let found = steps::find(&whole.all, reference, fine, is_wide);
-    let explained = |gaps: &Gaps| with_steps(readings, gaps, reels);
+    let explained = |gaps: &Gaps| with_steps((readings, reels), gaps, false);
+    let open = |gaps: &Gaps| {
+        let mut known = with_steps((readings, reels), gaps, true)?;
+        known.aligned.leave_open();
+        Some(known)
+    };
     let own = found.own.as_ref().and_then(explained);
     let others = explained(&found.gaps);
     let Some(own) = own else {
@@ -239,35 +266,42 @@ fn explain(
     let mixed = others
         .as_ref()
         .and_then(|others| whose::mixed(readings, &own, others, reels));
-    if let Some(mut known) = mixed.as_ref().and_then(explained) {
-        known.aligned.leave_open();
+    if let Some(known) = mixed.as_ref().and_then(open) {
         return Some(known);
     }
     let aligned = others.as_ref().map(|others| &others.aligned);
     let shown = whose::shown(readings, &own.aligned, aligned, reels);
-    let mut known = match shown {
-        Shown::Yes => own,
+    match shown {
+        Shown::Yes => {
+            let mut known = own;
+            known.aligned.leave_open();
+            Some(known)
+        }
         // That all others were set at once would be a chance.
         Shown::Maybe => match others {
-            Some(others) if steps_of(&others.gaps) <= steps_of(&own.gaps) => others,
-            _ => own,
+            Some(others) if steps_of(&others.gaps) <= steps_of(&own.gaps) => open(&others.gaps),
+            _ => open(&own.gaps),
         },
-        Shown::No => return others,
-    };
-    known.aligned.leave_open();
-    Some(known)
+        Shown::No => others,
+    }
 }
 
-/// The same where clocks were set in some gaps; `None` where these do not explain the packets.
-fn with_steps(readings: &[Reading], gaps: &Gaps, reels: &Reels<'_>) -> Option<Known> {
-    let mut found = certain(readings, gaps, reels)?;
+/// The same where clocks were set in some gaps; `None` where these do not explain the packets. Where it is
+/// open whether the session's clock was, others may fall on it.
+fn with_steps(
+    (readings, reels): (&[Reading], &Reels<'_>),
+    gaps: &Gaps,
+    is_open: bool,
+) -> Option<Known> {
+    let mut found = certain((readings, reels), gaps, is_open)?;
     // A clock that was set forward passes over times, which shows where that was.
-    for _ in 0..NARROWED_MAX {
+    let narrowed_max = if is_open { 0 } else { NARROWED_MAX };
+    for _ in 0..narrowed_max {
         let narrow = narrow::narrowed(readings, &found.pieces, &found.placed, reels);
         if narrow == found.gaps {
             break;
         }
-        match certain(readings, &narrow, reels) {
+        match certain((readings, reels), &narrow, is_open) {
             Some(better) => found = better,
             None => break,
         }
@@ -304,7 +338,11 @@ struct Certain {
     within: Vec<Sample>,
 }
 
-fn certain(readings: &[Reading], gaps: &Gaps, reels: &Reels<'_>) -> Option<Certain> {
+fn certain(
+    (readings, reels): (&[Reading], &Reels<'_>),
+    gaps: &Gaps,
+    is_open: bool,
+) -> Option<Certain> {
     let pieces = Pieces::new(readings, gaps);
     let gathered = (reels.gather)(&pieces);
     let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
@@ -313,7 +351,7 @@ fn certain(readings: &[Reading], gaps: &Gaps, reels: &Reels<'_>) -> Option<Certa
     drop(gathered);
     samples.retain(|it| !is_within(it));
     within.retain(is_within);
-    let samples = with_order(readings, &pieces, samples);
+    let samples = with_order(readings, &pieces, samples, is_open);
     let placed = place(readings, &pieces, &samples, ALLOWED_NS).ok()?;
     Some(Certain {
         gaps: gaps.clone(),
@@ -330,10 +368,17 @@ fn around(pieces: &Pieces, gap: usize) -> Option<(usize, usize)> {
     (gap + 1 < pieces.all.len()).then_some((before, gap + 1))
 }
 
-/// Adds what a clock tells of itself: its pieces follow each other.
-fn with_order(readings: &[Reading], pieces: &Pieces, mut samples: Vec<Sample>) -> Vec<Sample> {
+/// Adds what a clock tells of itself: its pieces follow each other, unless it is open whether the clock
+/// fell that they are told on.
+fn with_order(
+    readings: &[Reading],
+    pieces: &Pieces,
+    mut samples: Vec<Sample>,
+    is_open: bool,
+) -> Vec<Sample> {
     for (place, piece) in pieces.all.iter().enumerate() {
         if piece.is_gap
+            && !is_open
             && let Some((from, to)) = around(pieces, place)
         {
             let crossed = Crossed {

@@ -200,12 +200,14 @@ pub(super) fn solve(
     Ok(courses)
 }
 
-/// Whether all clocks may run evenly together that are tied to the reference.
+/// Whether all clocks may run evenly together that are tied to the reference. What is likely of packets
+/// between two is not asked here: how long those take each way others may tell.
 pub(super) fn fit(spans: &[Span], reference: usize, samples: &[Sample]) -> bool {
     let tied = tied(spans.len(), reference, samples);
     let is_tied = |clock: usize| tied.get(clock).copied().unwrap_or(false);
-    let those = samples.iter().copied();
+    let those = samples.iter();
     let inner: Vec<Sample> = those
+        .map(|it| Sample::new(it.from, it.to, it.crossed))
         .filter(|it| it.from != it.to && is_tied(it.from) && is_tied(it.to))
         .collect();
     let inner = binding(&inner);

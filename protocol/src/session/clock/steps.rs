@@ -4,19 +4,21 @@
 //! them are taken apart into runs of which each has one. Where a run can end is told by taking apart
 //! from the begin and from the end; what lies between may be of either side.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::pieces::{BACK_NS, Gap, Gaps, Piece};
 use super::solve::{Sample, Span, agree, binding, fit};
 
-/// No more steps are looked for.
-const STEPS_MAX: usize = 64;
+/// So many steps are tried, and so many times one that is not the likeliest.
+const TRIES_MAX: usize = 128;
+const DOUBTS_MAX: usize = 2;
+
+/// So many times it is looked for steps that show to third clocks alone.
+const THIRDS_MAX: usize = 6;
 
 /// Of more steps than this it is not asked whether each is needed.
 const TRIED_MAX: usize = 16;
-
-/// So many steps are looked for that show to third clocks alone.
-const THIRDS_MAX: usize = 3;
 
 /// Packets between two clocks that fall into more runs are of no use.
 const RUNS_MAX: usize = 32;
@@ -62,23 +64,33 @@ fn in_order(pieces: &[Piece], found: Steps) -> Gaps {
     for (own, gap) in found {
         gaps.entry(own).or_default().push(gap);
     }
-    for (&key, own) in &mut gaps {
-        own.sort_by_key(|gap| gap.first);
-        let whole = pieces.iter().find(|it| (it.clock, it.epoch) == key);
-        let (mut from, last) = whole.map_or((0, u64::MAX), |it| (it.span.first, it.span.last));
-        // A clock that fell back by less than what shows has some times twice.
-        for place in 0..own.len() {
-            let until = own.get(place + 1).map_or(last, |next| next.last);
-            let Some(gap) = own.get_mut(place) else {
-                continue;
-            };
-            let first = gap.first.saturating_add(BACK_NS).min(until);
-            let last = gap.last.saturating_sub(BACK_NS).max(from);
-            gap.first = first.max(gap.first);
-            gap.last = last.min(gap.last);
-            from = gap.first;
-        }
+    for (key, own) in &mut gaps {
+        let whole = pieces.iter().find(|it| (it.clock, it.epoch) == *key);
+        // One step may look like several then.
+        *own = joined(own.iter().map(|gap| widened(gap, whole)).collect());
     }
+    gaps
+}
+
+/// A clock that fell back by less than what shows has some times twice.
+fn widened(gap: &Gap, whole: Option<&Piece>) -> Gap {
+    let (from, last) = whole.map_or((0, u64::MAX), |it| (it.span.first, it.span.last));
+    Gap {
+        last: gap.last.saturating_sub(BACK_NS).max(from).min(gap.last),
+        first: gap.first.saturating_add(BACK_NS).min(last).max(gap.first),
+    }
+}
+
+/// Gaps in the order of time, those that meet as one.
+pub(super) fn joined(mut gaps: Vec<Gap>) -> Vec<Gap> {
+    gaps.sort_unstable();
+    gaps.dedup_by(|gap, before| {
+        let meets = gap.last <= before.first;
+        if meets {
+            before.first = before.first.max(gap.first);
+        }
+        meets
+    });
     gaps
 }
 
@@ -92,27 +104,10 @@ fn all(
     is_wide: bool,
     with_reference: bool,
 ) -> Steps {
-    let mut apart = Apart {
-        pieces: pieces.to_vec(),
-        samples: samples.to_vec(),
-    };
-    let mut found = Steps::new();
-    let mut thirds = 0;
-    while found.len() < STEPS_MAX {
-        let asked = (apart.pieces.as_slice(), reference, with_reference);
-        let next = next(asked, &apart.samples, is_wide).or_else(|| {
-            thirds += 1;
-            (thirds <= THIRDS_MAX).then(|| apart.third(reference))?
-        });
-        let Some((piece, gap)) = next else {
-            break;
-        };
-        let Some(known) = apart.pieces.get(piece) else {
-            break;
-        };
-        found.push(((known.clock, known.epoch), gap));
-        apart.split(piece, gap);
-    }
+    let apart = Apart::at(pieces, samples, &[]);
+    let mut search = Search::new(reference, is_wide, with_reference);
+    let mut explained = (0..=DOUBTS_MAX).find_map(|doubts| search.steps(&apart, &[], doubts));
+    let mut found = explained.take().or(search.first).unwrap_or_default();
     // What was blamed on one clock may be explained by what was found of another later.
     let mut place = 0;
     while place < found.len() && found.len() <= TRIED_MAX {
@@ -127,7 +122,73 @@ fn all(
     found
 }
 
+/// Looks for steps that explain the packets: first for those that most clocks tell, and where these do not
+/// explain all packets, also for others (limited discrepancy search: Harvey and Ginsberg, 1995).
+struct Search {
+    reference: usize,
+    is_wide: bool,
+    with_reference: bool,
+    /// So many more steps are tried.
+    left: usize,
+    /// So many times more for steps that show to third clocks alone.
+    thirds: usize,
+    /// What was found first.
+    first: Option<Steps>,
+}
+
+impl Search {
+    fn new(reference: usize, is_wide: bool, with_reference: bool) -> Search {
+        Search {
+            reference,
+            is_wide,
+            with_reference,
+            left: TRIES_MAX,
+            thirds: THIRDS_MAX,
+            first: None,
+        }
+    }
+
+    /// Steps beside those that were found; so many times it is not the likeliest. `None` where none of
+    /// these explain the packets.
+    fn steps(
+        &mut self,
+        apart: &Apart,
+        found: &[((usize, usize), Gap)],
+        doubts: usize,
+    ) -> Option<Steps> {
+        let of_pairs = candidates((&apart.pieces, self), &apart.samples);
+        let next = match of_pairs.is_empty() {
+            false => of_pairs,
+            true if apart.fits() => return Some(found.to_vec()),
+            true if self.thirds == 0 => Vec::new(),
+            true => {
+                self.thirds -= 1;
+                apart.thirds((!self.with_reference).then_some(self.reference))
+            }
+        };
+        let mut explained = None;
+        for (doubt, (piece, gap)) in next.into_iter().enumerate().take(doubts + 1) {
+            let Some(known) = apart.pieces.get(piece).filter(|_| self.left > 0) else {
+                break;
+            };
+            self.left -= 1;
+            let found = [found, &[((known.clock, known.epoch), gap)]].concat();
+            let mut apart = apart.clone();
+            apart.split(piece, gap);
+            explained = self.steps(&apart, &found, doubts - doubt);
+            if explained.is_some() {
+                return explained;
+            }
+        }
+        if self.first.is_none() {
+            self.first = Some(found.to_vec());
+        }
+        explained
+    }
+}
+
 /// Clocks taken apart, and the packets between their pieces.
+#[derive(Clone)]
 struct Apart {
     pieces: Vec<Piece>,
     samples: Vec<Sample>,
@@ -181,16 +242,14 @@ impl Apart {
         fit(&spans, 0, &self.samples)
     }
 
-    /// Where each two pieces may run evenly and all together may not, one whose packets alone contradict
-    /// all others, and where it was set then: two clocks that were set one soon after the other are one
-    /// step to whoever heard neither in between, and to a third clock they are not.
-    fn third(&self, reference: usize) -> Option<(usize, Gap)> {
-        if self.fits() {
-            return None;
-        }
+    /// Where each two pieces may run evenly and all together may not, those whose packets alone contradict
+    /// all others, and where each was set then: two clocks that were set one soon after the other are one
+    /// step to whoever heard neither in between, and to a third clock they are not. The one comes first
+    /// whose step explains all and is known best.
+    fn thirds(&self, without: Option<usize>) -> Vec<(usize, Gap)> {
         let spans: Vec<Span> = self.pieces.iter().map(|piece| piece.span).collect();
         let pieces = self.pieces.iter().enumerate();
-        let those = pieces.filter(|(_, piece)| piece.clock != reference);
+        let those = pieces.filter(|(_, piece)| Some(piece.clock) != without);
         let found = those.filter_map(|(place, _)| {
             let (mut own, others): (Vec<Sample>, Vec<Sample>) = self
                 .samples
@@ -209,10 +268,14 @@ impl Apart {
             let time = |at: usize| own.get(at).map(|it| own_time(it, place));
             let first = time(before)?;
             let last = time((own.len() - after).checked_sub(1)?)?;
+            let is_more = first <= last;
             let last = last.min(first.saturating_sub(1));
-            Some((first - last, place, Gap { last, first }))
+            Some((is_more, first - last, place, Gap { last, first }))
         });
-        found.min().map(|(_, place, gap)| (place, gap))
+        let mut found: Vec<_> = found.collect();
+        found.sort_unstable();
+        let found = found.into_iter();
+        found.map(|(.., place, gap)| (place, gap)).collect()
     }
 
     /// Whether each two pieces may run evenly.
@@ -241,12 +304,8 @@ fn pairs(samples: &[Sample]) -> BTreeMap<(usize, usize), Vec<Sample>> {
     pairs
 }
 
-/// The piece whose first step explains most, and where that is.
-fn next(
-    (pieces, reference, with_reference): (&[Piece], usize, bool),
-    samples: &[Sample],
-    is_wide: bool,
-) -> Option<(usize, Gap)> {
+/// The pieces that were set, and where each was first: the one comes first that explains most.
+fn candidates((pieces, search): (&[Piece], &Search), samples: &[Sample]) -> Vec<(usize, Gap)> {
     let mut views: BTreeMap<usize, Vec<View>> = BTreeMap::new();
     for ((one, other), own) in pairs(samples) {
         let span = |place: usize| pieces.get(place).map(|piece| piece.span);
@@ -261,7 +320,7 @@ fn next(
         }
     }
     let candidates = views.iter().filter_map(|(&place, views)| {
-        let (gap, explained) = together(views, is_wide)?;
+        let (gap, explained) = together(views, search.is_wide)?;
         // And others must have seen it, and did not.
         let is_missed = |view: &&View| {
             let seen = view.gap.is_some_and(|own| own.overlaps(&gap));
@@ -269,14 +328,16 @@ fn next(
         };
         let missed = views.iter().filter(is_missed).count() as i64;
         // Between two it cannot be told which of them was set: not the one that all are read on.
-        let is_other = pieces.get(place).map(|it| it.clock) != Some(reference);
-        if !is_other && !with_reference {
+        let is_other = pieces.get(place).map(|it| it.clock) != Some(search.reference);
+        if !is_other && !search.with_reference {
             return None;
         }
         Some(((explained - missed, is_other, place), gap))
     });
-    let best = candidates.max_by_key(|(rank, _)| *rank)?;
-    Some((best.0.2, best.1))
+    let mut candidates: Vec<_> = candidates.collect();
+    candidates.sort_unstable_by_key(|(rank, _)| Reverse(*rank));
+    let candidates = candidates.into_iter();
+    candidates.map(|(rank, gap)| (rank.2, gap)).collect()
 }
 
 /// The first step of a clock as its partners see it, and how many of them: those that saw it at one

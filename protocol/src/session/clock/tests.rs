@@ -164,6 +164,11 @@ fn what_drift_may_have_done_since_the_only_round_is_in_the_bound() {
 
 /// Packets both ways, 40 a second, that take from 1 to 6 ms; `other` is the second clock.
 fn traffic(seconds: u64, other: impl Fn(u64) -> u64) -> Vec<Packet> {
+    slow_traffic(seconds, 1_000_000, other)
+}
+
+/// The same, of packets that take so long at the least, in ns.
+fn slow_traffic(seconds: u64, least: u64, other: impl Fn(u64) -> u64) -> Vec<Packet> {
     let mut random = 5u64;
     let mut some = |most: u64| {
         random = random
@@ -173,7 +178,7 @@ fn traffic(seconds: u64, other: impl Fn(u64) -> u64) -> Vec<Packet> {
     };
     let packets = (0..seconds * 40).map(|at| {
         let sent = 10 * SECOND + at * SECOND / 40;
-        let received = sent + 1_000_000 + some(5_000_000);
+        let received = sent + least + some(5_000_000);
         match at % 2 {
             0 => (0, sent, 1, other(received)),
             _ => (1, other(sent), 0, received),
@@ -229,6 +234,96 @@ fn a_step_in_the_middle_is_found_between_two_packets() {
         assert!(miss < 4_000_000, "{step:?}");
         assert!(aligned.clocks[1].error_ns < 2_000_000);
     }
+}
+
+// One line explains all packets: a round takes 82 ms at the least.
+#[test]
+fn a_step_that_latency_hides_is_found_where_both_ways_show_it() {
+    let middle = 40 * SECOND;
+    let anchors = [anchor("a", 0, 0), anchor("b", 0, 0)];
+    for by in [0, 20_000_000] {
+        let other = |at: u64| SECOND + at + at / 20_000 + if at < middle { 0 } else { by };
+        let packets = slow_traffic(60, 41_000_000, other);
+        let aligned = aligned(&anchors, &packets);
+        check_truth(&aligned, &packets, other);
+        let told: Vec<i128> = aligned.clocks[1].steps.iter().map(|it| it.by_ns).collect();
+        match by {
+            0 => assert_eq!(told, [0; 0]),
+            _ => assert!(
+                told.len() == 1 && told[0].abs_diff(20_000_000) < 4_000_000,
+                "{told:?}"
+            ),
+        }
+        assert!(aligned.clocks[1].error_ns < 44_000_000, "{by}");
+    }
+}
+
+// What the one step does to packets the other takes back: to the packets around each it is one all the same.
+#[test]
+fn two_steps_that_undo_each_other_are_found_though_latency_hides_them() {
+    let set = |at: u64| {
+        if (30 * SECOND..45 * SECOND).contains(&at) {
+            25_000_000
+        } else {
+            0
+        }
+    };
+    let other = |at: u64| SECOND + at + at / 20_000 + set(at);
+    let packets = slow_traffic(60, 41_000_000, other);
+    let aligned = aligned(&[anchor("a", 0, 0), anchor("b", 0, 0)], &packets);
+    check_truth(&aligned, &packets, other);
+    let told: Vec<i128> = aligned.clocks[1].steps.iter().map(|it| it.by_ns).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    // How large it was is known as well as packets allow that are 41 ms on their way.
+    assert!(told[0].abs_diff(25_000_000) < 15_000_000, "{told:?}");
+    assert!(told[1].abs_diff(-25_000_000) < 15_000_000, "{told:?}");
+}
+
+// The first two hear each other within a millisecond, so that one of them was set; the third hears them within
+// a fifth of a second, and knows nothing of it alone.
+#[test]
+fn a_step_of_the_sessions_clock_that_one_of_two_others_shows_is_explained() {
+    let middle = 40 * SECOND;
+    let first = |at: u64| if at < middle { at } else { at + 70_000_000 };
+    let second = |at: u64| 5 * SECOND + at + at / 30_000;
+    let third = |at: u64| 9 * SECOND + at - at / 50_000;
+    let clock = |reel: usize, at: u64| match reel {
+        0 => first(at),
+        1 => second(at),
+        _ => third(at),
+    };
+    let links = [(0, 1, 300_000), (0, 2, 100_000_000), (1, 2, 300_000)];
+    let mut packets = Vec::new();
+    for (link, (one, other, least)) in links.into_iter().enumerate() {
+        for at in 0..60 * 20 {
+            let sent = 10 * SECOND + at * SECOND / 20 + 7_000_000 * link as u64;
+            let received = sent + least + (at * 7_919 % 100) * least / 1_000;
+            let (from, to) = if at % 2 == 0 {
+                (one, other)
+            } else {
+                (other, one)
+            };
+            packets.push((from, clock(from, sent), to, clock(to, received)));
+        }
+    }
+    let anchors = [anchor("a", 0, 0), anchor("b", 0, 0), anchor("c", 0, 0)];
+    let aligned = aligned(&anchors, &packets);
+    assert!(!aligned.is_unexplained);
+    // On the first clock, as it was or without its step.
+    let is_within = |is_set: bool| {
+        let truth = |at: u64| if is_set { first(at) } else { at };
+        let times = (11 * SECOND..39 * SECOND).chain(41 * SECOND..69 * SECOND);
+        let mut times = times.step_by(12_345_678);
+        times.all(|at| {
+            (0..3).all(|reel| {
+                let map = &aligned.clocks[reel].map;
+                let own = Time(clock(reel, at));
+                let off = map.time_alone(own).0.abs_diff(truth(at) as i64);
+                off <= map.error_ns(EventNumber(0), own)
+            })
+        })
+    };
+    assert!(is_within(false) || is_within(true));
 }
 
 // Two packets 1000 ns apart that took equally long hold a corner, so that little is left of large
