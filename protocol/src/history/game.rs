@@ -116,7 +116,7 @@ fn lane(
             let known = deliveries.partition_point(|(number, _)| *number < word.at.number);
             let because = known.checked_sub(1).and_then(|it| deliveries.get(it));
             let because = because.or(deliveries.first());
-            let counter = span_at(by_rules, start).and_then(|span| span.counter);
+            let counter = counter_of(belief, start, by_rules);
             let span = Span {
                 time: start..until,
                 belief,
@@ -128,6 +128,17 @@ fn lane(
         }
     }
     lane
+}
+
+/// The counter of what a game says at a moment, which is that of the messages. A game may speak when its tick is
+/// over: of an owner whom another one has followed since by messages that came in the same tick.
+fn counter_of(belief: Belief, at: SessionTime, by_rules: &[Span]) -> Option<u64> {
+    let known = by_rules.partition_point(|span| span.time.start <= at);
+    let mut before = by_rules.get(..known)?.iter().rev();
+    match belief {
+        Belief::Owned(_) => before.find(|span| span.belief == belief)?.counter,
+        _ => before.next()?.counter,
+    }
 }
 
 /// What a word says until a moment, each belief from when on.
@@ -278,6 +289,25 @@ mod tests {
             &by_rules,
             &[(100, Belief::Owned(3), true, 7)],
         );
+    }
+
+    // Two messages come in one tick, at whose end the game says what each did.
+    #[test]
+    fn an_owner_whom_another_has_followed_keeps_the_counter_of_the_message() {
+        let owned = |start, end, owner, counter| Span {
+            counter: Some(counter),
+            ..rule(start, end, Belief::Owned(owner), 7)
+        };
+        let by_rules = [
+            owned(100, 190, 1, 0),
+            owned(190, 191, 3, 2),
+            owned(191, 1000, 1, 3),
+        ];
+        let back = State::Alive { owner: Some(1) };
+        let said = [word(20, ALIVE), word(21, back)];
+        let lane = lane(&said, &by_rules, &[], SessionTime(1000));
+        let counters: Vec<_> = lane.iter().rev().take(2).map(|it| it.counter).collect();
+        assert_eq!(counters, [Some(3), Some(2)]);
     }
 
     #[test]

@@ -146,6 +146,11 @@ pub fn last_told(value: u8) -> Made {
 /// A creates an object with value 10 for B, and tells 12 from then on, ten times a second; the first of that
 /// which comes through is sent so many ms after the first that does not, or none is.
 pub fn behind(lost_ms: Option<u64>) -> Made {
+    behind_of(lost_ms, 9_900, |_| 12)
+}
+
+/// The same for so many ms, where the nth value is this.
+fn behind_of(lost_ms: Option<u64>, length_ms: u64, value: impl Fn(u64) -> u8) -> Made {
     let says =
         |kind: u8, sender: u8, object: u8, value: u8| vec![0, sender, kind, object, sender, value];
     let (created, other) = (says(0, 0, 5, 10), says(0, 1, 9, 1));
@@ -157,11 +162,11 @@ pub fn behind(lost_ms: Option<u64>) -> Made {
         (SECOND + 5 * MS, Happened::Received(1, created)),
         (SECOND + 15 * MS, Happened::Sent(1, other)),
     ];
-    for nth in 0..99u64 {
+    for nth in 0..length_ms / 100 {
         let at = SECOND + 90 * MS + nth * 100 * MS;
         let comes = lost_ms.is_some_and(|lost| nth * 100 >= lost);
         // No two packets are the same.
-        let bytes = vec![0, 0, 1, 5, nth as u8, 12];
+        let bytes = vec![0, 0, 1, 5, nth as u8, value(nth)];
         of_a.push((at, Happened::Sent(2, bytes.clone())));
         if comes {
             of_b.push((at + 5 * MS, Happened::Received(1, bytes)));
@@ -190,6 +195,19 @@ fn a_difference_that_lasts_is_found_though_nothing_rests() {
         "for 2.105 s B believed that value of object 5 is 10, which its owner A had left behind (12 by \
          then, 2.00 apart)"
     );
+}
+
+/// What A still tells when the reels end, and what is lost on its way, may come right; but no link loses all for
+/// twice as long as a difference needs to last.
+#[test]
+fn a_difference_that_stands_is_an_error_unless_it_is_being_told_again() {
+    let level = |length_ms| {
+        let found = behind_of(None, length_ms, |nth| 12 + (nth % 7) as u8).found();
+        let own = found.into_iter().find(|it| it.0 == "difference-lasts");
+        own.map(|it| (it.1, it.2.ends_with("where it was being told again")))
+    };
+    assert_eq!(level(3_000), Some((Level::Info, true)));
+    assert_eq!(level(5_000), Some((Level::Error, false)));
 }
 
 /// In each of ten ticks, 16 ms apart, A tells B another value of an object, and the same again so many

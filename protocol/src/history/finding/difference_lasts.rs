@@ -2,20 +2,25 @@
 //! that an object lived that its owner had destroyed, or the other way round.
 //!
 //! Whether anything came to rest does not matter: news takes the way of a packet, and some more where one is
-//! lost, but not two seconds or ten round trips. An error where it still stands when the reels end, else an
-//! info: a bad link may have held it up, and it came right. What other rules tell of the same objects is not told again.
+//! lost, but not two seconds or ten round trips. An error where it still stands when the reels end and nobody
+//! tries to mend it any more. An info where it came right, or where it was being told again when the reels end and
+//! has not lasted for twice as long: a bad link may have held it up. What other rules tell of the same objects is not told again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use netreel_wire::{PropertyId, Role};
+
 use super::words::{and_more, crossing_of, length, told};
 use super::{Case, Found};
 use crate::history::existence::Existence;
+use crate::history::lanes::awaited;
+use crate::history::nodes::is_about_object;
 use crate::history::settled::take_ns;
 use crate::history::state::value::{apart_words, words};
 use crate::history::state::{Held, Known, Lasting, Owned, States};
 use crate::history::{Belief, Evidence, Finding, Level, Object, Span, Standing};
-use crate::session::{NodeId, Session, SessionTime};
+use crate::session::{NodeId, PacketId, Session, SessionTime};
 
 pub(super) const RULE: &str = "difference-lasts";
 
@@ -48,12 +53,19 @@ pub(super) fn find(
         .filter(|it| is_open(it.object, it.node))
         .collect();
     let missed: BTreeSet<(u64, NodeId)> = existence.iter().map(|it| (it.object, it.node)).collect();
-    let mut together: BTreeMap<(NodeId, NodeId, bool, bool), Vec<Lived>> = BTreeMap::new();
+    let mut together: BTreeMap<(NodeId, NodeId, bool, Stands), Vec<Lived>> = BTreeMap::new();
     for each in existence {
-        let key = (each.node, each.owner, each.lives, each.stands);
+        let about = (each.object, None, each.node, each.owner);
+        let stands = ages.stands(session, about, (each.from..each.to, each.stands));
+        if stands == Stands::Told {
+            differences.standing.push(lived_on(session, &each));
+        }
+        let key = (each.node, each.owner, each.lives, stands);
         together.entry(key).or_default().push(each);
     }
-    let found = together.values().filter_map(|all| existed(case, all));
+    let found = together
+        .iter()
+        .filter_map(|(&(.., stands), all)| existed(case, stands, all));
     differences.found.extend(found.map(Found::from));
     let wire = session.wire.as_ref();
     if wire.is_none_or(|wire| wire.properties().is_empty()) {
@@ -61,7 +73,7 @@ pub(super) fn find(
     }
     let states = case.states();
     differences.unknown = unknown(session, states);
-    let mut together: BTreeMap<(NodeId, NodeId, bool), Vec<Lasting>> = BTreeMap::new();
+    let mut together: BTreeMap<(NodeId, NodeId, Stands), Vec<Lasting>> = BTreeMap::new();
     for (object, properties) in states.objects() {
         let Some(known) = history.objects.get(&object) else {
             continue;
@@ -82,17 +94,35 @@ pub(super) fn find(
                         .extend(standing(session, states, &lasting));
                     continue;
                 }
-                let key = (node, lasting.owner, lasting.stands);
+                let about = (object, Some(property), node, lasting.owner);
+                let stretch = lasting.from..lasting.to;
+                let stands = ages.stands(session, about, (stretch, lasting.stands));
+                if stands == Stands::Told {
+                    let standing = standing(session, states, &lasting);
+                    differences.standing.extend(standing);
+                }
+                let key = (node, lasting.owner, stands);
                 together.entry(key).or_default().push(lasting);
             }
         }
     }
-    let found = together.into_values().filter_map(|mut all| {
+    let found = together.into_iter().filter_map(|((.., stands), mut all)| {
         all.sort_by_key(|it| (it.from, it.object, it.property));
-        differed(session, states, &all)
+        differed(session, states, stands, &all)
     });
     differences.found.extend(found.map(Found::from));
     differences
+}
+
+/// How a difference ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stands {
+    /// It came right.
+    Ended,
+    /// It stands when the reels end, and was being told again.
+    Told,
+    /// It stands, and nobody tells of it any more, or what was told was taken for something else.
+    Untold,
 }
 
 /// How long news may take between two nodes, and when they take part.
@@ -105,6 +135,8 @@ struct Ages {
     farthest: BTreeMap<NodeId, i64>,
     young_ns: i64,
     existence: Existence,
+    /// Who is still to be told something of which object when the reels end, reliably.
+    awaited: BTreeSet<(NodeId, u64)>,
 }
 
 impl Ages {
@@ -130,6 +162,7 @@ impl Ages {
             farthest,
             young_ns: take_ns(session),
             existence: Existence::new(session, case.history),
+            awaited: awaited(session, case.history),
         }
     }
 
@@ -151,6 +184,57 @@ impl Ages {
         self.least_ns.max(round_ns.saturating_mul(self.round_trips))
     }
 
+    /// How a difference of this stretch ends, which stands or not. It is being told again where it has not lasted
+    /// for twice as long as news may take, and a reliable message about the object is still to be handed up by
+    /// the node, or what tells of it was sent to the node, or by the owner to who may hand it on, not long before the end, and was lost or had
+    /// no time to be taken.
+    fn stands(
+        &self,
+        session: &Session,
+        (object, property, node, owner): (u64, Option<PropertyId>, NodeId, NodeId),
+        (stretch, stands): (Range<SessionTime>, bool),
+    ) -> Stands {
+        if !stands {
+            return Stands::Ended;
+        }
+        let end = stretch.end;
+        let longest_ns = self.longest_ns(owner, node);
+        if end.0.saturating_sub(stretch.start.0) > longest_ns.saturating_mul(2) {
+            return Stands::Untold;
+        }
+        if self.awaited.contains(&(node, object)) {
+            return Stands::Told;
+        }
+        let recent_ns = longest_ns / 2;
+        let since = stretch.start.0.max(end.0.saturating_sub(recent_ns));
+        let is_open = |packet: PacketId| {
+            let known = session.packet(packet);
+            let taken = known.and_then(|it| it.received.map(|it| it.time.0));
+            taken.is_none_or(|at| at > end.0.saturating_sub(self.young_ns))
+        };
+        let is_between = |packet: PacketId| {
+            let link = session.link(packet);
+            link.is_some_and(|(from, to)| to == node || from == owner)
+        };
+        let tells = |packet: PacketId| {
+            let told = (0u32..).zip(session.messages_of(packet));
+            let about = told.filter(|(_, (_, facts))| facts.object == Some(object));
+            let mut about = about.map(|(place, (_, facts))| (place, session.role(&facts)));
+            match property {
+                None => about.any(|(_, role)| is_about_object(role) && role != Role::Update),
+                Some(property) => {
+                    let about: Vec<u32> = about.map(|(place, _)| place).collect();
+                    !about.is_empty() && decodes(session, packet, property, &about)
+                }
+            }
+        };
+        let mut recent = session.packets_since(SessionTime(since));
+        match recent.any(|it| is_between(it) && is_open(it) && tells(it)) {
+            true => Stands::Told,
+            false => Stands::Untold,
+        }
+    }
+
     fn part(&self, one: NodeId, other: NodeId) -> Range<SessionTime> {
         let [one, other] = [one, other].map(|node| self.existence.part(node));
         one.start.max(other.start)..one.end.min(other.end)
@@ -159,7 +243,7 @@ impl Ages {
     fn lasting(
         &self,
         states: &States,
-        (object, property, node): (u64, netreel_wire::PropertyId, NodeId),
+        (object, property, node): (u64, PropertyId, NodeId),
         owned: &Owned,
     ) -> Option<Lasting> {
         let owners = owned.iter().map(|&(_, owner)| owner);
@@ -215,6 +299,13 @@ impl Ages {
     }
 }
 
+/// Whether one of these messages of a packet tells this property.
+fn decodes(session: &Session, packet: PacketId, property: PropertyId, messages: &[u32]) -> bool {
+    let told = session.decode(packet).map(|decoded| decoded.properties());
+    let mut told = told.into_iter().flatten();
+    told.any(|it| it.property == property && messages.contains(&it.message))
+}
+
 /// A stretch in which an object lived at a node, or did not, against its owner's word.
 struct Lived {
     object: u64,
@@ -267,13 +358,13 @@ fn owned(session: &Session, object: &Object) -> Owned {
     owned
 }
 
-fn existed(case: &Case<'_>, all: &[Lived]) -> Option<Finding> {
+fn existed(case: &Case<'_>, stands: Stands, all: &[Lived]) -> Option<Finding> {
     let (session, history) = (case.session, case.history);
     let first = all.iter().min_by_key(|it| (it.from, it.object))?;
     let (node, owner) = (session.name(first.node), session.name(first.owner));
     let object = first.object;
     let for_long = length(first.to.0.saturating_sub(first.from.0));
-    let until = until(first.stands);
+    let until = until(stands);
     let sentence = match first.lives {
         true => format!(
             "{owner} destroyed object {object}, and for {for_long} it lived on at {node}{until}{}",
@@ -301,7 +392,7 @@ fn existed(case: &Case<'_>, all: &[Lived]) -> Option<Finding> {
     evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
     Some(Finding {
         rule: RULE,
-        level: level(first.stands),
+        level: level(stands),
         node: first.node,
         objects: vec![object],
         each: Vec::new(),
@@ -315,17 +406,36 @@ fn existed(case: &Case<'_>, all: &[Lived]) -> Option<Finding> {
     })
 }
 
-fn until(stands: bool) -> &'static str {
+fn until(stands: Stands) -> &'static str {
     match stands {
-        true => ", until the reels end",
-        false => "",
+        Stands::Untold => ", until the reels end",
+        Stands::Told => ", until the reels end, where it was being told again",
+        Stands::Ended => "",
     }
 }
 
-fn level(stands: bool) -> Level {
+fn level(stands: Stands) -> Level {
     match stands {
-        true => Level::Error,
-        false => Level::Info,
+        Stands::Untold => Level::Error,
+        Stands::Told | Stands::Ended => Level::Info,
+    }
+}
+
+/// An object that lives at a node, or does not, against its owner's word, when the reels end.
+fn lived_on(session: &Session, each: &Lived) -> Standing {
+    let (node, owner) = (session.name(each.node), session.name(each.owner));
+    let (here, there) = match each.lives {
+        true => ("lives", "is destroyed"),
+        false => ("is destroyed", "lives"),
+    };
+    Standing {
+        since: each.from,
+        object: each.object,
+        node: each.node,
+        words: format!(
+            "object {} {here} at {node}, and {there} at its owner {owner}",
+            each.object
+        ),
     }
 }
 
@@ -336,7 +446,12 @@ fn shown(states: &States, lasting: &Lasting, held: &Held) -> String {
     }
 }
 
-fn differed(session: &Session, states: &States, all: &[Lasting]) -> Option<Finding> {
+fn differed(
+    session: &Session,
+    states: &States,
+    stands: Stands,
+    all: &[Lasting],
+) -> Option<Finding> {
     let first = all.first()?;
     let property = states.property(first.property)?;
     let (node, owner) = (session.name(first.node), session.name(first.owner));
@@ -350,7 +465,7 @@ fn differed(session: &Session, states: &States, all: &[Lasting]) -> Option<Findi
     let time = first.owned.since.max(first.held.since);
     Some(Finding {
         rule: RULE,
-        level: level(first.stands),
+        level: level(stands),
         node: first.node,
         objects: vec![first.object],
         each: Vec::new(),
@@ -364,7 +479,7 @@ fn differed(session: &Session, states: &States, all: &[Lasting]) -> Option<Findi
             shown(states, first, &first.held),
             shown(states, first, &first.owned),
             apart_words(property, first.apart),
-            until(first.stands),
+            until(stands),
             and_more(all.len() as u64)
         ),
         evidence,

@@ -165,7 +165,7 @@ fn play(
         let game: &mut dyn Game = &mut believing;
         play_tick(tick, &mut layer, game, &mut io, &gates);
         let due = length * (tick + 1) as u32;
-        let hitch = match hitches.chance(0.02) {
+        let hitch = match hitches.chance(0.05) {
             true => Duration::from_millis(30),
             false => Duration::ZERO,
         };
