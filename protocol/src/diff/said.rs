@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::MessageFacts;
-
 use super::content::{self, FieldChange};
 use super::{Cast, ComparedSession, earlier};
 use crate::history::{Effect, Wanted};
-use crate::session::{MessageId, PacketId, SessionTime};
+use crate::session::{MessageId, PacketId, RpcNames, SessionTime};
 
 /// What two messages have in common that are the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,19 +209,20 @@ fn gather(
     let ComparedSession { session, history } = side;
     let nodes = &cast.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
-    let packets = (0u32..).map(PacketId).take(session.packet_count());
-    for packet in packets.take_while(|_| wanted()) {
+    let packets: Vec<PacketId> = (0u32..)
+        .map(PacketId)
+        .take(session.packet_count())
+        .collect();
+    let names = RpcNames::new(session, &packets);
+    for packet in packets.into_iter().take_while(|_| wanted()) {
         let Some((from, to)) = session.link(packet) else {
             continue;
         };
         let (Some(&from), Some(&to)) = (nodes.get(&from), nodes.get(&to)) else {
             continue;
         };
-        let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(packet).collect();
-        let rpcs = session.rpc_names(packet, messages.iter().map(|(_, facts)| facts));
-        let mut rpcs = rpcs.into_iter();
-        for (id, facts) in messages {
-            let rpc = rpcs.next().flatten();
+        for (place, (id, facts)) in session.messages_of(packet).enumerate() {
+            let rpc = names.get(packet, place).map(str::to_owned);
             if canonical(side, id) != id {
                 continue;
             }

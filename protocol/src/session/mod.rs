@@ -21,6 +21,7 @@ pub use ask::moments::Moments;
 pub(crate) use ask::ports::Ports;
 pub use ask::reels::SessionReel;
 pub use ask::rpc::Rpc;
+pub(crate) use ask::rpc::RpcNames;
 pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
 pub(crate) use counted::packets;
@@ -52,6 +53,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::history::bounds::Bounds;
+use ask::crossings::Seen;
 pub(crate) use ask::firm::Firm;
 use facts::told::Told;
 use weave::rows::Rows;
@@ -139,6 +141,9 @@ pub struct Session {
     ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
     told: OnceLock<Told>,
     traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
+    /// Of each node that was not recorded, by its place: the packets that were seen of it, ordered by the
+    /// observer's events.
+    seen: OnceLock<Vec<Seen>>,
     /// The history as the index has it.
     kept_history: Option<Bytes>,
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use netreel_wire::{MessageFacts, Role, StreamId};
 
-use super::Stats;
+use super::{LOOK, Stats};
 use crate::history::{History, is_about_object};
-use crate::session::{MessageId, PacketId, Session};
+use crate::session::{MessageId, PacketId, RpcNames, Session};
 
 /// What a row counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,18 +79,26 @@ impl Ledger {
     }
 }
 
+/// Counts these packets, which are in order, as long as it is wanted.
 pub(super) fn fill(
     session: &Session,
     history: &History,
-    packets: impl Iterator<Item = PacketId>,
+    packets: &[PacketId],
+    is_wanted: &dyn Fn() -> bool,
     stats: &mut Stats,
 ) {
-    for id in packets {
-        packet(session, history, id, stats);
+    let names = RpcNames::new(session, packets);
+    for &id in packets.chunks(LOOK).take_while(|_| is_wanted()).flatten() {
+        packet((session, history), &names, id, stats);
     }
 }
 
-fn packet(session: &Session, history: &History, id: PacketId, stats: &mut Stats) {
+fn packet(
+    (session, history): (&Session, &History),
+    names: &RpcNames,
+    id: PacketId,
+    stats: &mut Stats,
+) {
     let Some(known) = session.packet(id) else {
         return;
     };
@@ -98,7 +106,6 @@ fn packet(session: &Session, history: &History, id: PacketId, stats: &mut Stats)
     let said = session.said(id).unwrap_or_default();
     let (mut told, mut end, mut has_layers) = (0, 0u64, false);
     let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
-    let names = session.rpc_names(id, messages.iter().map(|(_, facts)| facts));
     for (place, (message, facts)) in messages.iter().enumerate() {
         let message = *message;
         // A message inside another one is a part of that.
@@ -114,7 +121,7 @@ fn packet(session: &Session, history: &History, id: PacketId, stats: &mut Stats)
             false => 0,
         };
         told += bits;
-        let name = names.get(place).cloned().flatten();
+        let name = names.get(id, place).map(str::to_owned);
         let name = name.or_else(|| history.rpc_of_whole(session, message));
         let counted = (bits, Some(history.resend_of(message).is_some()));
         for (ledger, of) in rows(session, history, (message, facts), name, stats) {

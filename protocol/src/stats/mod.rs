@@ -97,7 +97,7 @@ impl Stats {
             stats.all.reordered = Some(reordered.sum());
             stats.inputs = history.inputs.clone();
         }
-        ledger::fill(session, history, wanted().copied(), &mut stats);
+        ledger::fill(session, history, packets, is_wanted, &mut stats);
         is_wanted().then_some(stats)
     }
 }

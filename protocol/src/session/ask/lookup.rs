@@ -550,11 +550,7 @@ impl Session {
     pub fn packet_at(&self, node: NodeId, number: EventNumber) -> Option<Crossing> {
         match self.track(node) {
             Some(track) => self.rows.at(track, number),
-            None => {
-                let mut crossings = self.passing(node);
-                let found = crossings.find(|(_, crossing, _)| crossing.number == number);
-                found.map(|(_, crossing, _)| crossing)
-            }
+            None => self.seen_at(node, number),
         }
     }
 

@@ -1,6 +1,6 @@
 //! How a session is read.
 
-mod crossings;
+pub(super) mod crossings;
 mod drops;
 pub(crate) mod firm;
 mod fragments;

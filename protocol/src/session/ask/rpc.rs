@@ -1,6 +1,9 @@
 //! What RPCs are called, where the wire names them (`@rpc_name`).
 
+use std::collections::BTreeMap;
+
 use netreel_wire::{Decoded, MessageFacts, Place, TreeNode, Value};
+use smallvec::SmallVec;
 
 use crate::history::History;
 use crate::session::{MessageId, PacketId, Session};
@@ -84,31 +87,13 @@ fn plain(value: &Value) -> String {
 
 impl Session {
     /// For each of a packet's messages, which are those of [`Session::look`] or
-    /// [`Session::messages_of`], the name of the RPC that it is, where the wire names it. Empty where
-    /// no message has one. The packet is decoded where one has, else not.
-    pub fn rpc_names<'a>(
-        &self,
-        packet: PacketId,
-        messages: impl Iterator<Item = &'a MessageFacts>,
-    ) -> Vec<Option<String>> {
-        self.named(packet, messages, name_at)
-    }
-
-    /// The same with their arguments.
+    /// [`Session::messages_of`], the RPC that it is, where the wire names it. Empty where no message has
+    /// one. The packet is decoded where one has, else not.
     pub fn rpcs<'a>(
         &self,
         packet: PacketId,
         messages: impl Iterator<Item = &'a MessageFacts>,
     ) -> Vec<Option<Rpc>> {
-        self.named(packet, messages, rpc_at)
-    }
-
-    fn named<'a, R>(
-        &self,
-        packet: PacketId,
-        messages: impl Iterator<Item = &'a MessageFacts>,
-        read: impl Fn(&Decoded, &Place) -> Option<R>,
-    ) -> Vec<Option<R>> {
         let places: Vec<Option<&Place>> = messages.map(|facts| facts.rpc_name.as_ref()).collect();
         if places.iter().all(Option::is_none) {
             return Vec::new();
@@ -117,7 +102,85 @@ impl Session {
             return Vec::new();
         };
         let places = places.into_iter();
-        places.map(|place| read(&decoded, place?)).collect()
+        places.map(|place| rpc_at(&decoded, place?)).collect()
+    }
+}
+
+/// The names of the RPCs in many packets, read in one pass: a packet by itself may have to be decoded with many
+/// before it.
+#[derive(Default)]
+pub(crate) struct RpcNames {
+    names: Vec<String>,
+    /// Of each packet that has one, the name of each of its messages.
+    of: BTreeMap<PacketId, SmallVec<[Option<u32>; 2]>>,
+}
+
+/// Up to so many packets are decoded by themselves, and not all reels for their sake.
+const ONE_BY_ONE: usize = 256;
+
+/// What one piece of a reel has of them.
+#[derive(Default)]
+struct Gathered {
+    places: BTreeMap<String, u32>,
+    of: Vec<(PacketId, SmallVec<[Option<u32>; 2]>)>,
+}
+
+impl RpcNames {
+    /// Those of these packets, which are in order.
+    pub fn new(session: &Session, packets: &[PacketId]) -> RpcNames {
+        let has_name = |packet: PacketId| {
+            let mut messages = session.messages_of(packet);
+            messages.any(|(_, facts)| facts.rpc_name.is_some())
+        };
+        let asked: Vec<PacketId> = packets.iter().copied().filter(|it| has_name(*it)).collect();
+        let is_asked = |packet: PacketId| asked.binary_search(&packet).is_ok();
+        let gather = |packet, decoded: &Decoded, gathered: &mut Gathered| {
+            let named = session.messages_of(packet).map(|(_, facts)| {
+                let name = name_at(decoded, facts.rpc_name.as_ref()?)?;
+                let next = gathered.places.len() as u32;
+                Some(*gathered.places.entry(name).or_insert(next))
+            });
+            let named = named.collect();
+            gathered.of.push((packet, named));
+        };
+        let pieces = match asked.len() {
+            0..=ONE_BY_ONE => {
+                let mut gathered = Gathered::default();
+                for &packet in &asked {
+                    if let Some(decoded) = session.decode(packet) {
+                        gather(packet, &decoded, &mut gathered);
+                    }
+                }
+                vec![gathered]
+            }
+            _ => session.decode_all(is_asked, gather),
+        };
+        let mut all = RpcNames::default();
+        let mut known: BTreeMap<String, u32> = BTreeMap::new();
+        for piece in pieces {
+            let mut here = vec![0; piece.places.len()];
+            for (name, place) in piece.places {
+                let next = known.len() as u32;
+                here[place as usize] = *known.entry(name).or_insert(next);
+            }
+            all.of
+                .extend(piece.of.into_iter().map(|(packet, mut named)| {
+                    let places = named.iter_mut().flatten();
+                    places.for_each(|place| *place = here[*place as usize]);
+                    (packet, named)
+                }));
+        }
+        all.names = vec![String::new(); known.len()];
+        for (name, place) in known {
+            all.names[place as usize] = name;
+        }
+        all
+    }
+
+    /// The name of a message, by its packet and its place in that.
+    pub fn get(&self, packet: PacketId, place: usize) -> Option<&str> {
+        let name = (*self.of.get(&packet)?.get(place)?)?;
+        self.names.get(name as usize).map(String::as_str)
     }
 }
 
