@@ -72,6 +72,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, QueryError> {
                 column,
                 expected: "a field, a value or a sign".to_owned(),
                 found: format!("`{first}`"),
+                meant: None,
             });
         };
         tokens.push(Token { column, what });
@@ -150,6 +151,7 @@ fn quoted(rest: &[char], quote: char, column: usize) -> Result<(usize, What), Qu
             column: column + rest.len(),
             expected: format!("{quote} that closes the text of column {column}"),
             found: "the end".to_owned(),
+            meant: None,
         }),
     }
 }
