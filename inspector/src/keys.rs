@@ -307,6 +307,36 @@ pub static ACTS: &[Act] = &[
     ),
 ];
 
+/// What [`ACTS`] are about, with the name of the act from which on they are.
+const GROUPS: [(&str, &str); 6] = [
+    ("Workspaces", "workspace why"),
+    ("Packets", "next packet"),
+    ("Findings, bookmarks, steps", "next finding"),
+    ("Time", "bring the selection into view"),
+    (
+        "Panes and lanes",
+        "the pane alone, or with the others again",
+    ),
+    ("Filter, open, copy", "type a filter"),
+];
+
+/// Keys and gestures as they are shown: of each group its name, and the keys and what they do.
+pub fn groups() -> Vec<(&'static str, Vec<(String, &'static str)>)> {
+    let mut groups: Vec<(&str, Vec<(String, &str)>)> = Vec::new();
+    for act in ACTS {
+        let begun = GROUPS.iter().find(|(_, first)| *first == act.name);
+        if let Some((name, _)) = begun {
+            groups.push((name, Vec::new()));
+        }
+        if let Some((_, acts)) = groups.last_mut() {
+            acts.push((act.keys(), act.name));
+        }
+    }
+    let gestures = GESTURES.iter().map(|&(how, what)| (how.to_owned(), what));
+    groups.push(("Mouse", gestures.collect()));
+    groups
+}
+
 /// What a hand does with more than a key.
 pub const GESTURES: &[(&str, &str)] = &[
     ("Tab, Shift+Tab", "next, previous control; Enter presses it"),
@@ -396,17 +426,26 @@ impl Press {
     }
 
     fn is_pressed(self, input: &InputState) -> bool {
-        let modifiers = input.modifiers;
+        // What was held when the key went down: when the frame is drawn it may be up again.
+        let pressed = |wanted: Key, fits: &dyn Fn(Modifiers) -> bool| {
+            input.events.iter().any(|event| match event {
+                Event::Key {
+                    key,
+                    pressed: true,
+                    modifiers,
+                    ..
+                } => *key == wanted && fits(*modifiers),
+                _ => false,
+            })
+        };
         match self {
-            Plain(key) => modifiers.is_none() && input.key_pressed(key),
-            Shift(key) => modifiers.shift_only() && input.key_pressed(key),
-            Alt(key) => modifiers.matches_exact(Modifiers::ALT) && input.key_pressed(key),
-            Ctrl(key) => modifiers.command_only() && input.key_pressed(key),
-            ShiftCommand(key) => modifiers.command && modifiers.shift && input.key_pressed(key),
+            Plain(key) => pressed(key, &|it| it.is_none()),
+            Shift(key) => pressed(key, &|it| it.shift_only()),
+            Alt(key) => pressed(key, &|it| it.matches_exact(Modifiers::ALT)),
+            Ctrl(key) => pressed(key, &|it| it.command_only()),
+            ShiftCommand(key) => pressed(key, &|it| it.command && it.shift),
             Copying => input.events.contains(&Event::Copy),
-            Either(key) => {
-                (modifiers.is_none() || modifiers.shift_only()) && input.key_pressed(key)
-            }
+            Either(key) => pressed(key, &|it| it.is_none() || it.shift_only()),
             Text(text) => {
                 let mut events = input.events.iter();
                 events.any(|event| matches!(event, Event::Text(written) if written == text))
@@ -521,6 +560,33 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!((keys.len(), names.len()), count);
+    }
+
+    #[test]
+    fn every_key_and_gesture_stands_in_a_group() {
+        let groups = groups();
+        let shown: usize = groups.iter().map(|(_, acts)| acts.len()).sum();
+        assert_eq!(shown, ACTS.len() + GESTURES.len());
+        assert_eq!(groups.len(), GROUPS.len() + 1);
+    }
+
+    /// Ctrl is let go of before the frame that sees the key is drawn.
+    #[test]
+    fn a_fast_key_is_pressed_with_what_was_held_with_it() {
+        let event = Event::Key {
+            key: Key::P,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: Modifiers::COMMAND | Modifiers::CTRL,
+        };
+        let input = InputState {
+            events: vec![event],
+            modifiers: Modifiers::NONE,
+            ..InputState::default()
+        };
+        assert!(Ctrl(Key::P).is_pressed(&input));
+        assert!(!Plain(Key::P).is_pressed(&input));
     }
 
     #[test]

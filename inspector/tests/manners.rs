@@ -185,6 +185,23 @@ fn a_question_mark_shows_all_keys_and_escape_closes_them() {
     assert_eq!(model(&harness).selection(), told);
 }
 
+/// All that the help says stands inside the window, at the sizes that people have.
+#[test]
+fn the_help_fits_the_window() {
+    for (width, height) in [(1600.0, 1000.0), (1280.0, 800.0), (1920.0, 1080.0)] {
+        let mut harness = open(Workspace::Why);
+        harness.set_size(vec2(width, height));
+        harness.event(Event::Text("?".to_owned()));
+        harness.run();
+        let last = "move the lane; a click opens its menu";
+        for text in ["workspace why", "all keys", "Mouse", last] {
+            let rect = harness.get_by_label(text).rect();
+            let is_inside = rect.left() > 0.0 && rect.right() < width && rect.bottom() < height;
+            assert!(is_inside, "{text} at {rect:?} of {width} x {height}");
+        }
+    }
+}
+
 #[test]
 fn alt_left_goes_back() {
     let mut harness = open(Workspace::Why);

@@ -50,31 +50,30 @@ pub fn keys(ui: &Ui) -> bool {
                 .strong(),
         );
         ui.add_space(6.0);
-        let acts = keys::ACTS.iter().map(|act| (act.keys(), act.name));
-        let gestures = keys::GESTURES.iter();
-        let gestures = gestures.map(|&(keys, what)| (keys.to_owned(), what));
-        let rows: Vec<(String, &str)> = acts.chain(gestures).collect();
-        // Two columns of them, as high as there is room.
-        let half = rows.len().div_ceil(2);
         let room = ui.ctx().content_rect().size() - vec2(80.0, 140.0);
-        let area = egui::ScrollArea::both()
-            .max_height(room.y)
-            .max_width(room.x);
+        let columns = ((room.x / COLUMN) as usize).clamp(1, 3);
+        let width = (room.x / columns as f32).min(COLUMN * 1.25);
+        let groups = keys::groups();
+        let rows: usize = groups.iter().map(|(_, acts)| acts.len() + 2).sum();
+        let area = egui::ScrollArea::vertical().max_height(room.y);
         area.show(ui, |ui| {
+            ui.set_width(width * columns as f32);
             ui.horizontal_top(|ui| {
-                for (side, rows) in rows.chunks(half).enumerate() {
-                    egui::Grid::new(("keys list", side))
-                        .num_columns(2)
-                        .spacing(vec2(18.0, 3.0))
-                        .show(ui, |ui| {
-                            for (keys, what) in rows {
-                                let keys = RichText::new(keys).font(theme::mono());
-                                ui.label(keys.color(theme::accent()));
-                                ui.label(RichText::new(*what).font(theme::body()));
-                                ui.end_row();
-                            }
-                        });
-                    ui.add_space(18.0);
+                let mut rest = &groups[..];
+                for column in 0..columns {
+                    // A group stands whole in one column.
+                    let mut taken = 0;
+                    let end = rest.iter().position(|(_, acts)| {
+                        let is_full = taken >= rows.div_ceil(columns);
+                        taken += acts.len() + 2;
+                        is_full && column + 1 < columns
+                    });
+                    let (here, later) = rest.split_at(end.unwrap_or(rest.len()));
+                    rest = later;
+                    ui.vertical(|ui| {
+                        ui.set_width(width);
+                        here.iter().for_each(|group| key_group(ui, group, width));
+                    });
                 }
             });
         });
@@ -82,6 +81,31 @@ pub fn keys(ui: &Ui) -> bool {
         ui.button("close").clicked()
     });
     shown.should_close() || shown.inner
+}
+
+/// How wide a column of keys is at the least.
+const COLUMN: f32 = 400.0;
+
+fn key_group(ui: &mut Ui, (name, acts): &(&str, Vec<(String, &str)>), width: f32) {
+    ui.label(RichText::new(*name).font(theme::body()).strong());
+    let grid = egui::Grid::new(("keys list", *name))
+        .num_columns(2)
+        .spacing(vec2(12.0, 3.0));
+    grid.show(ui, |ui| {
+        for (keys, what) in acts {
+            let cell = |ui: &mut Ui, text: RichText, share: f32| {
+                ui.scope(|ui| {
+                    ui.set_max_width(width * share);
+                    ui.add(egui::Label::new(text).wrap());
+                });
+            };
+            let keys = RichText::new(keys).font(theme::mono());
+            cell(ui, keys.color(theme::accent()), 0.36);
+            cell(ui, RichText::new(*what).font(theme::body()), 0.56);
+            ui.end_row();
+        }
+    });
+    ui.add_space(8.0);
 }
 
 /// What became of a question.
