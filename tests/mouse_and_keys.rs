@@ -1,10 +1,10 @@
 //! The real window, driven by mouse and keys as somebody would: in an X server without a screen (Xvfb),
 //! by `xdotool`. What comes of it is seen in the window's title, in its pixels, and in the bookmarks
 //! that it keeps beside the session. Files are let go of over it as a file manager does that, which
-//! `xdotool` cannot (`dropping`).
+//! `xdotool` cannot (`other_client`).
 #![cfg(feature = "gui")]
 
-mod dropping;
+mod other_client;
 mod support;
 
 use std::fs;
@@ -191,7 +191,7 @@ impl Screen {
     /// Lets go of a file over the window.
     fn let_go_of(&self, path: &Path) {
         let window = self.window.parse().expect("a window's number");
-        dropping::let_go(&self.display, window, path).expect("a window that takes files");
+        other_client::let_go(&self.display, window, path).expect("a window that takes files");
     }
 
     /// Waits until the window is called after a session, and shows it.
@@ -361,6 +361,13 @@ fn somebody_opens_filters_reads_the_story_goes_back_steps_and_resizes() {
     let filtered = screen.selected("host", "filtered");
     assert_eq!(first["packet"], filtered);
     assert_ne!(filtered, told);
+
+    // What is selected goes to other programs as text.
+    screen.hold("Control_L", &["c"]);
+    let copied = wait("what was copied", || {
+        other_client::copied(&screen.display).expect("an X server")
+    });
+    assert!(copied.contains(&format!("packet {filtered}")), "{copied}");
 
     // Back: the bookmark, the step.
     screen.hold("Alt_L", &["Left", "Left"]);

@@ -1,4 +1,5 @@
-//! A file that is let go of over a window of an X server, as a file manager does that (XDND 5).
+//! What another program does beside a window of an X server: it lets go of a file over it, as a file manager does
+//! that (XDND 5), and asks for what was copied.
 
 use std::error::Error;
 use std::path::Path;
@@ -23,16 +24,44 @@ fn atom(server: &RustConnection, name: &str) -> Result<Atom, Failed> {
     Ok(server.intern_atom(false, name.as_bytes())?.reply()?.atom)
 }
 
+/// A window of one's own that nobody sees.
+fn window(server: &RustConnection, screen: usize) -> Result<u32, Failed> {
+    let root = server.setup().roots[screen].root;
+    let own = server.generate_id()?;
+    let (only, look) = (WindowClass::INPUT_ONLY, CreateWindowAux::new());
+    server.create_window(0, own, root, 0, 0, 1, 1, 0, only, 0, &look)?;
+    Ok(own)
+}
+
+/// The text that was copied last; `None` where nobody offers one.
+///
+/// # Errors
+/// The X server cannot be spoken to.
+pub fn copied(display: &str) -> Result<Option<String>, Failed> {
+    let (server, screen) = x11rb::connect(Some(display))?;
+    let own = window(&server, screen)?;
+    let selection = atom(&server, "CLIPBOARD")?;
+    let [text, kept] = [atom(&server, "UTF8_STRING")?, atom(&server, "COPIED")?];
+    server.convert_selection(own, selection, text, kept, CURRENT_TIME)?;
+    server.flush()?;
+    loop {
+        if let Event::SelectionNotify(told) = server.wait_for_event()? {
+            if told.property == x11rb::NONE {
+                return Ok(None);
+            }
+            let got = server.get_property(true, own, kept, text, 0, u32::MAX / 4)?;
+            return Ok(Some(String::from_utf8(got.reply()?.value)?));
+        }
+    }
+}
+
 /// Lets go of a file over a window; returns when the window has taken it.
 ///
 /// # Errors
 /// The X server cannot be spoken to, or the window takes no files.
 pub fn let_go(display: &str, window: u32, path: &Path) -> Result<(), Failed> {
     let (server, screen) = x11rb::connect(Some(display))?;
-    let root = server.setup().roots[screen].root;
-    let own = server.generate_id()?;
-    let (only, look) = (WindowClass::INPUT_ONLY, CreateWindowAux::new());
-    server.create_window(0, own, root, 0, 0, 1, 1, 0, only, 0, &look)?;
+    let own = window(&server, screen)?;
     let selection = atom(&server, "XdndSelection")?;
     server.set_selection_owner(own, selection, CURRENT_TIME)?;
     let list = atom(&server, "text/uri-list")?;
