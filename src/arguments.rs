@@ -16,7 +16,7 @@ mod together;
 mod why;
 mod wire;
 
-pub use check::{Check, FailOn};
+pub use check::{Check, FailOn, ReportFormat};
 pub use diff::Diff;
 pub use events::Events;
 pub use gdb::Gdb;
@@ -34,7 +34,7 @@ pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, Wir
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use crate::record::arguments::Record;
 
@@ -105,11 +105,72 @@ pub enum Command {
     #[command(subcommand)]
     Wire(Wire),
     /// Prints the manual page, for `man -l -`.
-    #[command(hide = true)]
     Manual,
+    /// Prints what a shell needs to complete commands and options, for example for `bash`.
+    Completions(Completions),
     /// Opens the window.
     #[cfg(feature = "gui")]
     Inspect(Box<Inspect>),
+}
+
+/// What was asked on the command line.
+///
+/// # Errors
+/// A mistake; or help or the version was asked for.
+pub fn parse() -> Result<Arguments, clap::Error> {
+    let matches = command().try_get_matches()?;
+    Arguments::from_arg_matches(&matches)
+}
+
+/// All commands, whose `-h` is shorter than their `--help`.
+pub fn command() -> clap::Command {
+    shortened(Arguments::command())
+}
+
+/// Whether the answer was asked for as JSON; what stands behind `--` is another program's.
+pub fn wants_json() -> bool {
+    let own = std::env::args_os().take_while(|it| it != "--");
+    own.skip(1).any(|it| it == "--json")
+}
+
+/// Of each option and of what each command does, the first sentence is what `-h` says.
+fn shortened(command: clap::Command) -> clap::Command {
+    let about = command.get_about().map(ToString::to_string);
+    let command = match about {
+        Some(about) if command.get_long_about().is_none() => {
+            command.about(first_sentence(&about)).long_about(about)
+        }
+        _ => command,
+    };
+    let command = command.mut_args(|argument| {
+        let help = argument.get_help().map(ToString::to_string);
+        match help {
+            Some(help) if argument.get_long_help().is_none() => {
+                argument.help(first_sentence(&help)).long_help(help)
+            }
+            _ => argument,
+        }
+    });
+    command.mut_subcommands(shortened)
+}
+
+/// Up to the first full stop or semicolon, or to what stands in brackets.
+fn first_sentence(words: &str) -> String {
+    let ends = [". ", "; ", " (", ": ", ", for example"];
+    let end = ends.iter().filter_map(|end| words.find(end)).min();
+    let first = &words[..end.unwrap_or(words.len())];
+    // A sentence that begins with an example has its end behind it.
+    match first.len() < 12 {
+        true => words.to_owned(),
+        false => first.trim_end_matches('.').to_owned(),
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// Which shell.
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod each;
 mod follow;
+mod report;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -20,6 +21,7 @@ use crate::outcome::{Answer, Failure};
 use crate::packets::json;
 use crate::rules;
 use crate::text;
+use report::Told;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     if arguments.follow {
@@ -39,7 +41,12 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let own_rules = rules.as_ref().map(|(_, file)| file);
     filter((arguments, own_rules), &session, &mut history)?;
     let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
-    if arguments.filtered.read.json {
+    if let Some(format) = arguments.format {
+        let paths = arguments.filtered.read.source.paths.iter();
+        let name: Vec<String> = paths.map(|it| it.display().to_string()).collect();
+        let told = Told::new(name.join(" "), &session, &history, &judgement);
+        report::print(format, &[told], arguments.partial, out)?;
+    } else if arguments.filtered.read.json {
         json(&export::check(&session, &history, &judgement), out)?;
     } else {
         report(&session, &history, arguments.verbose, out)?;

@@ -45,9 +45,7 @@ mod wire;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use arguments::{Arguments, Command};
+use arguments::Command;
 use outcome::{Answer, Failure};
 
 /// Memory that is asked for in pieces of more bytes goes back to the system as soon as it is let go.
@@ -55,7 +53,16 @@ use outcome::{Answer, Failure};
 const OWN_PAGES: libc::c_int = 256 << 10;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match arguments::parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no mistakes, and go to the output.
+            if error.use_stderr() && arguments::wants_json() {
+                print_error(&error.render().to_string());
+            }
+            error.exit()
+        }
+    };
     netreel_capture::keep_children();
     // The C library learns from large columns that are let go to keep such memory for later, and what
     // it keeps is soon in pieces that nothing fits into: a fifth of all that is taken. Whatever draws
@@ -89,10 +96,20 @@ fn main() -> ExitCode {
         Err(failure) => {
             // What was printed so far comes before the reason why there is no more.
             let _ = out.flush();
+            if arguments::wants_json() {
+                print_error(&failure.to_string());
+            }
             anstream::eprintln!("netreel: {failure}");
             ExitCode::from(2)
         }
     }
+}
+
+/// Tells who reads JSON that there is no answer, or no more of it.
+fn print_error(why: &str) {
+    let line = serde_json::json!({ "error": why.trim_end() });
+    // Who does not read any more needs no reason.
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -119,6 +136,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Rules(arguments) => rules::run(arguments, out),
         Command::Wire(command) => wire::run(command, out),
         Command::Manual => manual::run(out),
+        Command::Completions(arguments) => manual::completions(arguments.shell, out),
         #[cfg(feature = "gui")]
         Command::Inspect(arguments) => inspect::run(arguments, out),
     }

@@ -1,15 +1,24 @@
-//! `netreel manual`: the manual page, made of the same definitions as `--help`.
+//! `netreel manual` and `netreel completions`: the manual page, and what shells complete, made of the same
+//! definitions as `--help`.
 
 use std::io::Write;
 
 use clap::{Arg, Command, CommandFactory};
 
-use crate::arguments::Arguments;
+use crate::arguments::{self, Arguments};
 use crate::outcome::{Answer, Failure};
 
 /// Prints `netreel.1`.
 pub fn run(out: &mut dyn Write) -> Result<Answer, Failure> {
     out.write_all(page().as_bytes())?;
+    Ok(Answer::Clean)
+}
+
+/// Prints what a shell needs to complete commands and options.
+pub fn completions(shell: clap_complete::Shell, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut arguments::command(), "netreel", &mut script);
+    out.write_all(&script)?;
     Ok(Answer::Clean)
 }
 

@@ -17,6 +17,7 @@ use crate::text;
 
 pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.filtered.read.source)?;
+    let answer = open::answer(&story.unread);
     let (session, mut history) = story.into_parts();
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     let at = arguments.at.as_deref().map(open::time).transpose()?;
@@ -39,18 +40,27 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
     if arguments.migrations {
         if arguments.filtered.read.json {
             json(&export::migrations(&session, &history), out)?;
-            return Ok(Answer::Clean);
+            return Ok(answer);
         }
         for &object in history.objects.keys() {
             for migration in history.migrations(&session, object) {
                 self::migration(&session, &migration, out)?;
             }
         }
-        return Ok(Answer::Clean);
+        return Ok(answer);
     }
     if arguments.filtered.read.json {
         json(&export::objects(&session, &history, at), out)?;
-        return Ok(Answer::Clean);
+        return Ok(answer);
+    }
+    if history.objects.is_empty() {
+        match arguments.filtered.filter {
+            Some(_) => writeln!(out, "no object fits the filter")?,
+            None => writeln!(
+                out,
+                "no objects: no message of one, or no wire that says so"
+            )?,
+        }
     }
     let widths = Widths::new(&session);
     for (id, object) in &history.objects {
@@ -64,7 +74,7 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
             }
         }
     }
-    Ok(Answer::Clean)
+    Ok(answer)
 }
 
 /// A migration, a line a step.

@@ -115,7 +115,7 @@ impl Story {
     pub fn answered(mut self, out: &mut dyn Write) -> Result<Answer, Failure> {
         out.flush()?;
         self.keep_index();
-        Ok(Answer::Clean)
+        Ok(answer(&self.unread))
     }
 
     /// Keeps what was found out about the reels for who opens them again.
@@ -123,6 +123,15 @@ impl Story {
         if let Some(index) = &mut self.index {
             index.keep(&self.session, self.history.get());
         }
+    }
+}
+
+/// The answer of a command that has said all that it was asked: unknown, where of what was named something could
+/// not be read.
+pub fn answer(unread: &[String]) -> Answer {
+    match unread.is_empty() {
+        true => Answer::Clean,
+        false => Answer::Unknown,
     }
 }
 

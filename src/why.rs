@@ -28,6 +28,7 @@ pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Fa
     let rules = rules.map(|path| Ok::<_, Failure>((path, rules::tested(path)?)));
     let rules = rules.transpose()?;
     let story = open::story(&arguments.read.source)?;
+    let answer = open::answer(&story.unread);
     let (session, mut history) = story.into_parts();
     if let Some((path, file)) = &rules {
         rules::add((path, file), &session, &mut history)?;
@@ -46,7 +47,7 @@ pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Fa
         .all(out)?;
     }
     out.flush()?;
-    Ok(Answer::Clean)
+    Ok(answer)
 }
 
 /// What was asked, and what led to it.

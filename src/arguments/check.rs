@@ -31,9 +31,21 @@ pub struct Check {
     /// Of a finding that tells of several objects, print what happened to each, with its proof.
     #[arg(long, short, conflicts_with = "each")]
     pub verbose: bool,
+    /// Print what other tools read: a test report for CI, or findings for code scanning (docs/check.md).
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with_all = ["json", "follow", "verbose"])]
+    pub format: Option<ReportFormat>,
     /// Each folder below that holds reels is a session of its own: a line each, and a summary.
     #[arg(long, conflicts_with = "follow")]
     pub each: bool,
+}
+
+/// In what others read the findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// JUnit's XML: a session is a suite, a rule a test case.
+    Junit,
+    /// SARIF 2.1.0.
+    Sarif,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -14,6 +14,7 @@ use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_wire::Wire;
 use serde_json::json;
 
+use super::report::{self, Told};
 use crate::arguments::Check;
 use crate::outcome::{Answer, Failure};
 use crate::text;
@@ -32,6 +33,8 @@ struct Checked {
     reasons: Vec<String>,
     /// The line of `--json`.
     json: serde_json::Value,
+    /// What `--format` tells.
+    told: Told,
 }
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -39,7 +42,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let folders = each::folders(&source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
     let rules = super::rules_of(arguments)?;
-    let mut total = Total::default();
+    let (mut total, mut all) = (Total::default(), Vec::new());
     each::each(
         &folders,
         |folder, processors| {
@@ -47,18 +50,20 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
             one(arguments, (folder, rules), wire.clone(), processors)
         },
         |folder, checked| {
-            match arguments.filtered.read.json {
-                true => crate::packets::json(&checked.json, out)?,
-                false => line(folder, &checked, out)?,
+            match (arguments.format, arguments.filtered.read.json) {
+                (Some(_), _) => {}
+                (None, true) => crate::packets::json(&checked.json, out)?,
+                (None, false) => line(folder, &checked, out)?,
             }
             out.flush()?;
-            total.add(folder, checked);
+            all.push(total.add(folder, checked));
             Ok(())
         },
     )?;
-    match arguments.filtered.read.json {
-        true => crate::packets::json(&total.json(), out)?,
-        false => total.print(out)?,
+    match (arguments.format, arguments.filtered.read.json) {
+        (Some(format), _) => report::print(format, &all, arguments.partial, out)?,
+        (None, true) => crate::packets::json(&total.json(), out)?,
+        (None, false) => total.print(out)?,
     }
     Ok(total.answer())
 }
@@ -94,6 +99,7 @@ fn one(
                 answer: Answer::Unknown,
                 rules: BTreeMap::new(),
                 json: json!({ "session": name, "error": why }),
+                told: Told::unread(name, &why, arguments.fail_on.level()),
                 reasons: vec![why],
             });
         }
@@ -107,6 +113,7 @@ fn one(
     }
     let all = export::check(&session, &history, &judgement);
     let mut json = serde_json::to_value(all).map_err(std::io::Error::from)?;
+    let told = Told::new(name.clone(), &session, &history, &judgement);
     json["session"] = name.into();
     let mut reasons: Vec<String> = judgement
         .reasons
@@ -120,6 +127,7 @@ fn one(
         rules,
         reasons,
         json,
+        told,
     })
 }
 
@@ -169,7 +177,8 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, folder: &Path, checked: Checked) {
+    /// Counts a session, and hands on what is told of it.
+    fn add(&mut self, folder: &Path, checked: Checked) -> Told {
         let place = match checked.verdict {
             Verdict::Clean => 0,
             Verdict::Wrong => 1,
@@ -184,6 +193,7 @@ impl Total {
             *findings += count;
             *sessions += 1;
         }
+        checked.told
     }
 
     fn answer(&self) -> Answer {
