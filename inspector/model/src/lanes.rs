@@ -348,7 +348,7 @@ impl Model {
             }
             ([first, then @ ..], _) => {
                 let node = |id: &NodeId| self.session.nodes.get(usize::from(id.0));
-                let port = |id: &NodeId| Some(node(id)?.endpoints.first()?.port());
+                let port = |id: &NodeId| Some(address(node(id)?)?.port());
                 let ports = then.iter().filter_map(port);
                 let ports = ports.map(|port| format!(" → :{port}"));
                 ports.fold(self.lane_name(*first).to_owned(), |title, port| {
@@ -377,7 +377,10 @@ fn keys(nodes: &[Node]) -> Vec<String> {
 }
 
 fn host(node: &Node) -> String {
+    address(node).map_or_else(|| "no address".to_owned(), |at| at.ip().to_string())
+}
+
+fn address(node: &Node) -> Option<SocketAddr> {
     let named = || node.name.parse().ok();
-    let address: Option<SocketAddr> = node.endpoints.first().copied().or_else(named);
-    address.map_or_else(|| "no address".to_owned(), |at| at.ip().to_string())
+    node.endpoints.first().copied().or_else(named)
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use netreel_protocol::session::{Node, NodeId, Packet, Session};
 
-use crate::Model;
+use crate::{LaneRow, Model};
 
 /// Most characters of a name beside a lane.
 const LANE_MAX: usize = 22;
@@ -75,7 +75,10 @@ impl Model {
 
     /// How many characters the longest name beside a lane has.
     pub fn lane_name_length(&self) -> usize {
-        self.names.lane_length
+        let joined = |row: &&LaneRow| row.nodes.len() > 1 && !row.folded;
+        let joined = self.lane_rows().iter().filter(joined);
+        let titles = joined.map(|row| self.lane_title(row).chars().count());
+        titles.fold(self.names.lane_length, usize::max)
     }
 
     /// What tells a node from the others, in about a dozen characters: `:7000` of an address, `.4711`

@@ -219,6 +219,7 @@ fn who_goes_on_from_another_port_has_one_lane() {
     let mut both = names(&model);
     both.sort();
     assert_eq!(both, ["10.0.0.5:7000", client]);
+    assert_eq!(model.lane_name_length(), client.chars().count());
     // It is hidden, and comes back, as a whole.
     assert_eq!(
         after(&mut model, LaneMove::Toggle(NodeId(2))),
