@@ -111,8 +111,9 @@ fn of_packets_that_take_a_tick_the_bound_is_a_tick_and_no_more() {
             let found = judged.session.clock_error_at(node, EventNumber(number));
             let found = found.expect("its bound") as f64;
             let what = format!("seed {seed}, event {number}: {found}, exactly {exact}");
-            assert!((found - exact).abs() <= 2.0, "{what}");
-            assert!(exact >= TICK_NS as f64 - 10.0, "{what}");
+            // A clock is taken to drift by a thousandth more than the limit, for rounding.
+            assert!((found - exact).abs() <= 1.0 + exact * 1e-5, "{what}");
+            assert!(exact >= TICK_NS as f64 * 0.999, "{what}");
             compared += 1;
         }
     }

@@ -127,7 +127,14 @@ fn no_clock_is_outside_its_bound_though_any_clock_was_set() {
     }
     println!("{counts:#?}\n{scores:#?}");
     println!("{} of {count} worlds outside: {outside:?}", outside.len());
+    // Where packets overtake each other, which of several equal ones is whose may look sure and be wrong.
+    let keepalives = scores.remove(&Kind::Keepalive).unwrap_or_default();
+    assert!(
+        keepalives.silent * 100_000 <= keepalives.packets,
+        "{keepalives:?}"
+    );
     let mut all = Score::default();
     scores.values().for_each(|score| all.add(score));
     assert_eq!((outside.len(), all.silent), (0, 0), "{scores:?}");
+    assert!(counts.unexplained * 100 <= count, "{counts:?}");
 }

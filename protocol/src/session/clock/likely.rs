@@ -26,6 +26,9 @@ const REACH: usize = 8;
 /// the power of this.
 const CHANCE: f64 = 14.0;
 
+/// The same of one that does not last, because another takes it back.
+const SURE: f64 = 20.0;
+
 /// Where a step of a clock is likely, takes packets around it to be on their way for longer, so that no
 /// line explains them. `fine` are packets between whole clocks, and `pieces` what they are known to be
 /// taken apart into. Whether there is such a step.
@@ -83,19 +86,23 @@ fn hidden(
             Some((largest(&own)?, own))
         });
         let (step, own) = sides.into_iter().flatten().max_by_key(|it| it.0.by_ns)?;
+        let is_step = |apart: f64| apart >= step.by_ns as f64 / 5.0;
         let round = |range: Range<usize>| {
             let some: Vec<Sample> = own.get(range)?.iter().map(|it| it.sample).collect();
             half_round(one, other, &some)
         };
-        let all = round(step.from..step.until)?;
-        let before = round(step.from..step.before)?;
-        let after = round(step.after..step.until)?;
         // What drift can do as well shows in neither part.
-        let apart = before.min(after) - all;
+        let parted = |from: usize, until: usize| {
+            let all = round(from..until)?;
+            let (before, after) = (round(from..step.before)?, round(step.after..until)?);
+            Some((all, before.min(after) - all))
+        };
+        let (all, apart) = parted(step.from, step.until)?;
+        let lasts = || parted(0, own.len()).is_some_and(|(_, apart)| is_step(apart));
         let around = own.get(step.from..step.until)?.iter();
         let least_ns = all + apart / 2.0;
         let around: Vec<(usize, f64)> = around.map(|it| (it.place, least_ns)).collect();
-        (apart >= step.by_ns as f64 / 5.0).then_some(around)
+        (is_step(apart) && (step.chance >= SURE || lasts())).then_some(around)
     });
     found.flatten().collect()
 }
@@ -134,6 +141,8 @@ fn slack(placed: &[Placed], place: usize, sample: &Sample) -> Option<Slack> {
 /// A step between some packets and later ones: `from..before`, and `after..until`.
 struct Step {
     by_ns: i64,
+    /// Once in two to the power of this.
+    chance: f64,
     from: usize,
     before: usize,
     after: usize,
@@ -151,11 +160,15 @@ fn largest(all: &[Slack]) -> Option<Step> {
         let from = middle.saturating_sub(REACH);
         let until = parts.len().min(behind + REACH);
         let (before, after) = (parts.get(from..middle)?, parts.get(behind..until)?);
-        let by_ns = step(before, after).max(step(after, before));
-        if by_ns >= STEP_NS && best.as_ref().is_none_or(|best| best.by_ns < by_ns) {
+        let both = [step(before, after), step(after, before)];
+        let Some((by_ns, chance)) = both.into_iter().flatten().max_by_key(|it| it.0) else {
+            continue;
+        };
+        if best.as_ref().is_none_or(|best| best.by_ns < by_ns) {
             let packets = |part: usize| (part * size).min(all.len());
             best = Some(Step {
                 by_ns,
+                chance,
                 from: packets(from),
                 before: packets(middle),
                 after: packets(behind),
@@ -184,19 +197,15 @@ fn ways(some: &[Slack]) -> [Way; 2] {
 }
 
 /// By how much packets up take longer in `slow` and packets down take longer in `fast`, where that is
-/// likely no chance; 0 where it may be one.
-fn step(fast: &[[Way; 2]], slow: &[[Way; 2]]) -> i64 {
+/// likely no chance, and how little.
+fn step(fast: &[[Way; 2]], slow: &[[Way; 2]]) -> Option<(i64, f64)> {
     let least = |some: &[[Way; 2]], up: usize| some.iter().filter_map(|it| it[up].least).min();
-    let (Some(up), Some(up_slow)) = (least(fast, 1), least(slow, 1)) else {
-        return 0;
-    };
-    let (Some(down), Some(down_fast)) = (least(slow, 0), least(fast, 0)) else {
-        return 0;
-    };
+    let (up, up_slow) = (least(fast, 1)?, least(slow, 1)?);
+    let (down, down_fast) = (least(slow, 0)?, least(fast, 0)?);
     let (rise, fall) = (up_slow - up, down_fast - down);
     let by_ns = rise.min(fall);
     if by_ns < STEP_NS || rise.max(fall) > 2 * by_ns {
-        return 0;
+        return None;
     }
     // Of the packets that took little the slow part has none, and the fast part none of the other way:
     // what the chance of that is where any of them may have been in any part.
@@ -208,5 +217,5 @@ fn step(fast: &[[Way; 2]], slow: &[[Way; 2]]) -> i64 {
         quick as f64 * (all / count(own).max(1) as f64).log2()
     };
     let sum = chance(fast, slow, 1, up + by_ns) + chance(slow, fast, 0, down + by_ns);
-    if sum >= CHANCE { by_ns } else { 0 }
+    (sum >= CHANCE).then_some((by_ns, sum))
 }

@@ -231,8 +231,18 @@ const NARROWED_MAX: usize = 3;
 /// So many times steps are looked for that hide behind what is known.
 const HIDDEN_MAX: usize = 4;
 
-fn steps_of(gaps: &Gaps) -> usize {
-    gaps.values().map(Vec::len).sum()
+/// How often machines were set: all clocks of one at once.
+fn steps_of(readings: &[Reading], gaps: &Gaps) -> usize {
+    let mut most: BTreeMap<usize, usize> = BTreeMap::new();
+    for reading in readings {
+        let own = gaps
+            .iter()
+            .filter(|((clock, _), _)| *clock == reading.clock);
+        let own: usize = own.map(|(_, gaps)| gaps.len()).sum();
+        let known = most.entry(reading.machine).or_default();
+        *known = own.max(*known);
+    }
+    most.values().sum()
 }
 
 /// Clocks that explain all packets.
@@ -279,7 +289,9 @@ fn explain(
         }
         // That all others were set at once would be a chance.
         Shown::Maybe => match others {
-            Some(others) if steps_of(&others.gaps) <= steps_of(&own.gaps) => open(&others.gaps),
+            Some(others) if steps_of(readings, &others.gaps) <= steps_of(readings, &own.gaps) => {
+                open(&others.gaps)
+            }
             _ => open(&own.gaps),
         },
         Shown::No => others,
@@ -548,6 +560,7 @@ pub(crate) fn readings(
     is_copied: impl Fn(&str) -> bool,
 ) -> Vec<Reading> {
     let mut boots: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut machines: BTreeMap<&str, usize> = BTreeMap::new();
     let mut next = 0;
     let reels = anchors.iter().zip(epochs);
     let readings = reels.map(|(anchor, epochs)| {
@@ -558,8 +571,13 @@ pub(crate) fn readings(
             true => new,
             false => *boots.entry(boot).or_insert(new),
         };
+        let machine = match is_own {
+            true => new,
+            false => *machines.entry(boot).or_insert(new),
+        };
         next += 1;
         Reading {
+            machine,
             epochs,
             utc_of_zero_ns: i128::from(anchor.utc_ns) - i128::from(anchor.monotonic.0),
             clock,

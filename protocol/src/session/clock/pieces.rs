@@ -45,6 +45,8 @@ pub(crate) struct Reading {
     pub utc_of_zero_ns: i128,
     /// Which clock it is: reels with one number share it.
     pub clock: usize,
+    /// Which machine it is of: reels of one have clocks of their own where it was set, all at once.
+    pub machine: usize,
 }
 
 /// Where the times of a reel fall from one packet to the next, by less than shows that the clock was

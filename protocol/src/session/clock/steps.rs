@@ -269,7 +269,7 @@ impl Apart {
             let first = time(before)?;
             let last = time((own.len() - after).checked_sub(1)?)?;
             let is_more = first <= last;
-            let last = last.min(first.saturating_sub(1));
+            let last = before_it(last, first);
             Some((is_more, first - last, place, Gap { last, first }))
         });
         let mut found: Vec<_> = found.collect();
@@ -428,7 +428,7 @@ impl View {
         }
         let time = |at: usize| view.samples.get(at).map(|it| own_time(it, chosen.0));
         if let (Some(last), Some(first)) = (until.checked_sub(1).and_then(time), time(after)) {
-            let last = last.min(first.saturating_sub(1));
+            let last = before_it(last, first);
             view.gap = Some(Gap { last, first });
         }
         view.runs = runs;
@@ -463,6 +463,14 @@ impl View {
     fn explains_from(&self, first: u64) -> bool {
         let is_before = |it: &Sample| own_time(it, self.chosen.0) < first;
         self.runs(self.samples.partition_point(is_before)).0 < self.runs
+    }
+}
+
+/// What is before a step for sure. Of a clock that fell back packets before and after it lie among each other.
+fn before_it(last: u64, first: u64) -> u64 {
+    match last < first {
+        true => last,
+        false => first.saturating_sub(BACK_NS),
     }
 }
 
