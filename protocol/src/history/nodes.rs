@@ -7,6 +7,7 @@ use netreel_wire::{MessageFacts, Role, Rules};
 
 use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
+use super::claims::is_whole;
 use super::streams::{HandedOver, MessageStream, Sent, Streams};
 use super::walked::{Inbox, NodeHistory, Over, Straggler, Walked};
 use super::wholes::{FragmentPart, Wholes};
@@ -15,6 +16,10 @@ use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTi
 
 /// For so long after a hole, what is sent may be a repetition of what was sent in the hole.
 const DOUBT_NS: i64 = 1_000_000_000;
+
+/// No sender has more messages under way that nobody acked, so that more than these are not lacking: its
+/// numbers begin elsewhere.
+const LACKING_MAX: i64 = 64;
 
 /// After so many ends it is asked whether they are still wanted.
 const STEP: usize = 4096;
@@ -253,11 +258,17 @@ impl Walk<'_> {
             }
             if !self.own.inboxes.contains_key(&stream) {
                 let (floor, next) = (i64::MIN, self.first_place(stream, i64::MIN));
-                self.own.inboxes.insert(stream, Inbox::new(floor, next));
+                let mut inbox = Inbox::new(floor, next);
+                inbox.lacks_begin = self.lacks_begin(stream, next);
+                self.own.inboxes.insert(stream, inbox);
             }
             let Some(inbox) = self.own.inboxes.get_mut(&stream) else {
                 continue;
             };
+            if inbox.lacks_begin {
+                self.doubt_arrival(message, facts, stamp);
+                continue;
+            }
             if place >= inbox.next {
                 let waiting = inbox.waiting.entry(place).or_default();
                 if stream.ordered || waiting.is_empty() {
@@ -340,7 +351,23 @@ impl Walk<'_> {
         first.unwrap_or(i64::MAX)
     }
 
-    /// A message arrives that may have been delivered already, in a hole.
+    /// Whether a stream of a sender without a reel begins behind the place at which those of others begin: what
+    /// stood there was lost, and the engine waits for it.
+    fn lacks_begin(&self, stream: MessageStream, next: i64) -> bool {
+        let session = self.facts.session;
+        let sender = session.nodes.get(usize::from(stream.from.0));
+        if sender.is_none_or(|node| node.recorded) {
+            return false;
+        }
+        let lines = self.facts.streams.links.iter();
+        let others = lines
+            .filter(|(other, _)| other.ordered == stream.ordered && is_whole(session, other.from));
+        let begins = others.filter_map(|(_, line)| Some(line.from(i64::MIN).next()?.0));
+        let usual = begins.min();
+        usual.is_some_and(|usual| usual < next && next - usual <= LACKING_MAX)
+    }
+
+    /// A message arrives that may have been delivered already, in a hole, or that the engine may not take.
     fn doubt_arrival(&mut self, message: MessageId, known: &MessageFacts, at: Stamp) {
         let facts = match self.part(message) {
             Some(part) if part.is_last => self.whole(part.whole),
@@ -558,7 +585,10 @@ impl Walk<'_> {
                 .map_or(i64::MIN, |inbox| inbox.floor);
             let floor = if reached == i64::MAX { known } else { reached };
             let next = self.first_place(stream, floor);
-            self.own.inboxes.insert(stream, Inbox::new(floor, next));
+            let mut inbox = Inbox::new(floor, next);
+            let known = self.own.inboxes.get(&stream);
+            inbox.lacks_begin = known.is_some_and(|known| known.lacks_begin);
+            self.own.inboxes.insert(stream, inbox);
         }
         let objects: Vec<u64> = self.own.objects.iter().map(|(object, _)| object).collect();
         for object in objects {

@@ -109,6 +109,8 @@ pub(super) struct Inbox {
     pub taken: usize,
     /// Arrived, but behind a gap.
     pub waiting: BTreeMap<i64, Vec<MessageId>>,
+    /// Whether its first messages never arrived, and nobody recorded them: the engine may wait for them.
+    pub lacks_begin: bool,
 }
 
 impl Walked {
@@ -138,6 +140,7 @@ impl Inbox {
             next,
             taken: 0,
             waiting: BTreeMap::new(),
+            lacks_begin: false,
         }
     }
 }

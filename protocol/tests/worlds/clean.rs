@@ -20,7 +20,7 @@ pub fn seeds() -> u64 {
 }
 
 /// The first of them.
-fn first_seed() -> u64 {
+pub fn first_seed() -> u64 {
     let given = std::env::var("NETREEL_FIRST_SEED").ok();
     given.and_then(|given| given.parse().ok()).unwrap_or(0)
 }

@@ -12,6 +12,7 @@ mod exports;
 mod faults;
 mod filters;
 mod migrations;
+mod missing;
 mod newer;
 mod outcomes;
 mod owners;
