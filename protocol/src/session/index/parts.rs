@@ -50,6 +50,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         early,
         told,
         traffic,
+        seen: _,
         wait_ns,
         firm: _,
         same: _,
