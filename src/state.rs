@@ -21,7 +21,7 @@ use crate::text;
 
 pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.filtered.read.source)?;
-    let answer = open::answer(&story.unread);
+    let ended = open::answer(&story.unread);
     let (session, history) = story.into_parts();
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     has_properties(&session)?;
@@ -65,12 +65,12 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
             true => json(&answer, out)?,
             false => print_diff(&answer, at, out)?,
         }
-        return Ok(answer);
+        return Ok(ended);
     }
     let answer = export::state(&session, &history, &states, &question);
     if is_json {
         json(&answer, out)?;
-        return Ok(answer);
+        return Ok(ended);
     }
     let when = text::time(question.at);
     match at {
@@ -98,7 +98,7 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
     }
     print_existence(&format!("at {when} s"), &answer.existence, out)?;
     print_rest(&answer.rest, out)?;
-    Ok(answer)
+    Ok(ended)
 }
 
 /// More objects are counted, not listed.

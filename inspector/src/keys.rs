@@ -580,11 +580,8 @@ mod tests {
             repeat: false,
             modifiers: Modifiers::COMMAND | Modifiers::CTRL,
         };
-        let input = InputState {
-            events: vec![event],
-            modifiers: Modifiers::NONE,
-            ..InputState::default()
-        };
+        let mut input = InputState::default();
+        input.events.push(event);
         assert!(Ctrl(Key::P).is_pressed(&input));
         assert!(!Plain(Key::P).is_pressed(&input));
     }

@@ -186,8 +186,8 @@ impl Ages {
 
     /// How a difference of this stretch ends, which stands or not. It is being told again where it has not lasted
     /// for twice as long as news may take, and a reliable message about the object is still to be handed up by
-    /// the node, or what tells of it was sent to the node, or by the owner to who may hand it on, not long before the end, and was lost or had
-    /// no time to be taken.
+    /// one of both, or what tells of it was sent to the node, or by the owner to who may hand it on, not long
+    /// before the end, and was lost or had no time to be taken.
     fn stands(
         &self,
         session: &Session,
@@ -202,7 +202,9 @@ impl Ages {
         if end.0.saturating_sub(stretch.start.0) > longest_ns.saturating_mul(2) {
             return Stands::Untold;
         }
-        if self.awaited.contains(&(node, object)) {
+        // The owner may be the one who does not know yet that it is owner no more.
+        let is_awaited = |at: NodeId| self.awaited.contains(&(at, object));
+        if is_awaited(node) || is_awaited(owner) {
             return Stands::Told;
         }
         let recent_ns = longest_ns / 2;
