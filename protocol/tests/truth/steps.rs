@@ -81,8 +81,8 @@ impl Counts {
         for (_, by, is_told) in real {
             let place = match by.unsigned_abs() / u128::from(MS) {
                 ..=50 => 0,
-                ..=200 => 1,
-                ..=1000 => 2,
+                51..=200 => 1,
+                201..=1000 => 2,
                 _ => 3,
             };
             self.steps[place].0 += 1;

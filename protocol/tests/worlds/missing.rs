@@ -1,5 +1,8 @@
 //! Worlds of which reels are missing: what a node is said to believe is what its engine believed, or it is
 //! said to be unknown.
+//!
+//! `NETREEL_SEEDS=1000 cargo test -p netreel-protocol --test worlds missing` plays 250 worlds of each way,
+//! `NETREEL_FIRST_SEED=100` from that seed on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +149,7 @@ fn judge((session, history): (&Session, &History), tables: &Tables, what: &str, 
 #[test]
 fn with_reels_missing_a_belief_is_true_or_unknown() {
     let mut scores: BTreeMap<(usize, Ending), Score> = BTreeMap::new();
-    for seed in first_seed()..first_seed() + seeds() {
+    for seed in first_seed()..first_seed() + seeds().div_ceil(4) {
         for (way, (mode, topology)) in WAYS.into_iter().enumerate() {
             let ending = ENDINGS[(seed as usize + way) % ENDINGS.len()];
             let (played, tables) = play(seed, mode, topology, ending);
