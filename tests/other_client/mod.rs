@@ -25,7 +25,7 @@ fn atom(server: &RustConnection, name: &str) -> Result<Atom, Failed> {
 }
 
 /// A window of one's own that nobody sees.
-fn window(server: &RustConnection, screen: usize) -> Result<u32, Failed> {
+fn own_window(server: &RustConnection, screen: usize) -> Result<u32, Failed> {
     let root = server.setup().roots[screen].root;
     let own = server.generate_id()?;
     let (only, look) = (WindowClass::INPUT_ONLY, CreateWindowAux::new());
@@ -39,7 +39,7 @@ fn window(server: &RustConnection, screen: usize) -> Result<u32, Failed> {
 /// The X server cannot be spoken to.
 pub fn copied(display: &str) -> Result<Option<String>, Failed> {
     let (server, screen) = x11rb::connect(Some(display))?;
-    let own = window(&server, screen)?;
+    let own = own_window(&server, screen)?;
     let selection = atom(&server, "CLIPBOARD")?;
     let [text, kept] = [atom(&server, "UTF8_STRING")?, atom(&server, "COPIED")?];
     server.convert_selection(own, selection, text, kept, CURRENT_TIME)?;
@@ -61,7 +61,7 @@ pub fn copied(display: &str) -> Result<Option<String>, Failed> {
 /// The X server cannot be spoken to, or the window takes no files.
 pub fn let_go(display: &str, window: u32, path: &Path) -> Result<(), Failed> {
     let (server, screen) = x11rb::connect(Some(display))?;
-    let own = window(&server, screen)?;
+    let own = own_window(&server, screen)?;
     let selection = atom(&server, "XdndSelection")?;
     server.set_selection_owner(own, selection, CURRENT_TIME)?;
     let list = atom(&server, "text/uri-list")?;
