@@ -350,7 +350,7 @@ impl Model {
                 let node = |id: &NodeId| self.session.nodes.get(usize::from(id.0));
                 let port = |id: &NodeId| Some(address(node(id)?)?.port());
                 let ports = then.iter().filter_map(port);
-                let ports = ports.map(|port| format!(" → :{port}"));
+                let ports = ports.map(|port| format!(", :{port}"));
                 ports.fold(self.lane_name(*first).to_owned(), |title, port| {
                     title + &port
                 })

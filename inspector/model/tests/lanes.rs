@@ -215,7 +215,7 @@ fn moved() -> Model {
 #[test]
 fn who_goes_on_from_another_port_has_one_lane() {
     let mut model = moved();
-    let client = "203.0.113.9:40001 → :51777";
+    let client = "203.0.113.9:40001, :51777";
     let mut both = names(&model);
     both.sort();
     assert_eq!(both, ["10.0.0.5:7000", client]);

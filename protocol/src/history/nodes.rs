@@ -1,5 +1,7 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
+mod late;
+
 use std::ops::Range;
 
 use netreel_reel::EventNumber;
@@ -9,7 +11,7 @@ use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
 use super::claims::is_whole;
 use super::streams::{HandedOver, MessageStream, Sent, Streams};
-use super::walked::{Inbox, NodeHistory, Over, Straggler, Walked};
+use super::walked::{Inbox, NodeHistory, Walked};
 use super::wholes::{FragmentPart, Wholes};
 use super::{Belief, Delivery, Effect, Parting, Span, Wanted};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
@@ -168,50 +170,6 @@ impl Walk<'_> {
             place: None,
         };
         self.deliver(act.message, &act.facts, act.role, speaker, at, true);
-    }
-
-    /// Notes of which meeting of two nodes a packet is that was sent or received. Where it came when that
-    /// was over, why it was.
-    fn meets(&mut self, id: PacketId, way: Way, stamp: Stamp) -> Option<Over> {
-        let streams = self.facts.streams;
-        if let Some(&send) = streams.elsewhere.get(&id) {
-            return (way == Way::In).then_some(Over::OfAnother(send));
-        }
-        if streams.meetings.is_empty() {
-            return None;
-        }
-        let link = self.facts.session.link(id)?;
-        let (peer, is_in) = match way {
-            Way::In => (link.0, true),
-            Way::Out => (link.1, false),
-            Way::Again | Way::Passing => return None,
-        };
-        let at = streams.meeting_of(id);
-        let later = streams.meetings.later(self.facts.session, (id, at), link);
-        let mut begun = later.filter_map(|later| self.own.met.get(&(peer, later)));
-        if let Some(&began) = begun.next() {
-            return is_in.then_some(Over::Since(began.0, began.1));
-        }
-        self.own.met.entry((peer, at)).or_insert((id, stamp.time));
-        None
-    }
-
-    /// A packet comes of a connection that is over: nobody can say what becomes of it.
-    fn comes_late(
-        &mut self,
-        packet: PacketId,
-        over: Over,
-        messages: &[(MessageId, MessageFacts)],
-        at: Stamp,
-    ) {
-        self.own
-            .history
-            .stragglers
-            .push(Straggler { packet, at, over });
-        for (message, facts) in messages {
-            self.is_first_arrival(*message);
-            self.doubt_arrival(*message, facts, at);
-        }
     }
 
     fn received(

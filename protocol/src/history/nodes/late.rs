@@ -1,0 +1,53 @@
+//! Which connection a packet is of that a node sends or receives, and what comes of one that is over.
+
+use netreel_wire::MessageFacts;
+
+use super::Walk;
+use crate::history::walked::{Over, Straggler};
+use crate::session::{MessageId, PacketId, Stamp, Way};
+
+impl Walk<'_> {
+    /// Notes of which meeting of two nodes a packet is that was sent or received. Where it came when that
+    /// was over, why it was.
+    pub(super) fn meets(&mut self, id: PacketId, way: Way, stamp: Stamp) -> Option<Over> {
+        let streams = self.facts.streams;
+        if let Some(&send) = streams.elsewhere.get(&id) {
+            return (way == Way::In).then_some(Over::OfAnother(send));
+        }
+        if streams.meetings.is_empty() {
+            return None;
+        }
+        let link = self.facts.session.link(id)?;
+        let (peer, is_in) = match way {
+            Way::In => (link.0, true),
+            Way::Out => (link.1, false),
+            Way::Again | Way::Passing => return None,
+        };
+        let at = streams.meeting_of(id);
+        let later = streams.meetings.later(self.facts.session, (id, at), link);
+        let mut begun = later.filter_map(|later| self.own.met.get(&(peer, later)));
+        if let Some(&began) = begun.next() {
+            return is_in.then_some(Over::Since(began.0, began.1));
+        }
+        self.own.met.entry((peer, at)).or_insert((id, stamp.time));
+        None
+    }
+
+    /// A packet comes of a connection that is over: nobody can say what becomes of it.
+    pub(super) fn comes_late(
+        &mut self,
+        packet: PacketId,
+        over: Over,
+        messages: &[(MessageId, MessageFacts)],
+        at: Stamp,
+    ) {
+        self.own
+            .history
+            .stragglers
+            .push(Straggler { packet, at, over });
+        for (message, facts) in messages {
+            self.is_first_arrival(*message);
+            self.doubt_arrival(*message, facts, at);
+        }
+    }
+}
