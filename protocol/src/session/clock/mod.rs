@@ -217,7 +217,9 @@ fn loosened(
     }
     let mut aligned = known.aligned;
     if let Some(loose) = with_steps((readings, reels), &gaps, true) {
-        for (clock, loose) in aligned.clocks.iter_mut().zip(loose.aligned.clocks) {
+        let clocks = aligned.clocks.iter_mut().zip(loose.aligned.clocks);
+        // Taken apart too far nothing ties a clock.
+        for (clock, loose) in clocks.filter(|(_, loose)| loose.error_ns < u64::MAX) {
             clock.map = std::mem::take(&mut clock.map).within(&loose.map);
             clock.error_ns = clock.error_ns.max(loose.error_ns);
         }
