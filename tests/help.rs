@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "",
     "demo",
     "play",
@@ -29,6 +29,8 @@ const COMMANDS: [&str; 24] = [
     "wire decode",
     "wire format",
     "wire lsp",
+    "manual",
+    "completions",
 ];
 
 fn page(command: &str) -> String {
