@@ -194,7 +194,7 @@ fn the_help_fits_the_window() {
         harness.event(Event::Text("?".to_owned()));
         harness.run();
         let last = "move the lane; a click opens its menu";
-        for text in ["workspace why", "all keys", "Mouse", last] {
+        for text in ["workspace why", "take that back", "Mouse", last] {
             let rect = harness.get_by_label(text).rect();
             let is_inside = rect.left() > 0.0 && rect.right() < width && rect.bottom() < height;
             assert!(is_inside, "{text} at {rect:?} of {width} x {height}");

@@ -55,7 +55,9 @@ pub fn keys(ui: &Ui) -> bool {
         let width = (room.x / columns as f32).min(COLUMN * 1.25);
         let groups = keys::groups();
         let rows: usize = groups.iter().map(|(_, acts)| acts.len() + 2).sum();
-        let area = egui::ScrollArea::vertical().max_height(room.y);
+        let area = egui::ScrollArea::vertical()
+            .max_height(room.y)
+            .min_scrolled_height(room.y);
         area.show(ui, |ui| {
             ui.set_width(width * columns as f32);
             ui.horizontal_top(|ui| {
