@@ -118,7 +118,7 @@ fn no_clock_is_outside_its_bound_though_any_clock_was_set() {
             Err(why) => {
                 println!("seed {seed}: {why}\n   {plan:?}");
                 for (place, machine) in judged.world.machines.iter().enumerate() {
-                    println!("   n{place:02} {:?}", machine.clock);
+                    println!("   n{place:02} {:?}, {:?}", machine.clock, machine.kept);
                 }
                 println!("   {:#?}", judged.session.warnings());
                 outside.push(seed);
@@ -137,4 +137,20 @@ fn no_clock_is_outside_its_bound_though_any_clock_was_set() {
     scores.values().for_each(|score| all.add(score));
     assert_eq!((outside.len(), all.silent), (0, 0), "{scores:?}");
     assert!(counts.unexplained * 100 <= count, "{counts:?}");
+}
+
+/// A second and a half after a reel begins of which the first part is missing.
+#[test]
+fn a_step_soon_after_a_reel_begins_is_found() {
+    let plan = plan(727);
+    let judged = Judged::new(World::play(727, &plan));
+    judged
+        .times_on_any()
+        .expect("no clock is outside its bound");
+    let mut scores = BTreeMap::new();
+    judged.matching(&mut scores);
+    assert_eq!(scores[&Kind::Numbered].wrong, 0, "{scores:?}");
+    let mut counts = Counts::default();
+    counts.take(&judged);
+    assert_eq!(counts.steps.map(|(all, told)| all - told), [0; 4]);
 }

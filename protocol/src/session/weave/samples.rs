@@ -87,6 +87,9 @@ impl Place {
 /// So long after a reel may have lacked something, a receipt may be of an equal packet before.
 const SETTLING_NS: u64 = 2_000_000_000;
 
+/// Or so many packets after it that are in one order: of those that were sent again few are.
+const SETTLING: usize = 16;
+
 /// Of sends, of whose equals the sender's reel may lack some, and their receipts those that belong
 /// together: as many as can be that are in one order, and not those that were sent just after what is
 /// lacking. Receipts of what was sent before came before all others, so that few of them fit in.
@@ -102,16 +105,25 @@ fn likely(mut pairs: Vec<(Place, Place)>, scans: &[Scan]) -> Vec<(Moment, Moment
         let holes = scan.into_iter().flat_map(|scan| &scan.holes);
         let mut until: Vec<Time> = begins.into_iter().chain(holes.map(|it| it.until)).collect();
         until.sort_unstable();
-        let is_settled = |at: Time| {
+        let since = |at: Time| {
             let before = until.partition_point(|from| *from <= at).checked_sub(1);
-            let from = before.and_then(|place| until.get(place));
-            from.is_none_or(|from| at.0 - from.0 >= SETTLING_NS)
+            before.and_then(|place| until.get(place)).copied()
         };
         let receipts: Vec<EventNumber> = own.iter().map(|(_, to)| to.1).collect();
         let some = in_order(&receipts).into_iter();
         let some: Vec<&(Moment, Moment)> = some.filter_map(|place| own.get(place)).collect();
-        let settled = some.iter().copied().filter(|(from, _)| is_settled(from.2));
-        let settled: Vec<&(Moment, Moment)> = settled.collect();
+        let is_settled = |(place, (from, _)): &(usize, &(Moment, Moment))| {
+            let at = from.2;
+            let before = place
+                .checked_sub(SETTLING)
+                .and_then(|place| some.get(place));
+            since(at).is_none_or(|since| {
+                let is_after = before.is_some_and(|(before, _)| before.2 >= since);
+                is_after || at.0 - since.0 >= SETTLING_NS
+            })
+        };
+        let settled = some.iter().copied().enumerate().filter(is_settled);
+        let settled: Vec<&(Moment, Moment)> = settled.map(|(_, pair)| pair).collect();
         // A short reel has nothing better.
         let taken = if settled.is_empty() { some } else { settled };
         likely.extend(taken.into_iter().copied());
