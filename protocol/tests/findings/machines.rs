@@ -146,11 +146,12 @@ pub fn last_told(value: u8) -> Made {
 /// A creates an object with value 10 for B, and tells 12 from then on, ten times a second; the first of that
 /// which comes through is sent so many ms after the first that does not, or none is.
 pub fn behind(lost_ms: Option<u64>) -> Made {
-    behind_of(lost_ms, 9_900, |_| 12)
+    let comes = |nth| lost_ms.is_some_and(|lost| nth * 100 >= lost);
+    behind_of(comes, |_| 12)
 }
 
-/// The same for so many ms, where the nth value is this.
-fn behind_of(lost_ms: Option<u64>, length_ms: u64, value: impl Fn(u64) -> u8) -> Made {
+/// The same where the nth value comes through or not, and is this.
+fn behind_of(comes: impl Fn(u64) -> bool, value: impl Fn(u64) -> u8) -> Made {
     let says =
         |kind: u8, sender: u8, object: u8, value: u8| vec![0, sender, kind, object, sender, value];
     let (created, other) = (says(0, 0, 5, 10), says(0, 1, 9, 1));
@@ -162,13 +163,12 @@ fn behind_of(lost_ms: Option<u64>, length_ms: u64, value: impl Fn(u64) -> u8) ->
         (SECOND + 5 * MS, Happened::Received(1, created)),
         (SECOND + 15 * MS, Happened::Sent(1, other)),
     ];
-    for nth in 0..length_ms / 100 {
+    for nth in 0..99u64 {
         let at = SECOND + 90 * MS + nth * 100 * MS;
-        let comes = lost_ms.is_some_and(|lost| nth * 100 >= lost);
         // No two packets are the same.
         let bytes = vec![0, 0, 1, 5, nth as u8, value(nth)];
         of_a.push((at, Happened::Sent(2, bytes.clone())));
-        if comes {
+        if comes(nth) {
             of_b.push((at + 5 * MS, Happened::Received(1, bytes)));
         }
         // B is there, and says so.
@@ -201,13 +201,15 @@ fn a_difference_that_lasts_is_found_though_nothing_rests() {
 /// twice as long as a difference needs to last.
 #[test]
 fn a_difference_that_stands_is_an_error_unless_it_is_being_told_again() {
-    let level = |length_ms| {
-        let found = behind_of(None, length_ms, |nth| 12 + (nth % 7) as u8).found();
+    let level = |lost_from| {
+        let found = behind_of(|nth| nth < lost_from, |nth| 12 + nth as u8).found();
         let own = found.into_iter().find(|it| it.0 == "difference-lasts");
         own.map(|it| (it.1, it.2.ends_with("where it was being told again")))
     };
-    assert_eq!(level(3_000), Some((Level::Info, true)));
-    assert_eq!(level(5_000), Some((Level::Error, false)));
+    assert_eq!(level(74), Some((Level::Info, true)));
+    assert_eq!(level(40), Some((Level::Error, false)));
+    // It lasts for less than two seconds.
+    assert_eq!(level(90), None);
 }
 
 /// In each of ten ticks, 16 ms apart, A tells B another value of an object, and the same again so many
