@@ -6,6 +6,7 @@
 //! tries to mend it any more. An info where it came right, or where it was being told again when the reels end and
 //! has not lasted for twice as long: a bad link may have held it up. What other rules tell of the same objects is not told again.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -125,6 +126,9 @@ enum Stands {
     Untold,
 }
 
+/// Objects of whose life something was told, and properties of objects.
+type Retold = BTreeSet<(u64, Option<PropertyId>)>;
+
 /// How long news may take between two nodes, and when they take part.
 struct Ages {
     least_ns: i64,
@@ -137,6 +141,8 @@ struct Ages {
     existence: Existence,
     /// Who is still to be told something of which object when the reels end, reliably.
     awaited: BTreeSet<(NodeId, u64)>,
+    /// What was being told again when the reels end, of each owner and node that was asked about.
+    retold: RefCell<BTreeMap<(NodeId, NodeId), Retold>>,
 }
 
 impl Ages {
@@ -163,6 +169,7 @@ impl Ages {
             young_ns: take_ns(session),
             existence: Existence::new(session, case.history),
             awaited: awaited(session, case.history),
+            retold: RefCell::default(),
         }
     }
 
@@ -186,8 +193,7 @@ impl Ages {
 
     /// How a difference of this stretch ends, which stands or not. It is being told again where it has not lasted
     /// for twice as long as news may take, and a reliable message about the object is still to be handed up by
-    /// one of both, or what tells of it was sent to the node, or by the owner to who may hand it on, not long
-    /// before the end, and was lost or had no time to be taken.
+    /// one of both, or it was told again ([`Ages::told_again`]).
     fn stands(
         &self,
         session: &Session,
@@ -207,34 +213,51 @@ impl Ages {
         if is_awaited(node) || is_awaited(owner) {
             return Stands::Told;
         }
-        let recent_ns = longest_ns / 2;
-        let since = stretch.start.0.max(end.0.saturating_sub(recent_ns));
+        let mut retold = self.retold.borrow_mut();
+        let of_both = retold.entry((owner, node));
+        let told = of_both.or_insert_with(|| self.told_again(session, owner, node));
+        match told.contains(&(object, property)) {
+            true => Stands::Told,
+            false => Stands::Untold,
+        }
+    }
+
+    /// What was sent to a node, or by an owner to who may hand it on, not long before both are last there, and was
+    /// lost or had no time to be taken.
+    fn told_again(&self, session: &Session, owner: NodeId, node: NodeId) -> Retold {
+        let end = self.part(owner, node).end.0;
+        let since = end.saturating_sub(self.longest_ns(owner, node) / 2);
         let is_open = |packet: PacketId| {
             let known = session.packet(packet);
             let taken = known.and_then(|it| it.received.map(|it| it.time.0));
-            taken.is_none_or(|at| at > end.0.saturating_sub(self.young_ns))
+            taken.is_none_or(|at| at > end.saturating_sub(self.young_ns))
         };
         let is_between = |packet: PacketId| {
             let link = session.link(packet);
             link.is_some_and(|(from, to)| to == node || from == owner)
         };
-        let tells = |packet: PacketId| {
-            let told = (0u32..).zip(session.messages_of(packet));
-            let about = told.filter(|(_, (_, facts))| facts.object == Some(object));
-            let mut about = about.map(|(place, (_, facts))| (place, session.role(&facts)));
-            match property {
-                None => about.any(|(_, role)| is_about_object(role) && role != Role::Update),
-                Some(property) => {
-                    let about: Vec<u32> = about.map(|(place, _)| place).collect();
-                    !about.is_empty() && decodes(session, packet, property, &about)
-                }
-            }
-        };
-        let mut recent = session.packets_since(SessionTime(since));
-        match recent.any(|it| is_between(it) && is_open(it) && tells(it)) {
-            true => Stands::Told,
-            false => Stands::Untold,
+        let mut told = Retold::new();
+        let recent = session.packets_since(SessionTime(since));
+        for packet in recent.filter(|&it| is_between(it) && is_open(it)) {
+            let messages = session.messages_of(packet);
+            let about = messages.map(|(_, facts)| {
+                let role = session.role(&facts);
+                Some((facts.object.filter(|_| is_about_object(role))?, role))
+            });
+            let about: Vec<Option<(u64, Role)>> = about.collect();
+            let all = about.iter().flatten();
+            told.extend(all.filter(|it| it.1 != Role::Update).map(|it| (it.0, None)));
+            let decoded = match about.iter().any(Option::is_some) {
+                true => session.decode(packet),
+                false => None,
+            };
+            let properties = decoded.iter().flat_map(|it| it.properties());
+            told.extend(properties.filter_map(|it| {
+                let (object, _) = (*about.get(it.message as usize)?)?;
+                Some((object, Some(it.property)))
+            }));
         }
+        told
     }
 
     fn part(&self, one: NodeId, other: NodeId) -> Range<SessionTime> {
@@ -299,13 +322,6 @@ impl Ages {
         }
         found
     }
-}
-
-/// Whether one of these messages of a packet tells this property.
-fn decodes(session: &Session, packet: PacketId, property: PropertyId, messages: &[u32]) -> bool {
-    let told = session.decode(packet).map(|decoded| decoded.properties());
-    let mut told = told.into_iter().flatten();
-    told.any(|it| it.property == property && messages.contains(&it.message))
 }
 
 /// A stretch in which an object lived at a node, or did not, against its owner's word.
