@@ -39,6 +39,18 @@ pub struct Play {
         conflicts_with_all = ["migration", "topology", "nodes", "seed", "script", "screenshot"]
     )]
     pub join: Option<SocketAddr>,
+    /// Which node to join as: A, B, X, C, ... Default: the next that is free.
+    #[arg(long = "as", value_name = "NODE", requires = "join")]
+    pub seat: Option<String>,
+    /// No window, one node: it is driven by a console at this TCP address (port 0: a free one), as
+    /// `netreel run` does. Without --host and --join the console chooses in the menu. `--out` may hold other
+    /// nodes' reels.
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["script", "screenshot", "inspect"])]
+    pub console: Option<SocketAddr>,
+    /// The first line of this file is the token that whoever speaks to the console must give; needed
+    /// where other machines can reach it.
+    #[arg(long, value_name = "FILE", requires = "console")]
+    pub console_token: Option<PathBuf>,
     /// No window: play this script (`-` for the one that makes the zombie), then end.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! `netreel play`: the sample game, played by hand, or by a script in place of one.
 
+mod commanded;
 #[cfg(feature = "gui")]
 mod window;
 
@@ -33,6 +34,9 @@ pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer, Failure> {
         window::draw(arguments, script, file)?;
         writeln!(out, "{}", file.display())?;
         return Ok(Answer::Clean);
+    }
+    if let Some(address) = arguments.console {
+        return commanded::run(arguments, address, out);
     }
     let folder = demo::prepare(arguments.out.as_deref(), "play")?;
     let played = play(arguments, script, &folder, out);
@@ -112,7 +116,8 @@ fn gather(
     if let Some(address) = arguments.join {
         writeln!(out, "joining {address}; the game begins when all are there")?;
         out.flush()?;
-        let (setup, own, socket) = netreel_play::join(address).map_err(Failure::new)?;
+        let seat = seat(arguments)?;
+        let (setup, own, socket) = netreel_play::join(address, seat).map_err(Failure::new)?;
         return Ok((setup, vec![(own, socket)]));
     }
     let (mode, topology) = how(arguments);
@@ -149,6 +154,23 @@ fn gather(
         endpoints: sockets.iter().map(|(_, socket)| socket.local()).collect(),
     };
     Ok((setup, sockets))
+}
+
+/// Which node it wants to be, where it joins.
+fn seat(arguments: &Play) -> Result<Option<Peer>, Failure> {
+    let Some(name) = &arguments.seat else {
+        return Ok(None);
+    };
+    let mut peers = (1..16).map(Peer);
+    let seat = peers.find(|peer| node_name(*peer) == *name);
+    let names: Vec<String> = (1..9).map(Peer).map(node_name).collect();
+    let known = || {
+        format!(
+            "--as {name}: there is no such node; there are {}",
+            names.join(", ")
+        )
+    };
+    seat.ok_or_else(|| Failure::new(known())).map(Some)
 }
 
 fn how(arguments: &Play) -> (Mode, Links) {

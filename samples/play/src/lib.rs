@@ -6,6 +6,7 @@
 //! given [`Order`]s and shows what is [`Seen`]. The [`Script`] and the [`view`] do the same with it: they
 //! look, and give orders.
 
+mod commanded;
 mod ghosts;
 mod live;
 mod lobby;
@@ -19,6 +20,7 @@ mod stage;
 pub mod view;
 mod words;
 
+pub use commanded::{Choice, Commanded};
 pub use ghosts::Ghosts;
 pub use live::{LiveError, LiveStage};
 pub use lobby::{LobbyError, Seats, host, join};

@@ -12,6 +12,7 @@ use netreel_reel::Header;
 use netreel_sample_engine::{Peer, Start, StartError};
 use netreel_transport::UdpTransport;
 
+use crate::commanded::Commanded;
 use crate::node::{Node, Order};
 use crate::seen::Seen;
 use crate::setup::Setup;
@@ -70,6 +71,28 @@ impl LiveStage {
         folder: &Path,
         header: &dyn Fn(&str, &Start) -> Header,
     ) -> Result<LiveStage, LiveError> {
+        LiveStage::begin(setup, (sockets, None), folder, header)
+    }
+
+    /// Begins to play one node that is driven by its console.
+    ///
+    /// # Errors
+    /// As [`LiveStage::start`].
+    pub fn commanded(
+        setup: &Setup,
+        (socket, commanded): ((Peer, UdpTransport), Commanded),
+        folder: &Path,
+        header: &dyn Fn(&str, &Start) -> Header,
+    ) -> Result<LiveStage, LiveError> {
+        LiveStage::begin(setup, (vec![socket], Some(commanded)), folder, header)
+    }
+
+    fn begin(
+        setup: &Setup,
+        (sockets, mut commanded): (Vec<(Peer, UdpTransport)>, Option<Commanded>),
+        folder: &Path,
+        header: &dyn Fn(&str, &Start) -> Header,
+    ) -> Result<LiveStage, LiveError> {
         let quit = Arc::new(AtomicBool::new(false));
         let mut stage = LiveStage {
             names: setup.names(),
@@ -79,7 +102,7 @@ impl LiveStage {
         for (peer, socket) in sockets {
             let name = setup.name(peer);
             let start = setup.start(peer);
-            let path: PathBuf = folder.join(format!("{name}.reel"));
+            let path = reel_path(folder, &name);
             let tick = Duration::from_nanos(start.tick_ns);
             let recorder = Recorder::create(path, &header(&name, &start), Options::default())?;
             let node = Node::new(start, socket, recorder.pusher()?, setup.seed)?;
@@ -87,9 +110,14 @@ impl LiveStage {
             let (orders, given) = channel();
             let shown = seen.clone();
             let quit = quit.clone();
+            let mut drive = Drive {
+                orders: given,
+                seen: shown,
+                commanded: commanded.take(),
+            };
             let thread = std::thread::Builder::new()
                 .name(format!("node {name}"))
-                .spawn(move || play(node, tick, &given, &shown, &quit));
+                .spawn(move || play(node, tick, &mut drive, &quit));
             let thread = thread.map_err(|error| LiveError::Thread {
                 name: name.clone(),
                 error,
@@ -104,6 +132,11 @@ impl LiveStage {
             });
         }
         Ok(stage)
+    }
+
+    /// Whether somebody has told the game to end: the console of its node.
+    pub fn is_over(&self) -> bool {
+        self.quit.load(Ordering::Relaxed)
     }
 
     /// Ends the game; how many events were recorded.
@@ -154,26 +187,41 @@ impl Drop for LiveStage {
     }
 }
 
+/// Who drives a node, and who looks at it.
+struct Drive {
+    orders: Receiver<Order>,
+    seen: Arc<Mutex<Seen>>,
+    commanded: Option<Commanded>,
+}
+
 /// Plays a node until it is told to quit. Ticks keep to a grid; one that comes late does not move the
 /// ones behind it.
-fn play(
-    mut node: Node<UdpTransport>,
-    tick: Duration,
-    orders: &Receiver<Order>,
-    seen: &Mutex<Seen>,
-    quit: &AtomicBool,
-) {
+fn play(mut node: Node<UdpTransport>, tick: Duration, drive: &mut Drive, quit: &AtomicBool) {
     let begin = Instant::now();
     for played in 1.. {
+        if let Some(commanded) = &drive.commanded
+            && commanded.serve(&mut node)
+        {
+            quit.store(true, Ordering::Relaxed);
+        }
         if quit.load(Ordering::Relaxed) {
             return;
         }
-        while let Ok(order) = orders.try_recv() {
+        while let Ok(order) = drive.orders.try_recv() {
             node.order(order);
         }
         node.step();
-        *seen.lock().unwrap_or_else(PoisonError::into_inner) = node.seen();
+        *drive.seen.lock().unwrap_or_else(PoisonError::into_inner) = node.seen();
         let next = begin + tick * played;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
+}
+
+/// The file of a node's reel: `NAME.reel`, or where a node of this name was here before, `NAME-2.reel`.
+fn reel_path(folder: &Path, name: &str) -> PathBuf {
+    let again = (2..).map(|life| format!("{name}-{life}.reel"));
+    let paths = std::iter::once(format!("{name}.reel")).chain(again);
+    let mut paths = paths.map(|file| folder.join(file));
+    // The names do not end.
+    paths.find(|path| !path.exists()).unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! Nodes on several machines find each other: HOST listens, the others join over TCP, say on which UDP
 //! port they play, and are told who plays where once all are there.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -73,6 +74,8 @@ pub struct Seats {
 struct Hello {
     netreel: u8,
     udp: u16,
+    /// Which node it wants to be; the next that is free where it does not matter.
+    seat: Option<u8>,
 }
 
 /// What HOST answers.
@@ -83,7 +86,7 @@ struct Welcome {
 }
 
 /// The version of these words.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Listens on `address` until all have joined. `told` hears of each.
 ///
@@ -106,22 +109,26 @@ pub fn host(
         "waiting for {} more: netreel play --join {listens}",
         seats.players - 1
     ));
-    let mut endpoints = vec![udp.local()];
-    let mut joined: Vec<TcpStream> = Vec::new();
+    let mut joined: BTreeMap<u8, (TcpStream, SocketAddr)> = BTreeMap::new();
     let until = Instant::now() + PATIENCE;
-    while endpoints.len() < usize::from(seats.players) {
+    while joined.len() + 1 < usize::from(seats.players) {
         if Instant::now() > until {
             return Err(LobbyError::Missing {
-                missing: usize::from(seats.players) - endpoints.len(),
+                missing: usize::from(seats.players) - 1 - joined.len(),
                 players: usize::from(seats.players),
             });
         }
         match listener.accept() {
             Ok((stream, from)) => match greet(&stream, from) {
-                Ok(endpoint) => {
+                Ok((endpoint, seat)) => {
+                    let is_free =
+                        |it: &u8| !joined.contains_key(it) && seat.is_none_or(|seat| seat == *it);
+                    let Some(seat) = (1..seats.players).find(is_free) else {
+                        told(format!("{from} asks for a place that is taken"));
+                        continue;
+                    };
                     told(format!("{from} is here"));
-                    endpoints.push(endpoint);
-                    joined.push(stream);
+                    joined.insert(seat, (stream, endpoint));
                 }
                 // A stranger does not end the game.
                 Err(error) => told(format!("not a player: {error}")),
@@ -137,9 +144,11 @@ pub fn host(
         mode: seats.mode,
         topology: seats.topology,
         seed: seats.seed,
-        endpoints,
+        endpoints: std::iter::once(udp.local())
+            .chain(joined.values().map(|(_, endpoint)| *endpoint))
+            .collect(),
     };
-    for (own, stream) in (1..).zip(joined) {
+    for (own, (stream, _)) in joined {
         let welcome = Welcome {
             own,
             setup: setup.clone(),
@@ -150,11 +159,15 @@ pub fn host(
     Ok((setup, udp))
 }
 
-/// Joins the HOST that listens on `address`, and waits until all are there.
+/// Joins the HOST that listens on `address`, as the node `seat` or as the next that is free, and waits
+/// until all are there.
 ///
 /// # Errors
 /// Nobody listens there, or somebody who knows nothing of the game.
-pub fn join(address: SocketAddr) -> Result<(Setup, Peer, UdpTransport), LobbyError> {
+pub fn join(
+    address: SocketAddr,
+    seat: Option<Peer>,
+) -> Result<(Setup, Peer, UdpTransport), LobbyError> {
     let failed = |error| LobbyError::Address { address, error };
     let stream = TcpStream::connect(address).map_err(failed)?;
     let own = stream.local_addr().map_err(failed)?;
@@ -162,6 +175,7 @@ pub fn join(address: SocketAddr) -> Result<(Setup, Peer, UdpTransport), LobbyErr
     let hello = Hello {
         netreel: VERSION,
         udp: udp.local().port(),
+        seat: seat.map(|peer| peer.0),
     };
     say(&stream, &hello).map_err(failed)?;
     let welcome: Welcome = hear(&stream, address, PATIENCE)?;
@@ -177,8 +191,8 @@ fn socket(ip: IpAddr, seed: u64, own: u64) -> Result<UdpTransport, BindError> {
     UdpTransport::bind_seeded(SocketAddr::new(ip, 0), mix(&[seed, own]))
 }
 
-/// Hears who joins: where it plays.
-fn greet(stream: &TcpStream, from: SocketAddr) -> Result<SocketAddr, LobbyError> {
+/// Hears who joins: where it plays, and as which node it wants to.
+fn greet(stream: &TcpStream, from: SocketAddr) -> Result<(SocketAddr, Option<u8>), LobbyError> {
     let failed = |error| LobbyError::Address {
         address: from,
         error,
@@ -189,7 +203,7 @@ fn greet(stream: &TcpStream, from: SocketAddr) -> Result<SocketAddr, LobbyError>
         let why = format!("it speaks version {}, this is {VERSION}", hello.netreel);
         return Err(LobbyError::Words { address: from, why });
     }
-    Ok(SocketAddr::new(from.ip(), hello.udp))
+    Ok((SocketAddr::new(from.ip(), hello.udp), hello.seat))
 }
 
 fn say(mut stream: &TcpStream, what: &impl Serialize) -> std::io::Result<()> {

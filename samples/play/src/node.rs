@@ -154,6 +154,11 @@ impl<T: Transport> Node<T> {
         self.io.note(&note);
     }
 
+    /// Notes in the recording what was done from outside.
+    pub fn note(&mut self, text: &str) {
+        self.io.note(text);
+    }
+
     /// What its pane shows.
     pub fn seen(&self) -> Seen {
         Seen::of(self.tick, (&self.layer, &self.player), &self.links)

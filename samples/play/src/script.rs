@@ -65,7 +65,7 @@ enum Step {
 
 /// What a script waits for at one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Awaited {
+pub(crate) enum Awaited {
     Has(ObjectId),
     Lacks(ObjectId),
     Holds(ObjectId),
@@ -147,10 +147,7 @@ impl Reader {
                 let ticks = (length.as_secs_f64() * TICKS_A_SECOND).round() as u64;
                 tick >= since + ticks
             }
-            Step::All => seen.iter().all(|node| {
-                let players = node.things.len() - node.boxes();
-                node.everybody && players >= seen.len()
-            }),
+            Step::All => seen.iter().all(Seen::has_all),
             Step::Wait(peer, awaited) => {
                 let node = seen.iter().find(|node| node.peer == peer);
                 node.is_some_and(|node| awaited.is_so(node))
@@ -160,7 +157,7 @@ impl Reader {
 }
 
 impl Awaited {
-    fn is_so(self, node: &Seen) -> bool {
+    pub(crate) fn is_so(self, node: &Seen) -> bool {
         match self {
             Awaited::Has(id) => node.thing(id).is_some(),
             Awaited::Lacks(id) => node.thing(id).is_none(),
@@ -179,7 +176,7 @@ impl Awaited {
 
 const STEPS: &str = "write `wait all`, `wait NODE has|lacks|holds|owns|hears destroy BOX`, \
      `link FROM TO [delay TIME] [jitter TIME] [loss PERCENT%] [held]`, `rest TIME`, or \
-     `NODE spawn|pick up|put down|push|throw away [BOX]`, `NODE go RIGHT UP`";
+     `NODE spawn|pick up|put down|push|throw away|leave [BOX]`, `NODE go RIGHT UP`";
 
 fn step(words: &[&str], names: &[String]) -> Result<Step, String> {
     let node = |name: &str| {
@@ -204,7 +201,7 @@ fn step(words: &[&str], names: &[String]) -> Result<Step, String> {
     }
 }
 
-fn awaited(words: &[&str]) -> Result<Awaited, String> {
+pub(crate) fn awaited(words: &[&str]) -> Result<Awaited, String> {
     Ok(match *words {
         ["has", id] => Awaited::Has(object(id)?),
         ["lacks", id] => Awaited::Lacks(object(id)?),
@@ -215,7 +212,7 @@ fn awaited(words: &[&str]) -> Result<Awaited, String> {
     })
 }
 
-fn deed(words: &[&str]) -> Result<Deed, String> {
+pub(crate) fn deed(words: &[&str]) -> Result<Deed, String> {
     let optional = |rest: &[&str]| match *rest {
         [] => Ok(None),
         [id] => object(id).map(Some),
@@ -225,6 +222,7 @@ fn deed(words: &[&str]) -> Result<Deed, String> {
         ["spawn"] => Ok(Deed::Spawn),
         ["pick", "up", ref rest @ ..] => Ok(Deed::PickUp(optional(rest)?)),
         ["put", "down"] => Ok(Deed::PutDown),
+        ["leave"] => Ok(Deed::Leave),
         ["push", ref rest @ ..] => Ok(Deed::Push(optional(rest)?)),
         ["throw", "away", ref rest @ ..] => Ok(Deed::ThrowAway(optional(rest)?)),
         ["go", right, up] => {
@@ -237,7 +235,7 @@ fn deed(words: &[&str]) -> Result<Deed, String> {
     }
 }
 
-fn setting(words: &[&str]) -> Result<LinkSetting, String> {
+pub(crate) fn setting(words: &[&str]) -> Result<LinkSetting, String> {
     let mut setting = LinkSetting::default();
     let mut rest = words;
     loop {

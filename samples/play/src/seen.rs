@@ -30,6 +30,8 @@ pub struct Seen {
     pub news: Vec<News>,
     /// Whether all nodes have said their names.
     pub everybody: bool,
+    /// How many nodes play.
+    pub players: usize,
     /// How its links from other nodes were set.
     pub links: BTreeMap<Peer, LinkSetting>,
 }
@@ -82,6 +84,7 @@ impl Seen {
             errand: player.errand(),
             news: player.news().cloned().collect(),
             everybody: layer.is_everybody_here(),
+            players: layer.start().peers.len(),
             links: links.clone(),
         }
     }
@@ -89,6 +92,11 @@ impl Seen {
     /// An object that lives here.
     pub fn thing(&self, id: ObjectId) -> Option<&Thing> {
         self.things.iter().find(|thing| thing.id == id)
+    }
+
+    /// Whether all nodes are here, and everybody's player.
+    pub fn has_all(&self) -> bool {
+        self.everybody && self.things.len() - self.boxes() >= self.players
     }
 
     /// How many boxes live here.
@@ -105,7 +113,7 @@ impl Seen {
             Deed::PickUp(object) => object.or(self.nearest),
             Deed::Push(object) | Deed::ThrowAway(object) => object.or(self.held).or(self.nearest),
             Deed::PutDown => self.held,
-            Deed::Spawn | Deed::Walk(_) | Deed::Go(_) => None,
+            Deed::Spawn | Deed::Walk(_) | Deed::Go(_) | Deed::Leave => None,
         }
     }
 }

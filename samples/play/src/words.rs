@@ -83,6 +83,7 @@ pub fn deed(deed: Deed) -> &'static str {
         Deed::PutDown => "put down",
         Deed::Push(_) => "push",
         Deed::ThrowAway(_) => "throw away",
+        Deed::Leave => "leave",
     }
 }
 

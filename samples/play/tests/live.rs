@@ -73,7 +73,7 @@ fn seats(players: u8) -> Seats {
 /// Joins as soon as somebody listens.
 fn join_patiently(address: SocketAddr) -> (Setup, Peer, UdpTransport) {
     loop {
-        match join(address) {
+        match join(address, None) {
             Ok(joined) => return joined,
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
@@ -149,7 +149,7 @@ fn nobody_hosts_where_nobody_can_reach_them() {
 #[test]
 fn who_joins_where_nobody_waits_is_told() {
     let address = free();
-    let refused = join(address).expect_err("nobody is there");
+    let refused = join(address, None).expect_err("nobody is there");
     assert!(
         refused.to_string().contains(&address.to_string()),
         "{refused}"
@@ -175,6 +175,6 @@ fn a_stranger_who_speaks_slowly_is_let_go() {
     let mut lines = told.iter();
     assert!(lines.any(|line| line.starts_with("not a player")));
     slow.join().expect("the stranger was let go");
-    assert!(join(address).is_ok());
+    assert!(join(address, None).is_ok());
     assert!(game.join().expect("a host").is_ok());
 }

@@ -50,6 +50,8 @@ pub enum Deed {
     Push(Option<ObjectId>),
     /// Throw this box away for ever; without one what is held, or the nearest.
     ThrowAway(Option<ObjectId>),
+    /// Leave the session; HOST ends it.
+    Leave,
 }
 
 /// What a player is about to do with a box once it is there and owns it.
@@ -209,6 +211,9 @@ impl Player {
             Deed::ThrowAway(object) => {
                 let object = at_hand(self, object, hands);
                 self.set_out(Doing::ThrowAway, object);
+            }
+            Deed::Leave => {
+                hands.call(&Call::Leave);
             }
         }
     }

@@ -1,0 +1,178 @@
+//! Whoever speaks to a console.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::frame::{FrameError, Message, Reader, json_frame};
+use crate::words::{Answer, Said};
+
+/// A connection to a node's console.
+#[derive(Debug)]
+pub struct Client {
+    stream: TcpStream,
+    address: SocketAddr,
+    reader: Reader,
+    asked: u64,
+}
+
+/// A node that does not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens, or the connection broke.
+    #[error("the console at {address}: {error}")]
+    Connection {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The node is there and says nothing.
+    #[error("the console at {address} gave no answer in {:.1} s", patience.as_secs_f64())]
+    Silent {
+        /// Where.
+        address: SocketAddr,
+        /// How long it was waited for.
+        patience: Duration,
+    },
+    /// What came is no answer.
+    #[error("what listens at {address} is no console: {why}")]
+    Stranger {
+        /// Where.
+        address: SocketAddr,
+        /// What is wrong.
+        why: String,
+    },
+    /// The token is not the right one, or one is needed.
+    #[error("the console at {address} refuses the token: {why}")]
+    Refused {
+        /// Where.
+        address: SocketAddr,
+        /// What it said.
+        why: String,
+    },
+}
+
+impl Client {
+    /// Connects within `patience`, and gives the token where there is one.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub fn connect(
+        address: SocketAddr,
+        token: Option<&str>,
+        patience: Duration,
+    ) -> Result<Client, ClientError> {
+        let failed = |error| ClientError::Connection { address, error };
+        let stream = TcpStream::connect_timeout(&address, patience).map_err(failed)?;
+        stream.set_nodelay(true).map_err(failed)?;
+        let mut client = Client {
+            stream,
+            address,
+            reader: Reader::default(),
+            asked: 0,
+        };
+        if let Some(token) = token {
+            let id = client.next_id();
+            let token = token.to_owned();
+            let answer = client.ask(&Said::Token { token, id }, patience)?;
+            if !answer.ok {
+                let why = answer.text;
+                return Err(ClientError::Refused { address, why });
+            }
+        }
+        Ok(client)
+    }
+
+    /// Where the console is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Says a command; what the node answers within `patience`.
+    ///
+    /// # Errors
+    /// [`ClientError`]; a command that the node refuses is an [`Answer`] that is not `ok`.
+    pub fn command(&mut self, line: &str, patience: Duration) -> Result<Answer, ClientError> {
+        let command = line.to_owned();
+        let id = self.next_id();
+        self.ask(&Said::Command { command, id }, patience)
+    }
+
+    /// Has the node run a script.
+    ///
+    /// # Errors
+    /// As [`Client::command`].
+    pub fn script(&mut self, text: &str, patience: Duration) -> Result<Answer, ClientError> {
+        let script = text.to_owned();
+        let id = self.next_id();
+        self.ask(&Said::Script { script, id }, patience)
+    }
+
+    /// What could stand at the end of a line, whole words.
+    ///
+    /// # Errors
+    /// As [`Client::command`].
+    pub fn complete(&mut self, line: &str, patience: Duration) -> Result<Vec<String>, ClientError> {
+        let line = line.to_owned();
+        let id = self.next_id();
+        let answer = self.ask(&Said::Complete { line, id }, patience)?;
+        Ok(answer.text.lines().map(str::to_owned).collect())
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.asked += 1;
+        self.asked
+    }
+
+    fn ask(&mut self, said: &Said, patience: Duration) -> Result<Answer, ClientError> {
+        let address = self.address;
+        let failed = |error| ClientError::Connection { address, error };
+        let json = serde_json::to_vec(said).map_err(|error| failed(error.into()))?;
+        self.stream.write_all(&json_frame(&json)).map_err(failed)?;
+        let until = Instant::now() + patience;
+        loop {
+            let answer = self.hear(until, patience)?;
+            // What was asked before and not waited for.
+            if answer.id == said.id() || answer.id == 0 {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn hear(&mut self, until: Instant, patience: Duration) -> Result<Answer, ClientError> {
+        let address = self.address;
+        let stranger = |why: String| ClientError::Stranger { address, why };
+        let mut bytes = [0; 4096];
+        loop {
+            let message = self.reader.next_message();
+            match message.map_err(|error: FrameError| stranger(error.to_string()))? {
+                Some(Message::Frame { json, .. }) => {
+                    let answer = serde_json::from_slice(&json);
+                    return answer.map_err(|error| stranger(error.to_string()));
+                }
+                Some(Message::Line(line)) => {
+                    let line: String = line.chars().take(60).collect();
+                    return Err(stranger(format!("it says {line:?}")));
+                }
+                None => {}
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ClientError::Silent { address, patience });
+            }
+            let failed = |error| ClientError::Connection { address, error };
+            self.stream.set_read_timeout(Some(left)).map_err(failed)?;
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return Err(failed(io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => self.reader.push(&bytes[..count]),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock
+                    | io::ErrorKind::TimedOut
+                    | io::ErrorKind::Interrupted => {}
+                    _ => return Err(failed(error)),
+                },
+            }
+        }
+    }
+}

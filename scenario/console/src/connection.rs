@@ -1,0 +1,183 @@
+//! One connection, as the console's thread has it.
+
+use std::io::{self, Read, Write};
+use std::time::Instant;
+
+use mio::net::TcpStream;
+
+use crate::frame::{Message, Reader, json_frame};
+use crate::words::{Answer, Said};
+
+/// What waits to be sent to somebody who does not read it. Who leaves more unread is cut off. Bytes.
+const UNREAD_MAX: usize = 1 << 20;
+
+/// So many requests of one connection may wait for the node; no more is read before one is answered.
+pub(crate) const PENDING_MAX: usize = 16;
+
+/// What becomes of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Stays,
+    Ends,
+}
+
+pub(crate) struct Connection {
+    stream: TcpStream,
+    reader: Reader,
+    unsent: Vec<u8>,
+    /// Whether the token was given, or none is needed.
+    pub is_trusted: bool,
+    /// Nothing more is read: what is unsent still goes out.
+    is_ending: bool,
+    /// There may be more to read.
+    is_readable: bool,
+    /// How many of its requests the node has not answered.
+    pub pending: usize,
+    pub since: Instant,
+    /// Whether a whole message ever came.
+    pub has_spoken: bool,
+}
+
+impl Connection {
+    pub fn new(stream: TcpStream, is_trusted: bool, since: Instant) -> Connection {
+        Connection {
+            stream,
+            reader: Reader::default(),
+            unsent: Vec::new(),
+            is_trusted,
+            is_ending: false,
+            is_readable: false,
+            pending: 0,
+            since,
+            has_spoken: false,
+        }
+    }
+
+    pub fn stream(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+
+    /// There is something to read.
+    pub fn readable(&mut self) {
+        self.is_readable = true;
+    }
+
+    /// Whether there is something to read that waits for the node's answers.
+    pub fn is_held(&self) -> bool {
+        self.pending >= PENDING_MAX
+    }
+
+    /// The next message that came in whole; `None` where nothing more is there now.
+    ///
+    /// # Errors
+    /// The other side is gone, or speaks no language.
+    pub fn next_message(&mut self) -> io::Result<Option<Message>> {
+        loop {
+            if self.is_ending || self.is_held() {
+                return Ok(None);
+            }
+            match self.reader.next_message() {
+                Ok(Some(message)) => {
+                    self.has_spoken = true;
+                    return Ok(Some(message));
+                }
+                Ok(None) if !self.is_readable => return Ok(None),
+                Ok(None) => {}
+                Err(error) => {
+                    self.answer(&Answer {
+                        id: 0,
+                        ok: false,
+                        text: error.to_string(),
+                    });
+                    self.end();
+                    return Ok(None);
+                }
+            }
+            let mut bytes = [0; 4096];
+            match self.stream.read(&mut bytes) {
+                Ok(0) => {
+                    // What was typed last may lack its line's end.
+                    self.is_readable = false;
+                    if self.pending == 0 {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                    self.end();
+                }
+                Ok(count) => self.reader.push(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.is_readable = false,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What a message says.
+    ///
+    /// # Errors
+    /// A sentence for whoever sent it.
+    pub fn said(&self, message: Message) -> Result<Said, String> {
+        match message {
+            Message::Line(line) => Ok(match line.strip_prefix("token ") {
+                Some(token) if !self.is_trusted => Said::Token {
+                    token: token.trim().to_owned(),
+                    id: 0,
+                },
+                _ => Said::Command {
+                    command: line,
+                    id: 0,
+                },
+            }),
+            Message::Frame { json, .. } => serde_json::from_slice(&json).map_err(|error| {
+                format!(
+                    "this is no message: {error}; write {{\"type\":\"command\",\"command\":\"help\"}}, \
+                     or type script, complete, token"
+                )
+            }),
+        }
+    }
+
+    /// Says something to the other side, in its language.
+    pub fn answer(&mut self, answer: &Answer) {
+        match self.reader.is_text() {
+            Some(true) => {
+                let failed = if answer.ok { "" } else { "error: " };
+                let text = format!("{failed}{}\n", answer.text);
+                self.unsent.extend_from_slice(text.as_bytes());
+            }
+            _ => {
+                let json = serde_json::to_vec(answer).unwrap_or_default();
+                self.unsent.extend_from_slice(&json_frame(&json));
+            }
+        }
+    }
+
+    /// Reads no more, and ends when all that is unsent is out.
+    pub fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    /// Sends what can be sent now.
+    pub fn flush(&mut self) -> Fate {
+        let mut sent = 0;
+        let fate = loop {
+            if sent == self.unsent.len() {
+                break match self.is_ending && self.pending == 0 {
+                    true => Fate::Ends,
+                    false => Fate::Stays,
+                };
+            }
+            match self.stream.write(&self.unsent[sent..]) {
+                Ok(0) => break Fate::Ends,
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Fate::Stays,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break Fate::Ends,
+            }
+        };
+        self.unsent.drain(..sent);
+        match self.unsent.len() > UNREAD_MAX {
+            true => Fate::Ends,
+            false => fate,
+        }
+    }
+}

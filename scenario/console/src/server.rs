@@ -1,0 +1,416 @@
+//! The console inside a node: what the game's thread sees of it, and the thread that speaks TCP.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mio::net::TcpListener;
+use mio::{Events, Interest, Poll, Token, Waker};
+use subtle::ConstantTimeEq;
+
+use crate::commands::{Call, Commands};
+use crate::connection::{Connection, Fate, PENDING_MAX};
+use crate::words::{Answer, Said};
+
+/// So many may be connected at once.
+const CONNECTIONS_MAX: usize = 64;
+/// So long somebody may be connected without a word, and without the token where one is needed.
+const SILENCE: Duration = Duration::from_secs(10);
+/// After so many strangers at once who find no place, the console accepts nobody for [`PAUSE`].
+const REFUSED_MAX: usize = 32;
+const PAUSE: Duration = Duration::from_millis(100);
+/// The longest answer of a node; what is longer is cut. Bytes.
+const ANSWER_MAX: usize = 64 << 10;
+
+const TOKEN_FIRST: &str =
+    "give the token first: {\"type\":\"token\",\"token\":\"...\"}, or the line `token ...`";
+
+const LISTENER: Token = Token(usize::MAX);
+const WAKER: Token = Token(usize::MAX - 1);
+
+/// A console that listens.
+pub struct Console {
+    requests: Receiver<Request>,
+    local: SocketAddr,
+    waker: Arc<Waker>,
+    quit: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A console that cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Strangers could command the node.
+    #[error(
+        "a console at {0} can be reached from other machines: give it a token, or let it listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// The system lets nobody listen there.
+    #[error("the console cannot listen at {address}: {error}")]
+    Address {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What somebody asks of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// One of the node's commands, with arguments of the right kinds.
+    Command {
+        /// Which.
+        call: Call,
+        /// As it was written.
+        line: String,
+    },
+    /// A script, where the engine has a language.
+    Script(String),
+}
+
+/// A request that waits for the node. One that is dropped is answered with a refusal.
+#[derive(Debug)]
+pub struct Request {
+    /// What is asked.
+    pub asked: Asked,
+    from: usize,
+    id: u64,
+    back: Option<Back>,
+}
+
+#[derive(Clone, Debug)]
+struct Back {
+    answers: Sender<(usize, Answer)>,
+    waker: Arc<Waker>,
+}
+
+impl Console {
+    /// Listens at `address`; port 0 is a free one ([`Console::local`]). With a `token` who connects
+    /// must give it before anything else.
+    ///
+    /// # Errors
+    /// [`ListenError`]: an address that other machines reach, without a token; one that cannot be had.
+    pub fn listen(
+        address: SocketAddr,
+        token: Option<String>,
+        commands: Commands,
+    ) -> Result<Console, ListenError> {
+        if !address.ip().is_loopback() && token.is_none() {
+            return Err(ListenError::Open(address));
+        }
+        let failed = |error| ListenError::Address { address, error };
+        let mut listener = TcpListener::bind(address).map_err(failed)?;
+        let local = listener.local_addr().map_err(failed)?;
+        let poll = Poll::new().map_err(failed)?;
+        let registry = poll.registry();
+        registry
+            .register(&mut listener, LISTENER, Interest::READABLE)
+            .map_err(failed)?;
+        let waker = Arc::new(Waker::new(registry, WAKER).map_err(failed)?);
+        // Each connection may have so many waiting, so that there is always room.
+        let (asks, requests) = sync_channel(CONNECTIONS_MAX * PENDING_MAX);
+        let (answers, answered) = channel();
+        let quit = Arc::new(AtomicBool::new(false));
+        let mut server = Server {
+            poll,
+            listener,
+            commands,
+            token,
+            connections: BTreeMap::new(),
+            next: 0,
+            asks,
+            back: Back {
+                answers,
+                waker: Arc::clone(&waker),
+            },
+            answered,
+            accepts_from: None,
+        };
+        let told = Arc::clone(&quit);
+        let thread = std::thread::Builder::new()
+            .name("console".to_owned())
+            .spawn(move || server.serve(&told));
+        Ok(Console {
+            requests,
+            local,
+            waker,
+            quit,
+            thread: Some(thread.map_err(failed)?),
+        })
+    }
+
+    /// Where it listens.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The next request, if there is one. Never waits.
+    pub fn take(&self) -> Option<Request> {
+        self.requests.try_recv().ok()
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.quit.store(true, Ordering::Relaxed);
+        // Requests that nobody has taken are answered before the thread ends.
+        while self.take().is_some() {}
+        let _ = self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Request {
+    /// It was done; what came of it.
+    pub fn done(mut self, text: impl Into<String>) {
+        self.send(true, text.into());
+    }
+
+    /// It was not done; why.
+    pub fn refuse(mut self, why: impl Into<String>) {
+        self.send(false, why.into());
+    }
+
+    fn send(&mut self, ok: bool, mut text: String) {
+        let Some(back) = self.back.take() else {
+            return;
+        };
+        if text.len() > ANSWER_MAX {
+            let end = (0..=ANSWER_MAX).rev().find(|&at| text.is_char_boundary(at));
+            text.truncate(end.unwrap_or(0));
+        }
+        let id = self.id;
+        // A console that has ended needs no answer.
+        let _ = back.answers.send((self.from, Answer { id, ok, text }));
+        let _ = back.waker.wake();
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        self.send(false, "the node gave no answer".to_owned());
+    }
+}
+
+struct Server {
+    poll: Poll,
+    listener: TcpListener,
+    commands: Commands,
+    token: Option<String>,
+    connections: BTreeMap<usize, Connection>,
+    next: usize,
+    asks: SyncSender<Request>,
+    back: Back,
+    answered: Receiver<(usize, Answer)>,
+    /// Nobody is accepted before then.
+    accepts_from: Option<Instant>,
+}
+
+impl Server {
+    fn serve(&mut self, quit: &AtomicBool) {
+        let mut events = Events::with_capacity(256);
+        let mut accepts = true;
+        loop {
+            let patience = match self.accepts_from {
+                Some(_) => PAUSE,
+                None => Duration::from_secs(1),
+            };
+            if let Err(error) = self.poll.poll(&mut events, Some(patience))
+                && error.kind() != io::ErrorKind::Interrupted
+            {
+                return;
+            }
+            let now = Instant::now();
+            let mut touched = Vec::new();
+            for event in &events {
+                match event.token() {
+                    LISTENER => accepts = true,
+                    WAKER => {}
+                    Token(key) => {
+                        if let Some(connection) = self.connections.get_mut(&key) {
+                            if event.is_readable() {
+                                connection.readable();
+                            }
+                            touched.push(key);
+                        }
+                    }
+                }
+            }
+            while let Ok((key, answer)) = self.answered.try_recv() {
+                if let Some(connection) = self.connections.get_mut(&key) {
+                    connection.pending -= 1;
+                    connection.answer(&answer);
+                    touched.push(key);
+                }
+            }
+            for key in touched {
+                self.read(key);
+            }
+            if quit.load(Ordering::Relaxed) {
+                return;
+            }
+            self.drop_silent(now);
+            if self.accepts_from.is_none_or(|from| from <= now) && accepts {
+                self.accepts_from = None;
+                accepts = self.accept(now);
+            }
+        }
+    }
+
+    /// Accepts whoever waits; whether more may be there.
+    fn accept(&mut self, now: Instant) -> bool {
+        let mut refused = 0;
+        loop {
+            if refused == REFUSED_MAX {
+                self.accepts_from = Some(now + PAUSE);
+                return true;
+            }
+            let mut stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
+                // Somebody who hung up again, or no descriptor left.
+                Err(_) => {
+                    refused += 1;
+                    continue;
+                }
+            };
+            if self.connections.len() >= CONNECTIONS_MAX {
+                refused += 1;
+                continue;
+            }
+            let key = self.next;
+            self.next += 1;
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            let registry = self.poll.registry();
+            if registry.register(&mut stream, Token(key), interest).is_ok() {
+                // Answers are small, and somebody waits for them.
+                let _ = stream.set_nodelay(true);
+                let connection = Connection::new(stream, self.token.is_none(), now);
+                self.connections.insert(key, connection);
+            }
+        }
+    }
+
+    /// Takes what somebody has said, and sends what is there for them.
+    fn read(&mut self, key: usize) {
+        loop {
+            let Some(connection) = self.connections.get_mut(&key) else {
+                return;
+            };
+            match connection.next_message() {
+                Ok(Some(message)) => match connection.said(message) {
+                    Ok(said) => self.hear(key, said),
+                    Err(text) => connection.answer(&Answer {
+                        id: 0,
+                        ok: false,
+                        text,
+                    }),
+                },
+                Ok(None) => break,
+                Err(_) => return self.cut(key),
+            }
+            // Answers that nobody reads end a connection before they fill the memory.
+            if self.flush(key) == Fate::Ends {
+                return;
+            }
+        }
+        self.flush(key);
+    }
+
+    fn flush(&mut self, key: usize) -> Fate {
+        let fate = self
+            .connections
+            .get_mut(&key)
+            .map_or(Fate::Ends, Connection::flush);
+        if fate == Fate::Ends {
+            self.cut(key);
+        }
+        fate
+    }
+
+    fn hear(&mut self, key: usize, said: Said) {
+        let Some(connection) = self.connections.get_mut(&key) else {
+            return;
+        };
+        let id = said.id();
+        let is_trusted = connection.is_trusted;
+        let mut answer = |ok: bool, text: &str| {
+            let text = text.to_owned();
+            connection.answer(&Answer { id, ok, text });
+        };
+        let asked = match said {
+            Said::Token { token, .. } => {
+                let is_right = self.token.as_ref().is_none_or(|own| {
+                    let own: &[u8] = own.as_bytes();
+                    bool::from(own.ct_eq(token.as_bytes()))
+                });
+                match is_right {
+                    true => {
+                        answer(true, "welcome");
+                        connection.is_trusted = true;
+                    }
+                    false => {
+                        answer(false, "this is not the token");
+                        connection.end();
+                    }
+                }
+                return;
+            }
+            _ if !is_trusted => {
+                answer(false, TOKEN_FIRST);
+                connection.end();
+                return;
+            }
+            Said::Complete { line, .. } => {
+                return answer(true, &self.commands.complete(&line).join("\n"));
+            }
+            Said::Command { command, .. } if command.trim() == "help" => {
+                return answer(true, &self.commands.help());
+            }
+            Said::Command { command, .. } => match self.commands.read(&command) {
+                Ok(Some(call)) => Asked::Command {
+                    call,
+                    line: command.trim().to_owned(),
+                },
+                Ok(None) => return,
+                Err(why) => return answer(false, &why),
+            },
+            Said::Script { script, .. } => Asked::Script(script),
+        };
+        connection.pending += 1;
+        let request = Request {
+            asked,
+            from: key,
+            id,
+            back: Some(self.back.clone()),
+        };
+        // There is room for all that may be pending; a node that is gone answers nothing.
+        drop(self.asks.try_send(request));
+    }
+
+    fn drop_silent(&mut self, now: Instant) {
+        let is_silent = |connection: &Connection| {
+            let is_stranger = !connection.has_spoken || !connection.is_trusted;
+            is_stranger && now.duration_since(connection.since) > SILENCE
+        };
+        let silent = self.connections.iter().filter(|(_, it)| is_silent(it));
+        let silent: Vec<usize> = silent.map(|(key, _)| *key).collect();
+        for key in silent {
+            self.cut(key);
+        }
+    }
+
+    fn cut(&mut self, key: usize) {
+        if let Some(mut connection) = self.connections.remove(&key) {
+            let _ = self.poll.registry().deregister(connection.stream());
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The words that both sides of a connection speak, as JSON.
+
+use serde::{Deserialize, Serialize};
+
+/// What somebody says to a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Said {
+    /// Who it is: needed before all else where the console has a token.
+    Token {
+        /// The token.
+        token: String,
+        /// Comes back with the answer.
+        #[serde(default)]
+        id: u64,
+    },
+    /// A command, as a line: `pick up 41`.
+    Command {
+        /// The command and its arguments.
+        command: String,
+        /// Comes back with the answer.
+        #[serde(default)]
+        id: u64,
+    },
+    /// A script in the language that the engine has.
+    Script {
+        /// Its text.
+        script: String,
+        /// Comes back with the answer.
+        #[serde(default)]
+        id: u64,
+    },
+    /// What could stand at the end of a line.
+    Complete {
+        /// The line so far.
+        line: String,
+        /// Comes back with the answer.
+        #[serde(default)]
+        id: u64,
+    },
+}
+
+impl Said {
+    /// The number that comes back with the answer.
+    pub fn id(&self) -> u64 {
+        match self {
+            Said::Token { id, .. }
+            | Said::Command { id, .. }
+            | Said::Script { id, .. }
+            | Said::Complete { id, .. } => *id,
+        }
+    }
+}
+
+/// What a node answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The number of what is answered; 0 where that had none.
+    #[serde(default)]
+    pub id: u64,
+    /// Whether it was done.
+    pub ok: bool,
+    /// What came of it, or why it was not done.
+    #[serde(default)]
+    pub text: String,
+}

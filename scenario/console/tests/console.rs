@@ -1,0 +1,196 @@
+//! A console and whoever connects to it: commands, tokens, and those who mean no good.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use netreel_console::{Asked, Client, ClientError, Commands, Console, Kind, ListenError, Value};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn here() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+}
+
+fn commands() -> Commands {
+    Commands::new()
+        .with(
+            "add",
+            (&[("A", Kind::Integer), ("B", Kind::Integer)], &[]),
+            "The sum",
+        )
+        .with("refuse", (&[], &[]), "Is never done")
+        .with("forget", (&[], &[]), "Is never answered")
+        .with("long", (&[], &[]), "A long answer")
+}
+
+/// A node that takes what its console has, until it is let go of.
+struct Node {
+    address: SocketAddr,
+    quit: Arc<AtomicBool>,
+    thread: Option<JoinHandle<usize>>,
+}
+
+impl Node {
+    fn new(token: Option<&str>) -> Node {
+        let console = Console::listen(here(), token.map(str::to_owned), commands()).unwrap();
+        let address = console.local();
+        let quit = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&quit);
+        let thread = std::thread::spawn(move || {
+            let mut taken = 0;
+            while !told.load(Ordering::Relaxed) {
+                while let Some(request) = console.take() {
+                    taken += 1;
+                    answer(request);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            taken
+        });
+        Node {
+            address,
+            quit,
+            thread: Some(thread),
+        }
+    }
+
+    fn client(&self) -> Client {
+        Client::connect(self.address, None, PATIENCE).unwrap()
+    }
+
+    /// Ends it; how many requests it was given.
+    fn end(mut self) -> usize {
+        self.quit.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+fn answer(request: netreel_console::Request) {
+    let call = match &request.asked {
+        Asked::Command { call, .. } => call.clone(),
+        Asked::Script(_) => return request.refuse("no scripts here"),
+    };
+    match (call.name.as_str(), call.arguments.as_slice()) {
+        ("add", [Value::Integer(a), Value::Integer(b)]) => request.done((a + b).to_string()),
+        ("long", _) => request.done("x".repeat(1 << 20)),
+        ("forget", _) => drop(request),
+        _ => request.refuse("it will not"),
+    }
+}
+
+/// What a connection is told before it is closed.
+fn told(mut stream: &TcpStream) -> Vec<u8> {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut all = Vec::new();
+    // A connection that is reset has told what it had to tell.
+    let _ = stream.read_to_end(&mut all);
+    all
+}
+
+#[test]
+fn a_command_is_answered_with_what_came_of_it() {
+    let node = Node::new(None);
+    let mut client = node.client();
+    let mut say = |line: &str| {
+        let answer = client.command(line, PATIENCE).unwrap();
+        (answer.ok, answer.text)
+    };
+    assert_eq!(say("add 40 2"), (true, "42".to_owned()));
+    assert_eq!(say("refuse"), (false, "it will not".to_owned()));
+    assert_eq!(say("forget"), (false, "the node gave no answer".to_owned()));
+    let wrong = "B is missing; write `add A B`";
+    assert_eq!(say("add 1"), (false, wrong.to_owned()));
+    assert!(say("help").1.starts_with("add A B  The sum\n"));
+    assert_eq!(say("long").1.len(), 64 << 10);
+    assert_eq!(client.complete("a", PATIENCE).unwrap(), ["add"]);
+    let script = client.script("print(1)", PATIENCE).unwrap();
+    assert_eq!(
+        (script.ok, script.text.as_str()),
+        (false, "no scripts here")
+    );
+    assert_eq!(node.end(), 5);
+}
+
+#[test]
+fn a_person_types_lines() {
+    let node = Node::new(None);
+    let mut stream = TcpStream::connect(node.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"add 1 2\r\nadd 1\n\nadd 3 4\n").unwrap();
+    let lines = BufReader::new(&stream).lines().map(Result::unwrap);
+    let lines: Vec<String> = lines.take(3).collect();
+    // A mistake is told at once, before the node has come to the first command.
+    assert!(lines.contains(&"error: B is missing; write `add A B`".to_owned()));
+    assert!(lines.contains(&"3".to_owned()) && lines.contains(&"7".to_owned()));
+}
+
+#[test]
+fn without_the_token_nothing_is_run() {
+    let node = Node::new(Some("secret"));
+    let right = Client::connect(node.address, Some("secret"), PATIENCE);
+    let answer = right.unwrap().command("add 1 2", PATIENCE).unwrap();
+    assert_eq!(answer.text, "3");
+    for wrong in ["", "secreT", "secret2", "secre"] {
+        let refused = Client::connect(node.address, Some(wrong), PATIENCE).unwrap_err();
+        assert!(matches!(refused, ClientError::Refused { .. }), "{refused}");
+    }
+    let mut stream = TcpStream::connect(node.address).unwrap();
+    stream
+        .write_all(b"add 1 2\nadd 1 2\ntoken secret\n")
+        .unwrap();
+    let told = String::from_utf8(told(&stream)).unwrap();
+    assert!(told.starts_with("error: give the token first"), "{told}");
+    assert_eq!(node.end(), 1);
+}
+
+#[test]
+fn a_console_that_others_reach_needs_a_token() {
+    let anywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let refused = Console::listen(anywhere, None, commands());
+    assert!(matches!(refused, Err(ListenError::Open(_))));
+}
+
+#[test]
+fn nobody_who_means_no_good_keeps_others_from_being_heard() {
+    let node = Node::new(None);
+    let connect = || TcpStream::connect(node.address).unwrap();
+    // Half frames, and one that claims to be large.
+    let mut half = connect();
+    half.write_all(&[0, 0, 0, 0, 0, 0, 0, 90, b'{']).unwrap();
+    let mut large = connect();
+    large.write_all(&[0, 0, 0, 0, 0x7f, 0, 0, 0]).unwrap();
+    let text = String::from_utf8_lossy(&told(&large)).into_owned();
+    assert!(text.contains("more than"), "{text}");
+    // A line without an end.
+    let mut endless = connect();
+    let chunk = vec![b'a'; 64 << 10];
+    let cut = (0..64).any(|_| endless.write_all(&chunk).is_err());
+    assert!(cut || told(&endless).starts_with(b"error: "));
+    // Somebody who asks and asks, and never reads.
+    let mut deaf = connect();
+    deaf.set_write_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
+    let asks = b"long\n".repeat(4000);
+    let _ = deaf.write_all(&asks);
+    assert_eq!(
+        node.client().command("add 1 1", PATIENCE).unwrap().text,
+        "2"
+    );
+}
+
+#[test]
+fn more_connections_than_there_is_room_for_are_closed_at_once() {
+    let node = Node::new(None);
+    let mut first = node.client();
+    let held: Vec<TcpStream> = (0..200)
+        .map(|_| TcpStream::connect(node.address).unwrap())
+        .collect();
+    let last = held.last().unwrap();
+    assert!(told(last).is_empty());
+    assert_eq!(first.command("add 1 1", PATIENCE).unwrap().text, "2");
+    drop(held);
+}
