@@ -9,6 +9,7 @@ mod inspect;
 mod onto;
 mod play;
 mod program;
+mod run;
 mod sit;
 mod state;
 mod stats;
@@ -25,6 +26,7 @@ pub use inspect::Inspect;
 pub use onto::Onto;
 pub use play::Play;
 pub use program::{Program, Threads};
+pub use run::Run;
 pub use sit::{Sit, Switch};
 pub use state::State;
 pub use stats::{Stats, StatsBy};
@@ -65,6 +67,9 @@ pub enum Command {
     /// The sample game, played by hand: four nodes in one window, or a window a machine. Links can be
     /// made slow; all of it is recorded.
     Play(Play),
+    /// Plays matches that a script drives, again and again, until something goes wrong; bad ones are
+    /// kept.
+    Run(Run),
     /// Records a program that cannot be changed, what passes a proxy, or a network interface.
     Record(Box<Record>),
     /// Has the recorders of a folder keep their last seconds (`record --ring`).

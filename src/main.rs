@@ -31,6 +31,7 @@ mod record;
 mod redact;
 mod replay;
 mod rules;
+mod run;
 mod show;
 mod state;
 mod stats;
@@ -117,6 +118,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),
         Command::Play(arguments) => play::run(arguments, out),
+        Command::Run(arguments) => run::run(arguments, out),
         Command::Record(arguments) => record::run(arguments, out),
         Command::Trigger(arguments) => trigger::run(arguments, out),
         Command::Import(arguments) => import::run(arguments, out),

@@ -1,0 +1,23 @@
+start()
+
+-- In the menu: HOST opens a game, the others join it.
+local lobby = "127.0.0.1:" .. port("lobby")
+say("HOST", "choose host " .. lobby .. " 4 " .. values.migration)
+for _, name in ipairs(with_role("client")) do
+  say(name, "choose join " .. lobby .. " " .. name)
+end
+wait(20, nodes, "all")
+
+-- How slow the link is, and how long B looks at the box, the match's seed decides.
+local slow = tonumber(values.slow)
+faults("A", "X", { delay = slow * math.random(), jitter = 0.05, loss = 2 })
+sleep(0.2 * math.random())
+say("A", "spawn")
+wait(5, "B", "has 41")
+say("B", "pick up 41")
+wait(5, "B", "holds 41")
+sleep(0.3 * math.random())
+say("B", "throw away 41")
+wait(5, "X", "hears destroy 41")
+faults("A", "X")
+sleep(1.5)

@@ -1,0 +1,455 @@
+//! The file of a scenario: what is declared.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::fill;
+
+/// A scenario that was read.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// What it is about, in a sentence; may be empty.
+    pub about: String,
+    /// Where the file is: relative paths begin there.
+    pub folder: PathBuf,
+    /// How long a match may take, in seconds.
+    pub limit: f64,
+    /// Values that commands and the script use; `--set` changes them.
+    pub values: BTreeMap<String, String>,
+    /// The nodes, in the order in which they start.
+    pub nodes: Vec<NodePlan>,
+    /// The script in Lua.
+    pub script: Script,
+}
+
+/// A script and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// What errors call it: its file.
+    pub name: String,
+    /// Lines of the file before its first.
+    pub lines_before: usize,
+    /// Its text.
+    pub text: String,
+}
+
+/// How a node is started and spoken to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodePlan {
+    /// What it is called in the script, in messages and in file names.
+    pub name: String,
+    /// What it is in the match; for the script.
+    pub role: String,
+    /// Program and arguments, to be filled.
+    pub command: Vec<String>,
+    /// What its environment has besides; to be filled.
+    pub environment: BTreeMap<String, String>,
+    /// The folder it starts in, to be filled; the scenario's without one.
+    pub folder: Option<String>,
+    /// How it is started.
+    pub start: Start,
+    /// How somebody speaks to it.
+    pub console: ConsolePlan,
+    /// What it is told when the match is over; SIGTERM without it.
+    pub quit: Option<String>,
+    /// What `to`'s console is told to make the link from another node worse, to be filled with `{from}`
+    /// and `{faults}`.
+    pub faults: Option<String>,
+}
+
+/// How a node is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// As a process of this machine.
+    Local,
+    /// By a command that has the node's command in it, in one word: `{command}`.
+    Through(Vec<String>),
+    /// By hand.
+    External,
+}
+
+/// How somebody speaks to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConsolePlan {
+    /// At a console of this address, to be filled.
+    Tcp {
+        /// `127.0.0.1:{port}`.
+        address: String,
+        /// The file with the token, where there is one.
+        token: Option<String>,
+    },
+    /// By its standard input, a line at a time.
+    Stdin,
+    /// By Quake 3's remote console over UDP.
+    Quake3 {
+        /// Where the server is.
+        address: String,
+        /// The file whose first line is the password.
+        password: String,
+    },
+    /// Nobody does.
+    None,
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {why}")]
+pub struct Mistake {
+    /// Which file.
+    pub file: String,
+    /// Where, from 1.
+    pub line: usize,
+    /// Where in the line, from 1, in letters.
+    pub column: usize,
+    /// What is wrong, and what could stand there.
+    pub why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    name: Option<String>,
+    #[serde(default)]
+    about: String,
+    limit: Option<Spanned<f64>>,
+    #[serde(default)]
+    values: BTreeMap<String, Spanned<toml::Value>>,
+    /// What holds for every node that does not say otherwise.
+    every: Option<Settings>,
+    #[serde(default)]
+    node: Vec<Spanned<Settings>>,
+    script: Option<Spanned<String>>,
+    file: Option<Spanned<String>>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    name: Option<Spanned<String>>,
+    role: Option<String>,
+    command: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    environment: BTreeMap<String, Spanned<String>>,
+    folder: Option<Spanned<String>>,
+    start: Option<Spanned<StartAs>>,
+    console: Option<Spanned<String>>,
+    token: Option<Spanned<String>>,
+    quit: Option<String>,
+    faults: Option<Spanned<String>>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+enum StartAs {
+    Word(String),
+    Through(Vec<String>),
+}
+
+/// A mistake before its place is told in lines.
+struct Wrong {
+    at: Range<usize>,
+    why: String,
+}
+
+/// A match that takes longer than this has failed, where the file names no limit. Seconds.
+const LIMIT: f64 = 120.0;
+/// The longest match, in seconds.
+const LIMIT_MAX: f64 = 86_400.0;
+/// So many nodes can a scenario have.
+const NODES_MAX: usize = 256;
+
+const HOW_TO_START: &str =
+    "a node starts as \"local\", as \"external\", or by a list with \"{command}\" in it";
+const HOW_TO_SPEAK: &str =
+    "a console is \"127.0.0.1:{port}\", \"stdin\", \"quake3:ADDR:PORT\" or \"none\"";
+
+impl Scenario {
+    /// Reads the file at `path`, and the script that it names. `set` has values that hold in place of
+    /// those of the file.
+    ///
+    /// # Errors
+    /// The first [`Mistake`], with its line and column.
+    pub fn read(path: &Path, set: &[(String, String)]) -> Result<Scenario, Mistake> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| Mistake {
+            file: file.clone(),
+            line: 1,
+            column: 1,
+            why: format!("cannot be read: {error}"),
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let scenario = Scenario::parse(&text, (&file, folder), set);
+        scenario.map_err(|wrong| wrong.placed(&file, &text))
+    }
+
+    fn parse(
+        text: &str,
+        (file, folder): (&str, PathBuf),
+        set: &[(String, String)],
+    ) -> Result<Scenario, Place> {
+        let whole: Whole = toml::from_str(text).map_err(|error| Wrong {
+            at: error.span().unwrap_or(0..0),
+            why: error.message().to_owned(),
+        })?;
+        let limit = match &whole.limit {
+            Some(limit) if (0.001..=LIMIT_MAX).contains(limit.as_ref()) => *limit.as_ref(),
+            Some(limit) => {
+                let why = format!("a limit is from 0.001 to {LIMIT_MAX} seconds");
+                return Err(Wrong::new(limit.span(), why).into());
+            }
+            None => LIMIT,
+        };
+        let values = values(&whole.values, set)?;
+        let every = whole.every.clone().unwrap_or_default();
+        if let Some(name) = &every.name {
+            return Err(Wrong::new(name.span(), "every node has a name of its own").into());
+        }
+        if whole.node.is_empty() {
+            let why = "there is no [[node]]: a match needs one at least";
+            return Err(Wrong::new(0..0, why).into());
+        }
+        if let Some(node) = whole.node.get(NODES_MAX) {
+            let why = format!("a scenario has at most {NODES_MAX} nodes");
+            return Err(Wrong::new(node.span(), why).into());
+        }
+        let mut nodes: Vec<NodePlan> = Vec::new();
+        for node in &whole.node {
+            let plan = node_plan(node, &every, &values)?;
+            if nodes.iter().any(|known| known.name == plan.name) {
+                let name = node.as_ref().name.as_ref();
+                let at = name.map_or(node.span(), Spanned::span);
+                let why = format!("there are two nodes {:?}", plan.name);
+                return Err(Wrong::new(at, why).into());
+            }
+            nodes.push(plan);
+        }
+        let script = whole.script(text, (file, &folder))?;
+        if let Err((line, why)) = crate::script::compiles(&script) {
+            return Err(Place::Elsewhere(Mistake {
+                file: script.name,
+                line,
+                column: 1,
+                why,
+            }));
+        }
+        let stem = Path::new(file).file_stem();
+        let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
+        Ok(Scenario {
+            name: whole.name.or(stem).unwrap_or_default(),
+            about: whole.about,
+            folder,
+            limit,
+            values,
+            nodes,
+            script,
+        })
+    }
+
+    /// The plan of a node.
+    pub fn node(&self, name: &str) -> Option<&NodePlan> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+}
+
+impl Whole {
+    fn script(&self, text: &str, (file, folder): (&str, &Path)) -> Result<Script, Wrong> {
+        match (&self.script, &self.file) {
+            (Some(script), None) => Ok(Script {
+                name: file.to_owned(),
+                lines_before: lines_before(text, script),
+                text: script.as_ref().clone(),
+            }),
+            (None, Some(named)) => {
+                let path = folder.join(named.as_ref());
+                let read = std::fs::read_to_string(&path);
+                let cannot = |error| Wrong::new(named.span(), format!("{}: {error}", path.display()));
+                Ok(Script {
+                    name: path.display().to_string(),
+                    lines_before: 0,
+                    text: read.map_err(cannot)?,
+                })
+            }
+            (Some(_), Some(named)) => {
+                Err(Wrong::new(named.span(), "write `script` or `file`, not both"))
+            }
+            (None, None) => {
+                let why = "there is no script: write script = '''...''', or file = \"NAME.lua\"";
+                Err(Wrong::new(0..0, why))
+            }
+        }
+    }
+}
+
+/// The values of the file, with those of the command line in their place.
+fn values(
+    own: &BTreeMap<String, Spanned<toml::Value>>,
+    set: &[(String, String)],
+) -> Result<BTreeMap<String, String>, Wrong> {
+    let mut values = BTreeMap::new();
+    for (name, value) in own {
+        let text = match value.as_ref() {
+            toml::Value::String(text) => text.clone(),
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Float(number) => number.to_string(),
+            toml::Value::Boolean(is_so) => is_so.to_string(),
+            _ => {
+                let why = format!("the value {name} is a text, a number, true or false");
+                return Err(Wrong::new(value.span(), why));
+            }
+        };
+        if fill::OWN.contains(&name.as_str()) {
+            let why = format!("{{{name}}} is filled by the runner: call the value otherwise");
+            return Err(Wrong::new(value.span(), why));
+        }
+        values.insert(name.clone(), text);
+    }
+    for (name, value) in set {
+        let known: Vec<&str> = own.keys().map(String::as_str).collect();
+        let why = match known.is_empty() {
+            true => format!("--set {name}: the file has no [values]"),
+            false => format!("--set {name}: [values] has {}", known.join(", ")),
+        };
+        let own = values.get_mut(name).ok_or(Wrong::new(0..0, why))?;
+        own.clone_from(value);
+    }
+    Ok(values)
+}
+
+fn node_plan(
+    node: &Spanned<Settings>,
+    every: &Settings,
+    values: &BTreeMap<String, String>,
+) -> Result<NodePlan, Wrong> {
+    let (own, at) = (node.as_ref(), node.span());
+    let Some(name) = &own.name else {
+        return Err(Wrong::new(at, "this node has no name"));
+    };
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    let text = name.as_ref();
+    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) || text.starts_with('.') {
+        let why = "a node's name is of letters, digits, -, _ and ., up to 64: files are called so";
+        return Err(Wrong::new(name.span(), why));
+    }
+    let filled = |text: &Spanned<String>| match fill::check(text.as_ref(), values) {
+        Ok(()) => Ok(text.as_ref().clone()),
+        Err(why) => Err(Wrong::new(text.span(), why)),
+    };
+    let optional = |text: Option<&Spanned<String>>| text.map(filled).transpose();
+    let Some(command) = own.command.as_ref().or(every.command.as_ref()) else {
+        let why =
+            format!("node {text} has no command: write command = [\"PROGRAM\", \"ARGUMENT\"]");
+        return Err(Wrong::new(at, why));
+    };
+    if command.as_ref().is_empty() {
+        return Err(Wrong::new(command.span(), "a command begins with a program"));
+    }
+    let command: Result<Vec<String>, Wrong> = command.as_ref().iter().map(filled).collect();
+    let mut environment = BTreeMap::new();
+    for (key, value) in every.environment.iter().chain(&own.environment) {
+        environment.insert(key.clone(), filled(value)?);
+    }
+    let start = own.start.as_ref().or(every.start.as_ref());
+    let token = optional(own.token.as_ref().or(every.token.as_ref()))?;
+    let console = match own.console.as_ref().or(every.console.as_ref()) {
+        None => ConsolePlan::None,
+        Some(console) => console_plan(console.span(), &filled(console)?, token)?,
+    };
+    let faults = own.faults.as_ref().or(every.faults.as_ref());
+    if let Some(faults) = faults
+        && !(faults.as_ref().contains("{from}") && faults.as_ref().contains("{faults}"))
+    {
+        let why = "what a console is told of faults has {from} and {faults} in it";
+        return Err(Wrong::new(faults.span(), why));
+    }
+    Ok(NodePlan {
+        name: text.clone(),
+        role: own.role.clone().or(every.role.clone()).unwrap_or_default(),
+        command: command?,
+        environment,
+        folder: optional(own.folder.as_ref().or(every.folder.as_ref()))?,
+        start: start.map_or(Ok(Start::Local), start_as)?,
+        console,
+        quit: own.quit.clone().or(every.quit.clone()),
+        faults: faults.map(|faults| faults.as_ref().clone()),
+    })
+}
+
+fn start_as(start: &Spanned<StartAs>) -> Result<Start, Wrong> {
+    match start.as_ref() {
+        StartAs::Word(word) if word == "local" => Ok(Start::Local),
+        StartAs::Word(word) if word == "external" => Ok(Start::External),
+        StartAs::Through(words) if words.iter().any(|word| word.contains("{command}")) => {
+            Ok(Start::Through(words.clone()))
+        }
+        _ => Err(Wrong::new(start.span(), HOW_TO_START)),
+    }
+}
+
+fn console_plan(at: Range<usize>, text: &str, token: Option<String>) -> Result<ConsolePlan, Wrong> {
+    match text.split_once(':') {
+        None if text == "stdin" => Ok(ConsolePlan::Stdin),
+        None if text == "none" => Ok(ConsolePlan::None),
+        Some(("quake3", address)) if address.contains(':') => {
+            let why = "a remote console has a password: name its file with token = \"FILE\"";
+            Ok(ConsolePlan::Quake3 {
+                address: address.to_owned(),
+                password: token.ok_or(Wrong::new(at, why))?,
+            })
+        }
+        Some((host, _)) if !host.is_empty() && host != "quake3" => Ok(ConsolePlan::Tcp {
+            address: text.to_owned(),
+            token,
+        }),
+        _ => Err(Wrong::new(at, HOW_TO_SPEAK)),
+    }
+}
+
+/// How many lines of the file stand before the first of an inline script.
+fn lines_before(text: &str, script: &Spanned<String>) -> usize {
+    let before = text.get(..script.span().start).unwrap_or_default();
+    let literal = text.get(script.span()).unwrap_or_default();
+    let opens = ["'''\n", "\"\"\"\n"].iter().any(|it| literal.starts_with(it));
+    before.matches('\n').count() + usize::from(opens)
+}
+
+impl Wrong {
+    fn new(at: Range<usize>, why: impl Into<String>) -> Wrong {
+        let why = why.into();
+        Wrong { at, why }
+    }
+}
+
+/// Where a mistake is: in the scenario's file, or in another one.
+enum Place {
+    Here(Wrong),
+    Elsewhere(Mistake),
+}
+
+impl From<Wrong> for Place {
+    fn from(wrong: Wrong) -> Place {
+        Place::Here(wrong)
+    }
+}
+
+impl Place {
+    fn placed(self, file: &str, text: &str) -> Mistake {
+        let wrong = match self {
+            Place::Here(wrong) => wrong,
+            Place::Elsewhere(mistake) => return mistake,
+        };
+        let before = text.get(..wrong.at.start).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Mistake {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: line.chars().count() + 1,
+            why: wrong.why,
+        }
+    }
+}

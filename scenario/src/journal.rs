@@ -1,0 +1,295 @@
+//! What the runner begins, written down before it begins, so that somebody else can undo it.
+//!
+//! A line of JSON an entry. Processes are known by a word in their environment that the runner made up,
+//! so that one which the runner had no time to write down is found as well.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+
+/// What the environment of each process of a run has.
+pub(crate) const MARK: &str = "NETREEL_RUN";
+
+/// So long processes have to end when they are told to.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between two looks at whether they have.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What was begun, or is no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Entry {
+    /// Processes whose environment has this word.
+    Processes { mark: String },
+    /// A folder that is there only while a match is played.
+    Folder { path: PathBuf },
+    /// A command that undoes what another one does.
+    Undo { command: Vec<String> },
+    /// What the entry of this number began is no more.
+    Undone { entry: usize },
+}
+
+/// The journal of a run. As long as it is open nobody else undoes what is in it.
+pub(crate) struct Journal {
+    file: Mutex<(File, usize)>,
+    mark: String,
+    processes: Begun,
+}
+
+/// Something that was begun: the number of its entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun(usize);
+
+/// A journal that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    /// The file cannot be read or written.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// Its runner lives.
+    #[error("{0}: a run is under way in this folder; end it with Ctrl-C")]
+    UnderWay(PathBuf),
+}
+
+/// What was undone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// How many processes were ended.
+    pub processes: usize,
+    /// How many folders were removed.
+    pub folders: usize,
+    /// How many commands ran that undo another one.
+    pub commands: usize,
+    /// What could not be undone, a sentence each.
+    pub left: Vec<String>,
+}
+
+impl Journal {
+    /// Begins the journal of a run in its folder, or goes on with it. What an earlier runner left
+    /// behind is undone first.
+    ///
+    /// # Errors
+    /// [`RecoverError`].
+    pub fn open(folder: &Path) -> Result<(Journal, Recovered), RecoverError> {
+        let path = folder.join("journal");
+        let failed = |error| RecoverError::File {
+            path: path.clone(),
+            error,
+        };
+        let (mut file, mut entries) = locked(&path, true)?;
+        let recovered = undo_all(&mut file, &mut entries).map_err(failed)?;
+        let mut random = [0; 8];
+        File::open("/dev/urandom")
+            .and_then(|mut source| source.read_exact(&mut random))
+            .map_err(failed)?;
+        let mark: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let entry = Entry::Processes { mark: mark.clone() };
+        append(&mut file, &entry).map_err(failed)?;
+        let journal = Journal {
+            file: Mutex::new((file, entries.len() + 1)),
+            mark,
+            processes: Begun(entries.len()),
+        };
+        Ok((journal, recovered))
+    }
+
+    /// What the processes of a match have in their environment, in the variable [`MARK`].
+    pub fn mark(&self, number: u64) -> String {
+        format!("{}.{number}", self.mark)
+    }
+
+    /// To be said before a folder is made.
+    pub fn folder(&self, path: &Path) -> std::io::Result<Begun> {
+        let path = std::path::absolute(path)?;
+        self.begin(&Entry::Folder { path })
+    }
+
+    /// Something is no more.
+    pub fn undone(&self, begun: Begun) {
+        // What has no such line is undone once more, which changes nothing.
+        let _ = self.begin(&Entry::Undone { entry: begun.0 });
+    }
+
+    /// The run is over: ends what is left of its processes.
+    pub fn over(&self) -> usize {
+        let ended = end_marked(&self.mark);
+        self.undone(self.processes);
+        ended
+    }
+
+    fn begin(&self, entry: &Entry) -> std::io::Result<Begun> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        append(&mut file.0, entry)?;
+        file.1 += 1;
+        Ok(Begun(file.1 - 1))
+    }
+}
+
+/// Undoes what the runner of a folder left behind when it was killed, in reverse. A folder without a
+/// journal has nothing to undo.
+///
+/// # Errors
+/// [`RecoverError`]: a runner that lives, a file that cannot be read.
+pub fn recover(folder: &Path) -> Result<Recovered, RecoverError> {
+    let path = folder.join("journal");
+    if !path.exists() {
+        return Ok(Recovered::default());
+    }
+    let (mut file, mut entries) = locked(&path, false)?;
+    undo_all(&mut file, &mut entries).map_err(|error| RecoverError::File { path, error })
+}
+
+fn locked(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError> {
+    let failed = |error| RecoverError::File {
+        path: path.to_owned(),
+        error,
+    };
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .create(creates)
+        .append(true)
+        .read(true)
+        .open(path)
+        .map_err(failed)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            return Err(RecoverError::UnderWay(path.to_owned()));
+        }
+        Err(error) => return Err(failed(error.into())),
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(failed)?;
+    // The last line may lack its end: what it names was not begun yet.
+    if !text.is_empty() && !text.ends_with('\n') {
+        file.write_all(b"\n").map_err(failed)?;
+    }
+    let lines = text.split_inclusive('\n');
+    let entries = lines.map(|line| serde_json::from_str(line));
+    // A line that cannot be read keeps its number: it names nothing.
+    let nothing = || Entry::Undone { entry: usize::MAX };
+    let entries = entries.map(|entry| entry.unwrap_or_else(|_| nothing()));
+    Ok((file, entries.collect()))
+}
+
+fn append(file: &mut File, entry: &Entry) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(entry)?;
+    line.push(b'\n');
+    file.write_all(&line)?;
+    file.sync_data()
+}
+
+fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recovered> {
+    let undone = entries.iter().filter_map(|entry| match entry {
+        Entry::Undone { entry } => Some(*entry),
+        _ => None,
+    });
+    let undone: BTreeSet<usize> = undone.collect();
+    let mut recovered = Recovered::default();
+    let mut done = Vec::new();
+    for (number, entry) in entries.iter().enumerate().rev() {
+        if undone.contains(&number) {
+            continue;
+        }
+        match entry {
+            Entry::Processes { mark } => recovered.processes += end_marked(mark),
+            Entry::Folder { path } => match std::fs::remove_dir_all(path) {
+                Ok(()) => recovered.folders += 1,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    let left = format!("the folder {}: {error}", path.display());
+                    recovered.left.push(left);
+                    continue;
+                }
+            },
+            Entry::Undo { command } => match run(command) {
+                Ok(()) => recovered.commands += 1,
+                Err(why) => {
+                    recovered.left.push(format!("{}: {why}", command.join(" ")));
+                    continue;
+                }
+            },
+            Entry::Undone { .. } => continue,
+        }
+        done.push(Entry::Undone { entry: number });
+    }
+    for entry in done {
+        append(file, &entry)?;
+        entries.push(entry);
+    }
+    Ok(recovered)
+}
+
+fn run(command: &[String]) -> Result<(), String> {
+    let (program, arguments) = command.split_first().ok_or("an empty command")?;
+    let output = Command::new(program).args(arguments).output();
+    let output = output.map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}
+
+/// Ends all processes that have this mark, or this one with a match's number behind it; how many there were.
+pub(crate) fn end_marked(mark: &str) -> usize {
+    let mut all = BTreeSet::new();
+    let begun = Instant::now();
+    loop {
+        let living = marked(mark);
+        if living.is_empty() {
+            return all.len();
+        }
+        for pid in living {
+            let is_new = all.insert(pid);
+            let signal = match begun.elapsed() < GRACE {
+                true if is_new => Signal::TERM,
+                true => continue,
+                false => Signal::KILL,
+            };
+            if let Some(pid) = Pid::from_raw(pid) {
+                // One that has ended meanwhile needs no signal.
+                let _ = kill_process(pid, signal);
+            }
+        }
+        // What the system holds in a call can not be waited for.
+        if begun.elapsed() > GRACE * 3 {
+            return all.len();
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// The living processes that have this mark in their environment.
+fn marked(mark: &str) -> Vec<i32> {
+    let wanted = format!("{MARK}={mark}").into_bytes();
+    let is_wanted = |variable: &[u8]| {
+        let rest = variable.strip_prefix(wanted.as_slice());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"."))
+    };
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let own = std::process::id();
+    let pids = processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let has_mark = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        i64::from(*pid) != i64::from(own) && variables.any(is_wanted)
+    };
+    pids.filter(has_mark).collect()
+}

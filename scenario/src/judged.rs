@@ -1,0 +1,83 @@
+//! What a match came to, as whoever reads recordings says it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a match did wrong or oddly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The rule: `zombie-object`.
+    pub rule: String,
+    /// `error`, `warning` or `info`.
+    pub level: String,
+    /// At which node; empty for one of the whole session.
+    pub node: String,
+    /// The sentence.
+    pub text: String,
+}
+
+/// What the recordings of a match say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// `clean`, `wrong` or `unknown`.
+    pub verdict: String,
+    /// The findings, in the order of the session.
+    pub findings: Vec<Found>,
+    /// How many packets were recorded.
+    pub packets: u64,
+    /// From the first packet to the last, in seconds.
+    pub seconds: f64,
+}
+
+/// Who says what the recordings in a folder come to, and why that cannot be told.
+pub type Judge<'a> = &'a (dyn Fn(&Path) -> Result<Judged, String> + Sync);
+
+/// What a script expects of the recordings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// A finding of this rule, at this node where one is named.
+    Finding {
+        /// Which rule.
+        rule: String,
+        /// At which node.
+        node: Option<String>,
+    },
+    /// No finding of this level or above, or of this rule.
+    NoFinding(String),
+}
+
+const LEVELS: [&str; 3] = ["info", "warning", "error"];
+
+/// How grave a level is; `None` for a word that is none.
+pub(crate) fn gravity(level: &str) -> Option<usize> {
+    LEVELS.iter().position(|known| *known == level)
+}
+
+impl Expected {
+    /// What is otherwise; `None` where it is as expected.
+    pub(crate) fn missed(&self, judged: &Judged) -> Option<String> {
+        let findings = &judged.findings;
+        match self {
+            Expected::Finding { rule, node } => {
+                let is_it = |found: &Found| {
+                    found.rule == *rule && node.as_ref().is_none_or(|node| found.node == *node)
+                };
+                let place = node.as_ref().map_or(String::new(), |node| format!(" at {node}"));
+                (!findings.iter().any(is_it)).then(|| format!("no finding {rule}{place}"))
+            }
+            Expected::NoFinding(what) => {
+                let is_it = |found: &&Found| match gravity(what) {
+                    Some(least) => gravity(&found.level).is_some_and(|level| level >= least),
+                    None => found.rule == *what,
+                };
+                let found = findings.iter().find(is_it)?;
+                let place = match found.node.as_str() {
+                    "" => String::new(),
+                    node => format!(" at {node}"),
+                };
+                Some(format!("{} {}{place}: {}", found.level, found.rule, found.text))
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A node of a match that is played.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+use netreel_console::Client;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::file::{ConsolePlan, NodePlan, Start};
+use crate::speaker::Speaker;
+use crate::starter::Filled;
+
+/// Between two looks at whether something has happened.
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
+
+/// So long a node has to end by itself.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A node that was started.
+pub(crate) struct Running {
+    child: Option<Child>,
+    speaker: Option<Speaker>,
+    console: ConsolePlan,
+    quit: Option<String>,
+    /// What it prints.
+    pub log: PathBuf,
+    ended: Option<ExitStatus>,
+    /// Whether somebody wanted it to end.
+    is_let_go: bool,
+}
+
+impl Running {
+    /// Starts a node. `console` is its plan with everything filled.
+    pub fn start(
+        plan: &NodePlan,
+        console: ConsolePlan,
+        filled: &Filled,
+        (log, mark): (&Path, &str),
+    ) -> Result<Running, String> {
+        let speaks = console == ConsolePlan::Stdin;
+        let child = filled.start(&plan.start, (log, mark), speaks);
+        let mut child = child.map_err(|error| format!("{}: {error}", filled.line()))?;
+        let stdin = child.as_mut().and_then(|child| child.stdin.take());
+        Ok(Running {
+            child,
+            speaker: stdin.map(Speaker::Stdin),
+            console,
+            quit: plan.quit.clone(),
+            log: log.to_owned(),
+            ended: None,
+            is_let_go: plan.start == Start::External,
+        })
+    }
+
+    /// Why a node that nobody let go of is no more.
+    pub fn has_died(&mut self) -> Option<String> {
+        self.look();
+        let status = self.ended.filter(|_| !self.is_let_go)?;
+        Some(format!("has ended by itself: {}", ended_words(status)))
+    }
+
+    fn look(&mut self) {
+        if let Some(child) = &mut self.child
+            && let Ok(Some(status)) = child.try_wait()
+        {
+            self.ended = Some(status);
+            self.child = None;
+        }
+    }
+
+    /// Whether it has a process that lives, or that nobody can see.
+    pub fn lives(&mut self) -> bool {
+        self.look();
+        self.ended.is_none()
+    }
+
+    /// Connects to its console if that was not done; whether there is one that listens.
+    pub fn connect(&mut self) -> Result<bool, String> {
+        if self.speaker.is_some() {
+            return Ok(true);
+        }
+        match &self.console {
+            ConsolePlan::Tcp { address, token } => {
+                let address = resolved(address)?;
+                let token = token.as_deref().map(secret).transpose()?;
+                let patience = Duration::from_secs(2);
+                match Client::connect(address, token.as_deref(), patience) {
+                    Ok(client) => self.speaker = Some(Speaker::Tcp(client)),
+                    Err(netreel_console::ClientError::Connection { .. }) => return Ok(false),
+                    Err(error) => return Err(error.to_string()),
+                }
+            }
+            ConsolePlan::Quake3 { address, password } => {
+                let (address, password) = (resolved(address)?, secret(password)?);
+                let mut speaker =
+                    Speaker::quake3(address, password).map_err(|error| error.to_string())?;
+                // A server that does not listen yet says nothing.
+                match speaker.say("echo ready", Duration::from_millis(500)) {
+                    Ok(said) if !said.is_empty() => self.speaker = Some(speaker),
+                    _ => return Ok(false),
+                }
+            }
+            ConsolePlan::Stdin => return Err("its standard input is closed".to_owned()),
+            ConsolePlan::None => return Err("the file names no console for it".to_owned()),
+        }
+        Ok(true)
+    }
+
+    /// Whoever hears its commands, once it is connected.
+    pub fn speaker(&mut self) -> Option<&mut Speaker> {
+        self.speaker.as_mut()
+    }
+
+    /// Ends it at once, as if it had crashed.
+    pub fn kill(&mut self) {
+        self.is_let_go = true;
+        self.signal(Signal::KILL);
+        self.wait(GRACE);
+    }
+
+    /// Tells it to end.
+    pub fn tell_to_end(&mut self) {
+        self.is_let_go = true;
+        self.look();
+        if self.ended.is_some() {
+            return;
+        }
+        let told = match (&self.quit, &mut self.speaker) {
+            (Some(quit), Some(speaker)) => speaker.say(quit, GRACE).is_ok(),
+            _ => false,
+        };
+        // One that reads its input to the end is done then.
+        self.speaker = None;
+        if !told {
+            self.signal(Signal::TERM);
+        }
+    }
+
+    /// Waits until it has ended, and ends it where it does not; whether it ended by itself.
+    pub fn wait_for_end(&mut self) -> bool {
+        if self.wait(GRACE) {
+            return true;
+        }
+        self.kill();
+        false
+    }
+
+    fn wait(&mut self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        loop {
+            self.look();
+            if self.child.is_none() {
+                return true;
+            }
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// To the whole group: a shell's children are of the node.
+    fn signal(&self, signal: Signal) {
+        let pid = self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok());
+        if let Some(pid) = pid.and_then(Pid::from_raw) {
+            // One that has ended meanwhile needs no signal.
+            let _ = kill_process_group(pid, signal);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.look();
+        if self.child.is_some() {
+            self.kill();
+        }
+    }
+}
+
+fn ended_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+fn resolved(address: &str) -> Result<SocketAddr, String> {
+    let mut found = address
+        .to_socket_addrs()
+        .map_err(|error| format!("the address {address:?}: {error}"))?;
+    found
+        .next()
+        .ok_or_else(|| format!("the address {address:?} is nowhere"))
+}
+
+/// The first line of a file: it is never printed.
+fn secret(file: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|error| format!("the file of the token, {file}: {error}"))?;
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}

@@ -1,0 +1,489 @@
+//! One match: its nodes are started, its script drives them, they end, and what they recorded is judged.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{ConsolePlan, NodePlan, Scenario, Start};
+use crate::fill::{Unfilled, fill};
+use crate::journal::{Journal, end_marked};
+use crate::judged::{Expected, Judge, Judged};
+use crate::node::{LOOK, Running};
+use crate::places::Ports;
+use crate::script;
+use crate::speaker::Speaker;
+use crate::starter::Filled;
+
+/// So long a node may take from its start until its console listens, unless a script says otherwise.
+pub(crate) const READY: Duration = Duration::from_secs(20);
+
+/// What a match is played with.
+pub struct Wants<'a> {
+    /// Which match of the run, from 1.
+    pub number: u64,
+    /// Of all that is drawn in it.
+    pub seed: u64,
+    /// Where its reels and logs go; made here.
+    pub folder: PathBuf,
+    /// The program that `{netreel}` stands for.
+    pub netreel: &'a Path,
+    /// Says when the run is to end.
+    pub is_cancelled: &'a Arc<AtomicBool>,
+    /// Hears what a person has to do, and what the script prints.
+    pub tell: &'a (dyn Fn(&str) + Sync),
+    /// Makes the recorder of what the runner did, with the name of the file; what it did, a sentence
+    /// each, goes to what it gives back.
+    pub notes: &'a (dyn Fn(&Path) -> Result<Notes, String> + Sync),
+    /// Says what came of it.
+    pub judge: Judge<'a>,
+}
+
+/// Who writes down what the runner did.
+pub type Notes = Box<dyn FnMut(&str)>;
+
+/// How a match ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It was played to its end, and all was as the script expects.
+    Played,
+    /// It was played to its end, and something was not as the script expects; what.
+    Unexpected(Vec<String>),
+    /// It could not be played to its end; why.
+    Failed(String),
+}
+
+/// A match that was played.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Match {
+    /// Which of the run, from 1.
+    pub number: u64,
+    /// What all that was drawn in it came from.
+    pub seed: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What its recordings say.
+    pub judged: Judged,
+    /// How long it took, in seconds.
+    pub took: f64,
+}
+
+impl Match {
+    /// Whether it has a finding of this level or above, or something was not as expected, or it could
+    /// not be played.
+    pub fn is_bad(&self, level: &str) -> bool {
+        let least = Expected::NoFinding(level.to_owned());
+        self.outcome != Outcome::Played || least.missed(&self.judged).is_some()
+    }
+}
+
+/// A match that could not be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// The run was to end.
+    #[error("the run was ended")]
+    Cancelled,
+    /// The runner itself cannot go on.
+    #[error("{0}")]
+    Runner(String),
+}
+
+/// Plays a match of a scenario.
+///
+/// # Errors
+/// [`PlayError`]. A node that cannot be started or that dies, or a script that fails, is a match that
+/// [failed](Outcome::Failed), not an error.
+pub(crate) fn play_with(
+    scenario: &Scenario,
+    wants: &Wants<'_>,
+    journal: &Journal,
+) -> Result<Match, PlayError> {
+    let runner = |what: &str, error: &dyn std::fmt::Display| {
+        PlayError::Runner(format!("{what} {}: {error}", wants.folder.display()))
+    };
+    let logs = wants.folder.join("logs");
+    std::fs::create_dir_all(&logs).map_err(|error| runner("cannot make the folder", &error))?;
+    let folder = std::path::absolute(&wants.folder);
+    let folder = folder.map_err(|error| runner("cannot find the folder", &error))?;
+    let notes = (wants.notes)(&folder.join("RUNNER.reel"));
+    let notes = notes.map_err(|error| runner("cannot record what is done in", &error))?;
+    let begun = Instant::now();
+    let mut stage = Stage {
+        scenario,
+        wants,
+        folder,
+        mark: journal.mark(wants.number),
+        ports: Ports::default(),
+        nodes: BTreeMap::new(),
+        lives: BTreeMap::new(),
+        expected: Vec::new(),
+        until: begun + Duration::from_secs_f64(scenario.limit),
+        notes,
+        is_hopeless: false,
+    };
+    let played = script::run(&mut stage);
+    stage.end();
+    let mark = stage.mark.clone();
+    let expected = std::mem::take(&mut stage.expected);
+    let is_hopeless = stage.is_hopeless;
+    drop(stage);
+    end_marked(&mark);
+    if let (Err(why), true) = (&played, is_hopeless) {
+        return Err(PlayError::Runner(why.clone()));
+    }
+    if wants.is_cancelled.load(Ordering::Relaxed) {
+        return Err(PlayError::Cancelled);
+    }
+    let took = begun.elapsed().as_secs_f64();
+    let judged = (wants.judge)(&wants.folder);
+    let (outcome, judged) = match (played, judged) {
+        (Err(why), judged) => (Outcome::Failed(why), judged.unwrap_or_default()),
+        (Ok(()), Err(why)) => {
+            let why = format!("what was recorded cannot be read: {why}");
+            (Outcome::Failed(why), Judged::default())
+        }
+        (Ok(()), Ok(judged)) => {
+            let missed = expected.iter().filter_map(|it| it.missed(&judged));
+            let missed: Vec<String> = missed.collect();
+            match missed.is_empty() {
+                true => (Outcome::Played, judged),
+                false => (Outcome::Unexpected(missed), judged),
+            }
+        }
+    };
+    Ok(Match {
+        number: wants.number,
+        seed: wants.seed,
+        outcome,
+        judged,
+        took,
+    })
+}
+
+/// A match under way: what its script can do.
+pub(crate) struct Stage<'a> {
+    pub scenario: &'a Scenario,
+    pub wants: &'a Wants<'a>,
+    folder: PathBuf,
+    mark: String,
+    ports: Ports,
+    nodes: BTreeMap<String, Running>,
+    /// How often each node was started.
+    lives: BTreeMap<String, u32>,
+    expected: Vec<Expected>,
+    until: Instant,
+    notes: Notes,
+    /// Whether no other match would fare better.
+    is_hopeless: bool,
+}
+
+impl<'a> Stage<'a> {
+    /// Whether the match may go on.
+    ///
+    /// # Errors
+    /// Why it may not: it has taken too long, the run is to end, a node has died.
+    pub fn go_on(&mut self) -> Result<(), String> {
+        if self.wants.is_cancelled.load(Ordering::Relaxed) {
+            return Err("the run was ended".to_owned());
+        }
+        if Instant::now() > self.until {
+            let limit = self.scenario.limit;
+            return Err(format!("the match has taken longer than its limit of {limit} s"));
+        }
+        for (name, node) in &mut self.nodes {
+            if let Some(why) = node.has_died() {
+                let last = last_line(&node.log);
+                return Err(format!("node {name} {why}; its last line: {last:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// When it has taken too long.
+    pub fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Writes down what was done, where the recordings are.
+    pub fn note(&mut self, text: &str) {
+        (self.notes)(text);
+    }
+
+    /// Starts a node, once more if it has ended, and waits until its console listens.
+    pub fn start(&mut self, name: &str) -> Result<(), String> {
+        let plan = self.plan(name)?;
+        if self.nodes.get_mut(name).is_some_and(Running::lives) {
+            return Err(format!("node {name} has been started"));
+        }
+        let life = self.lives.entry(name.to_owned()).or_insert(0);
+        *life += 1;
+        let log = match *life {
+            1 => format!("logs/{name}.log"),
+            life => format!("logs/{name}-{life}.log"),
+        };
+        let log = self.folder.join(log);
+        let (filled, console) = self.filled(plan)?;
+        self.note(&format!("start {name}"));
+        if plan.start == Start::External {
+            (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
+        }
+        let running = Running::start(plan, console, &filled, (&log, &self.mark));
+        let running = running.map_err(|why| {
+            self.is_hopeless = true;
+            format!("node {name} cannot be started: {why}")
+        })?;
+        self.nodes.insert(name.to_owned(), running);
+        if plan.console == ConsolePlan::None {
+            return Ok(());
+        }
+        let by_hand = plan.start == Start::External;
+        let ready = Instant::now() + READY;
+        loop {
+            self.go_on()?;
+            let node = self.running(name)?;
+            let is_there = node.connect();
+            if is_there.map_err(|why| format!("node {name}: {why}"))? {
+                return Ok(());
+            }
+            if Instant::now() > ready && !by_hand {
+                let seconds = READY.as_secs();
+                return Err(format!("node {name}: nobody listens at its console after {seconds} s"));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Says a command to a node: its answer.
+    pub fn say(&mut self, name: &str, line: &str, patience: Duration) -> Result<String, String> {
+        self.go_on()?;
+        self.note(&format!("say {name}: {line}"));
+        self.ask(name, line, patience)
+    }
+
+    /// The same, unrecorded: a question.
+    pub fn ask(&mut self, name: &str, line: &str, patience: Duration) -> Result<String, String> {
+        let answer = self.speaker(name)?.say(line, patience);
+        answer.map_err(|why| format!("node {name}: `{line}`: {why}"))
+    }
+
+    /// Has a node run a script.
+    pub fn script(&mut self, name: &str, text: &str) -> Result<String, String> {
+        self.go_on()?;
+        self.note(&format!("script {name}: {text}"));
+        let answer = self.speaker(name)?.script(text, READY);
+        answer.map_err(|why| format!("node {name}: {why}"))
+    }
+
+    /// Waits until it is so, and looks again and again.
+    ///
+    /// # Errors
+    /// It is not so in time; what was waited for.
+    pub fn wait_until(
+        &mut self,
+        seconds: f64,
+        what: &str,
+        is_so: &mut dyn FnMut(&mut Self) -> Result<bool, String>,
+    ) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            self.go_on()?;
+            let is_so = is_so(self)?;
+            let took = begun.elapsed().as_secs_f64();
+            if is_so || took > seconds {
+                return self.waited(what, (is_so, took), seconds);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// What came of waiting `took` of at most `seconds`.
+    pub fn waited(
+        &mut self,
+        what: &str,
+        (is_so, took): (bool, f64),
+        seconds: f64,
+    ) -> Result<(), String> {
+        match is_so {
+            true => {
+                self.note(&format!("{what}: so after {took:.3} s"));
+                Ok(())
+            }
+            false => {
+                let why = format!("{what}: not so in {seconds} s");
+                self.note(&why);
+                Err(why)
+            }
+        }
+    }
+
+    /// What a node has printed.
+    pub fn log(&mut self, name: &str) -> Result<String, String> {
+        let log = self.running(name)?.log.clone();
+        let text = std::fs::read(&log);
+        let text = text.map_err(|error| format!("{}: {error}", log.display()))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Makes the link between two nodes worse, or as it was.
+    pub fn faults(&mut self, from: &str, to: &str, faults: &str) -> Result<(), String> {
+        self.plan(from)?;
+        let Some(template) = &self.plan(to)?.faults else {
+            return Err(format!("the file does not say how node {to} is told of faults"));
+        };
+        let mut value = |name: &str| match name {
+            "from" => Ok(from.to_owned()),
+            "faults" => Ok(faults.to_owned()),
+            _ => Err(()),
+        };
+        let Ok(line) = fill(template, &mut value) else {
+            return Err("what a console is told of faults has {from} and {faults} in it".to_owned());
+        };
+        self.say(to, line.trim_end(), READY).map(|_| ())
+    }
+
+    /// Ends a node as a crash would.
+    pub fn kill(&mut self, name: &str) -> Result<(), String> {
+        self.go_on()?;
+        self.note(&format!("kill {name}"));
+        self.running(name)?.kill();
+        Ok(())
+    }
+
+    /// Tells a node to end, and waits for it.
+    pub fn stop(&mut self, name: &str) -> Result<(), String> {
+        self.go_on()?;
+        self.note(&format!("stop {name}"));
+        let node = self.running(name)?;
+        node.tell_to_end();
+        match node.wait_for_end() {
+            true => Ok(()),
+            false => Err(format!("node {name} did not end when it was told to")),
+        }
+    }
+
+    /// What the recordings must say at the end.
+    pub fn expect(&mut self, expected: Expected) {
+        self.note(&format!("expect {expected:?}"));
+        self.expected.push(expected);
+    }
+
+    /// The port of this name, as `{port.NAME}` has it.
+    pub fn port(&mut self, name: &str) -> Result<u16, String> {
+        let port = self.ports.port(name);
+        port.ok_or_else(|| "no port is free at 127.0.0.1".to_owned())
+    }
+
+    /// Whether a node was started and has not ended.
+    pub fn lives(&mut self, name: &str) -> Result<bool, String> {
+        self.plan(name)?;
+        Ok(self.nodes.get_mut(name).is_some_and(Running::lives))
+    }
+
+    /// Ends all nodes: first each is told, then each is waited for.
+    fn end(&mut self) {
+        for node in self.nodes.values_mut() {
+            node.tell_to_end();
+        }
+        for node in self.nodes.values_mut() {
+            node.wait_for_end();
+        }
+    }
+
+    fn plan(&self, name: &str) -> Result<&'a NodePlan, String> {
+        self.scenario.node(name).ok_or_else(|| {
+            let names = self.scenario.nodes.iter().map(|node| node.name.as_str());
+            let names: Vec<&str> = names.collect();
+            format!("there is no node {name:?}; there are {}", names.join(", "))
+        })
+    }
+
+    /// A node's command and console, with every place filled.
+    fn filled(&mut self, plan: &NodePlan) -> Result<(Filled, ConsolePlan), String> {
+        let console = match &plan.console {
+            ConsolePlan::Tcp { address, token } => ConsolePlan::Tcp {
+                address: self.fill(plan, address, "")?,
+                token: match token {
+                    Some(token) => Some(self.fill(plan, token, "")?),
+                    None => None,
+                },
+            },
+            ConsolePlan::Quake3 { address, password } => ConsolePlan::Quake3 {
+                address: self.fill(plan, address, "")?,
+                password: self.fill(plan, password, "")?,
+            },
+            other => other.clone(),
+        };
+        let address = match &console {
+            ConsolePlan::Tcp { address, .. } | ConsolePlan::Quake3 { address, .. } => address.clone(),
+            _ => String::new(),
+        };
+        let mut words = Vec::new();
+        for word in &plan.command {
+            words.push(self.fill(plan, word, &address)?);
+        }
+        let mut environment = Vec::new();
+        for (name, value) in &plan.environment {
+            environment.push((name.clone(), self.fill(plan, value, &address)?));
+        }
+        let folder = match &plan.folder {
+            Some(folder) => Some(self.fill(plan, folder, &address)?),
+            None => Some(self.scenario.folder.display().to_string()).filter(|it| !it.is_empty()),
+        };
+        let filled = Filled {
+            words,
+            environment,
+            folder,
+        };
+        Ok((filled, console))
+    }
+
+    fn fill(&mut self, plan: &NodePlan, text: &str, console: &str) -> Result<String, String> {
+        let (ports, wants, scenario) = (&mut self.ports, self.wants, self.scenario);
+        let folder = &self.folder;
+        let mut value = |name: &str| {
+            let port = |ports: &mut Ports, name: &str| {
+                let port = ports.port(name).ok_or("no port is free at 127.0.0.1");
+                port.map(|port| port.to_string())
+            };
+            Ok(match name {
+                "console" => console.to_owned(),
+                "match" => wants.number.to_string(),
+                "netreel" => wants.netreel.display().to_string(),
+                "node" => plan.name.clone(),
+                "port" => port(ports, &format!("node {}", plan.name))?,
+                "reels" => folder.display().to_string(),
+                "role" => plan.role.clone(),
+                "seed" => wants.seed.to_string(),
+                _ => match name.strip_prefix("port.") {
+                    Some(name) => port(ports, name)?,
+                    None => scenario.values.get(name).cloned().unwrap_or_default(),
+                },
+            })
+        };
+        fill(text, &mut value).map_err(|unfilled: Unfilled<&str>| match unfilled {
+            Unfilled::Open => format!("{text:?}: a {{ is not closed"),
+            Unfilled::Name(name, why) => format!("{{{name}}}: {why}"),
+        })
+    }
+
+    fn speaker(&mut self, name: &str) -> Result<&mut Speaker, String> {
+        let speaker = self.running(name)?.speaker();
+        speaker.ok_or_else(|| format!("nobody hears node {name}: it has no console"))
+    }
+
+    fn running(&mut self, name: &str) -> Result<&mut Running, String> {
+        self.plan(name)?;
+        let node = self.nodes.get_mut(name);
+        node.ok_or_else(|| format!("node {name} was not started"))
+    }
+}
+
+fn last_line(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().next_back().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,245 @@
+//! The same match again and again, several at once, until enough was seen.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::Scenario;
+use crate::journal::{Journal, Recovered};
+use crate::judged::Judge;
+use crate::once::{Match, Notes, PlayError, Wants, play_with};
+
+/// How a scenario is repeated.
+pub struct Loop<'a> {
+    /// What is played.
+    pub scenario: &'a Scenario,
+    /// Where matches are kept, with the run's own files.
+    pub folder: &'a Path,
+    /// How many matches.
+    pub matches: u64,
+    /// How many at once.
+    pub jobs: usize,
+    /// What the seed of each match comes from.
+    pub seed: u64,
+    /// A match with a finding of this level or above is bad: it is kept.
+    pub level: &'a str,
+    /// Whether the first bad match ends the run.
+    pub ends_at_bad: bool,
+    /// Whether good matches are kept as well.
+    pub keeps_good: bool,
+    /// The program that `{netreel}` stands for.
+    pub netreel: &'a Path,
+    /// Says when the run is to end.
+    pub is_cancelled: &'a Arc<AtomicBool>,
+    /// Hears what happens.
+    pub tell: &'a (dyn Fn(Told<'_>) + Sync),
+    /// See [`Wants::notes`].
+    pub notes: &'a (dyn Fn(&Path) -> Result<Notes, String> + Sync),
+    /// Says what a match came to.
+    pub judge: Judge<'a>,
+}
+
+/// What happens in a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// So many matches were played before, by an earlier runner.
+    GoesOn(u64),
+    /// What an earlier runner had left behind was undone.
+    Recovered(&'a Recovered),
+    /// A match is over; where it is kept, if it is.
+    Over(&'a Match, Option<&'a Path>),
+    /// A line for a person, of a match.
+    Line(u64, &'a str),
+}
+
+/// What a run is, in its folder: another one does not go on with it.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Plan {
+    scenario: String,
+    values: BTreeMap<String, String>,
+    seed: u64,
+}
+
+/// Plays the matches of a run that are not played yet; all of them, by number, those that an earlier
+/// runner played with them.
+///
+/// # Errors
+/// The runner cannot go on: a folder that cannot be written, a run of another scenario in it.
+pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
+    let failed = |error: &dyn std::fmt::Display| {
+        PlayError::Runner(format!("the run in {}: {error}", wants.folder.display()))
+    };
+    std::fs::create_dir_all(wants.folder).map_err(|error| failed(&error))?;
+    let (journal, recovered) = Journal::open(wants.folder).map_err(|error| failed(&error))?;
+    if recovered != Recovered::default() {
+        (wants.tell)(Told::Recovered(&recovered));
+    }
+    is_same(wants).map_err(|why| failed(&why))?;
+    let path = wants.folder.join("matches.jsonl");
+    let (file, played) = over(&path).map_err(|error| failed(&error))?;
+    if !played.is_empty() {
+        (wants.tell)(Told::GoesOn(played.len() as u64));
+    }
+    let run = Run {
+        wants,
+        journal,
+        next: AtomicU64::new(1),
+        ends: AtomicBool::new(wants.ends_at_bad && played.values().any(|it| it.is_bad(wants.level))),
+        over: Mutex::new((file, played)),
+        error: Mutex::new(None),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..wants.jobs.max(1) {
+            scope.spawn(|| run.work());
+        }
+    });
+    run.journal.over();
+    if let Some(error) = run.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let (_, played) = run.over.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(played.into_values().collect())
+}
+
+struct Run<'a> {
+    wants: &'a Loop<'a>,
+    journal: Journal,
+    next: AtomicU64,
+    ends: AtomicBool,
+    over: Mutex<(File, BTreeMap<u64, Match>)>,
+    error: Mutex<Option<PlayError>>,
+}
+
+impl Run<'_> {
+    fn work(&self) {
+        loop {
+            let is_cancelled = self.wants.is_cancelled.load(Ordering::Relaxed);
+            if is_cancelled || self.ends.load(Ordering::Relaxed) {
+                return;
+            }
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number > self.wants.matches {
+                return;
+            }
+            if self.played().1.contains_key(&number) {
+                continue;
+            }
+            match self.once(number) {
+                Ok(()) => {}
+                Err(PlayError::Cancelled) => return,
+                Err(error) => {
+                    *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    self.ends.store(true, Ordering::Relaxed);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn played(&self) -> std::sync::MutexGuard<'_, (File, BTreeMap<u64, Match>)> {
+        self.over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn once(&self, number: u64) -> Result<(), PlayError> {
+        let folder = self.wants.folder.join(format!("match-{number:05}"));
+        let failed = |error: std::io::Error| {
+            PlayError::Runner(format!("{}: {error}", folder.display()))
+        };
+        let begun = self.journal.folder(&folder).map_err(failed)?;
+        let tell = |line: &str| (self.wants.tell)(Told::Line(number, line));
+        let wants = Wants {
+            number,
+            seed: seed(self.wants.seed, number),
+            folder: folder.clone(),
+            netreel: self.wants.netreel,
+            is_cancelled: self.wants.is_cancelled,
+            tell: &tell,
+            notes: self.wants.notes,
+            judge: self.wants.judge,
+        };
+        let played = play_with(self.wants.scenario, &wants, &self.journal);
+        let is_bad = |it: &Match| it.is_bad(self.wants.level);
+        let is_kept = played.as_ref().is_ok_and(|it| self.wants.keeps_good || is_bad(it));
+        if !is_kept {
+            std::fs::remove_dir_all(&folder).map_err(failed)?;
+        }
+        let played = played.inspect_err(|_| self.journal.undone(begun))?;
+        let mut line = serde_json::to_vec(&played).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        if is_kept {
+            std::fs::write(folder.join("match.json"), &line).map_err(failed)?;
+        }
+        let is_bad = is_bad(&played);
+        let mut over = self.played();
+        over.0.write_all(&line).and_then(|()| over.0.sync_data()).map_err(failed)?;
+        // From here on the match counts, and its folder stays.
+        self.journal.undone(begun);
+        (self.wants.tell)(Told::Over(&played, is_kept.then_some(&folder)));
+        over.1.insert(number, played);
+        if is_bad && self.wants.ends_at_bad {
+            self.ends.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the folder has a run of this scenario, or none.
+fn is_same(wants: &Loop<'_>) -> Result<(), String> {
+    let plan = Plan {
+        scenario: wants.scenario.name.clone(),
+        values: wants.scenario.values.clone(),
+        seed: wants.seed,
+    };
+    let path = wants.folder.join("run.json");
+    let text = serde_json::to_string(&plan).map_err(|error| error.to_string())?;
+    match std::fs::read(&path) {
+        Ok(known) => match serde_json::from_slice::<Plan>(&known) {
+            Ok(known) if known == plan => Ok(()),
+            _ => Err(
+                "it holds a run of another scenario, of other values or of another seed; name another \
+                 folder with --out"
+                    .to_owned(),
+            ),
+        },
+        Err(_) => std::fs::write(&path, text + "\n").map_err(|error| error.to_string()),
+    }
+}
+
+/// What was played before, by number, and the file to go on with.
+fn over(path: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        // A line that was cut is no match; the match is played again.
+        file.write_all(b"\n")?;
+    }
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let played = lines.map(|it: Match| (it.number, it));
+    Ok((file, played.collect()))
+}
+
+/// The seed of a match: 32 bits, so that it can be typed (SplitMix64, G. Steele et al., 2014).
+fn seed(run: u64, number: u64) -> u64 {
+    let mut bits = run.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (bits ^ (bits >> 31)) >> 32
+}
+
+/// The folders of the matches that a run has kept, by number.
+pub fn kept(folder: &Path, matches: &[Match]) -> BTreeMap<u64, PathBuf> {
+    let folders = matches.iter().map(|it| {
+        let name = format!("match-{:05}", it.number);
+        (it.number, folder.join(name))
+    });
+    folders.filter(|(_, folder)| folder.is_dir()).collect()
+}

@@ -1,0 +1,394 @@
+//! The script of a scenario: Lua, with what a match can do.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use mlua::{FromLua, Function, HookTriggers, IntoLua, Lua, MultiValue, Scope, Table, Value, Variadic, VmState};
+
+use crate::faults;
+use crate::file;
+use crate::judged::Expected;
+use crate::node::LOOK;
+use crate::once::{READY, Stage};
+
+/// So many steps of the script lie between two looks at whether the match is over.
+const STEPS_BETWEEN: u32 = 10_000;
+
+/// A text of the scenario's, with errors that name its lines as the file has them.
+fn chunk(lua: &Lua, script: &file::Script) -> mlua::chunk::Chunk<'static> {
+    let text = "\n".repeat(script.lines_before) + &script.text;
+    lua.load(text).set_name(format!("@{}", script.name))
+}
+
+/// Whether a script is Lua; else the line and what is wrong there.
+pub(crate) fn compiles(script: &file::Script) -> Result<(), (usize, String)> {
+    let lua = Lua::new();
+    let compiled = chunk(&lua, script).into_function();
+    let Err(error) = compiled else {
+        return Ok(());
+    };
+    let text = match &error {
+        mlua::Error::SyntaxError { message, .. } => message.clone(),
+        error => error.to_string(),
+    };
+    let behind = text.strip_prefix(&format!("{}:", script.name));
+    let placed = behind.and_then(|text| text.split_once(':'));
+    let placed = placed.and_then(|(line, why)| Some((line.parse().ok()?, why.trim().to_owned())));
+    Err(placed.unwrap_or((1, text)))
+}
+
+/// Runs the script of a match.
+///
+/// # Errors
+/// Why it did not come to its end, with file and line.
+pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
+    let script = &stage.scenario.script;
+    let lua = Lua::new();
+    // A script that only counts ends as well.
+    let (until, is_cancelled) = (stage.until(), Arc::clone(stage.wants.is_cancelled));
+    let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
+    let hooked = lua.set_hook(triggers, move |_, _| {
+        match is_cancelled.load(Ordering::Relaxed) || Instant::now() > until {
+            true => Err(mlua::Error::runtime("the match is over")),
+            false => Ok(VmState::Continue),
+        }
+    });
+    hooked.map_err(|error| told(&error))?;
+    let shared = RefCell::new(stage);
+    let ran = lua.scope(|scope| {
+        globals(&lua, scope, &shared)?;
+        chunk(&lua, script).exec()
+    });
+    ran.map_err(|error| told(&error))
+}
+
+/// The sentence of an error, without the stack that Lua adds.
+fn told(error: &mlua::Error) -> String {
+    match error {
+        mlua::Error::CallbackError { cause, traceback } => match cause.as_ref() {
+            mlua::Error::RuntimeError(why) => match place(traceback) {
+                Some(place) => format!("{place}: {why}"),
+                None => why.clone(),
+            },
+            cause => told(cause),
+        },
+        mlua::Error::RuntimeError(text) => {
+            let end = text.find("\nstack traceback").unwrap_or(text.len());
+            text[..end].to_owned()
+        }
+        error => error.to_string(),
+    }
+}
+
+/// The first line of the script in a traceback: `zombie.lua:12`.
+fn place(traceback: &str) -> Option<String> {
+    let lines = traceback.lines().map(str::trim);
+    let mut calls = lines.filter(|line| !line.starts_with('[') && line.contains(": in "));
+    let call = calls.next()?;
+    call.split_once(": in ").map(|(place, _)| place.to_owned())
+}
+
+/// Where the functions of a script find the match.
+type Shared<'s, 'a> = RefCell<&'s mut Stage<'a>>;
+
+/// Does something with the match on behalf of a script.
+fn with<T>(
+    stage: &Shared<'_, '_>,
+    act: impl FnOnce(&mut Stage<'_>) -> Result<T, String>,
+) -> mlua::Result<T> {
+    let mut stage = stage.try_borrow_mut().map_err(mlua::Error::external)?;
+    act(&mut stage).map_err(mlua::Error::RuntimeError)
+}
+
+fn globals<'s>(
+    lua: &Lua,
+    scope: &'s Scope<'s, '_>,
+    stage: &'s Shared<'_, '_>,
+) -> mlua::Result<()> {
+    let own = lua.globals();
+    {
+        let stage = stage.borrow();
+        let names = stage.scenario.nodes.iter().map(|node| node.name.as_str());
+        own.set("nodes", lua.create_sequence_from(names)?)?;
+        own.set("values", lua.create_table_from(stage.scenario.values.clone())?)?;
+        own.set("seed", stage.wants.seed)?;
+        own.set("match", stage.wants.number)?;
+        let math: Table = own.get("math")?;
+        // What is drawn is drawn from the seed of the match, whole: Lua takes two halves.
+        let halves = ((stage.wants.seed >> 32) as i64, (stage.wants.seed as u32) as i64);
+        math.get::<Function>("randomseed")?.call::<()>(halves)?;
+    }
+    own.set(
+        "with_role",
+        scope.create_function(|lua, role: String| {
+            let stage = stage.borrow();
+            let nodes = stage.scenario.nodes.iter();
+            let names = nodes.filter(|node| node.role == role);
+            lua.create_sequence_from(names.map(|node| node.name.as_str()))
+        })?,
+    )?;
+    own.set(
+        "port",
+        scope.create_function(|_, name: String| with(stage, |stage| stage.port(&name)))?,
+    )?;
+    own.set(
+        "start",
+        scope.create_function(|_, names: Variadic<String>| {
+            with(stage, |stage| {
+                let all = stage.scenario.nodes.iter().map(|node| node.name.clone());
+                let names: Vec<String> = match names.is_empty() {
+                    true => all.collect(),
+                    false => names.to_vec(),
+                };
+                names.iter().try_for_each(|name| stage.start(name))
+            })
+        })?,
+    )?;
+    own.set(
+        "say",
+        scope.create_function(|lua, (who, line): (Who, String)| {
+            who.each(lua, |name| with(stage, |stage| stage.say(name, &line, READY)))
+        })?,
+    )?;
+    own.set(
+        "ask",
+        scope.create_function(|lua, (who, line): (Who, String)| {
+            who.each(lua, |name| with(stage, |stage| stage.ask(name, &line, READY)))
+        })?,
+    )?;
+    own.set(
+        "script",
+        scope.create_function(|lua, (who, text): (Who, String)| {
+            who.each(lua, |name| with(stage, |stage| stage.script(name, &text)))
+        })?,
+    )?;
+    own.set(
+        "wait",
+        scope.create_function(|_, (seconds, awaited): (f64, MultiValue)| {
+            wait(stage, seconds, &awaited.into_vec())
+        })?,
+    )?;
+    own.set(
+        "wait_log",
+        scope.create_function(|_, (seconds, who, text): (f64, Who, String)| {
+            with(stage, |stage| {
+                let what = format!("wait for {text:?} in what {} prints", who.names.join(", "));
+                stage.wait_until(seconds, &what, &mut |stage| {
+                    let mut logs = who.names.iter().map(|name| stage.log(name));
+                    logs.try_fold(true, |so, log| Ok(so && log?.contains(&text)))
+                })
+            })
+        })?,
+    )?;
+    own.set(
+        "log",
+        scope.create_function(|_, name: String| with(stage, |stage| stage.log(&name)))?,
+    )?;
+    own.set(
+        "sleep",
+        scope.create_function(|_, seconds: f64| {
+            let until = Instant::now() + length(seconds)?;
+            loop {
+                with(stage, |stage| stage.go_on())?;
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok(());
+                }
+                std::thread::sleep(left.min(LOOK));
+            }
+        })?,
+    )?;
+    own.set(
+        "faults",
+        scope.create_function(|_, (from, to, faults): (String, String, Option<Table>)| {
+            with(stage, |stage| {
+                let words = faults.as_ref().map_or(Ok(String::new()), faults::words)?;
+                stage.faults(&from, &to, &words)
+            })
+        })?,
+    )?;
+    let single: [(&str, fn(&mut Stage<'_>, &str) -> Result<(), String>); 3] = [
+        ("kill", |stage, name| stage.kill(name)),
+        ("stop", |stage, name| stage.stop(name)),
+        ("restart", |stage, name| {
+            if stage.lives(name)? {
+                stage.kill(name)?;
+            }
+            stage.start(name)
+        }),
+    ];
+    for (called, act) in single {
+        let function = scope.create_function(move |_, who: Who| {
+            let mut names = who.names.iter();
+            names.try_for_each(|name| with(stage, |stage| act(stage, name)))
+        })?;
+        own.set(called, function)?;
+    }
+    own.set(
+        "lives",
+        scope.create_function(|_, name: String| with(stage, |stage| stage.lives(&name)))?,
+    )?;
+    own.set(
+        "note",
+        scope.create_function(|_, text: String| {
+            with(stage, |stage| {
+                stage.note(&text);
+                Ok(())
+            })
+        })?,
+    )?;
+    own.set(
+        "print",
+        scope.create_function(|_, values: Variadic<Value>| {
+            let texts = values.iter().map(Value::to_string);
+            let line = texts.collect::<mlua::Result<Vec<String>>>()?.join("\t");
+            with(stage, |stage| {
+                (stage.wants.tell)(&line);
+                Ok(())
+            })
+        })?,
+    )?;
+    expectations(&own, scope, stage)
+}
+
+fn expectations<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    stage: &'s Shared<'_, '_>,
+) -> mlua::Result<()> {
+    own.set(
+        "expect",
+        scope.create_function(|_, (is_so, what): (Value, Option<String>)| {
+            with(stage, |stage| {
+                let is_so = !matches!(is_so, Value::Nil | Value::Boolean(false));
+                let what = what.unwrap_or_else(|| "what the script expects".to_owned());
+                stage.note(&format!("expect {what}: {}", if is_so { "so" } else { "not so" }));
+                match is_so {
+                    true => Ok(()),
+                    false => Err(format!("expected: {what}")),
+                }
+            })
+        })?,
+    )?;
+    own.set(
+        "expect_finding",
+        scope.create_function(|_, (rule, node): (String, Option<String>)| {
+            with(stage, |stage| {
+                stage.expect(Expected::Finding { rule, node });
+                Ok(())
+            })
+        })?,
+    )?;
+    own.set(
+        "expect_no_finding",
+        scope.create_function(|_, what: Option<String>| {
+            with(stage, |stage| {
+                let what = what.unwrap_or_else(|| "error".to_owned());
+                stage.expect(Expected::NoFinding(what));
+                Ok(())
+            })
+        })?,
+    )?;
+    own.set(
+        "expect_log",
+        scope.create_function(|_, (who, text): (Who, String)| {
+            with(stage, |stage| {
+                who.names.iter().try_for_each(|name| {
+                    let is_so = stage.log(name)?.contains(&text);
+                    match is_so {
+                        true => Ok(()),
+                        false => Err(format!("expected: node {name} prints {text:?}")),
+                    }
+                })
+            })
+        })?,
+    )
+}
+
+/// `wait(SECONDS, NODES, QUESTION)`: until each answers yes. `wait(SECONDS, FUNCTION, WHAT)`: until the
+/// function says so.
+fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result<()> {
+    length(seconds)?;
+    if let [Value::Function(is_so), what @ ..] = awaited {
+        let what = what.first().map(Value::to_string).transpose()?;
+        let what = format!("wait for {}", what.as_deref().unwrap_or("a function"));
+        let begun = Instant::now();
+        loop {
+            with(stage, |stage| stage.go_on())?;
+            // The function may do whatever a script does: the match is not held meanwhile.
+            let is_so = is_so.call::<bool>(())?;
+            let took = begun.elapsed().as_secs_f64();
+            if is_so || took > seconds {
+                return with(stage, |stage| stage.waited(&what, (is_so, took), seconds));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+    let [who, Value::String(question)] = awaited else {
+        let how = "write wait(SECONDS, NODE, \"QUESTION\") or wait(SECONDS, FUNCTION)";
+        return Err(mlua::Error::runtime(how));
+    };
+    let (who, question) = (Who::of(who)?, question.to_string_lossy());
+    with(stage, |stage| {
+        let what = format!("wait {}: {question}", who.names.join(", "));
+        stage.wait_until(seconds, &what, &mut |stage| {
+            let mut answers = who.names.iter().map(|name| stage.ask(name, &question, READY));
+            answers.try_fold(true, |so, answer| Ok(so && answer?.trim() == "yes"))
+        })
+    })
+}
+
+/// Seconds as a script says them: up to a day.
+fn length(seconds: f64) -> mlua::Result<Duration> {
+    match (0.0..=86_400.0).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(mlua::Error::runtime("a time is from 0 to 86400 seconds")),
+    }
+}
+
+/// One node, or a list of them.
+struct Who {
+    names: Vec<String>,
+    is_list: bool,
+}
+
+impl Who {
+    fn of(value: &Value) -> mlua::Result<Who> {
+        match value {
+            Value::String(name) => Ok(Who {
+                names: vec![name.to_string_lossy()],
+                is_list: false,
+            }),
+            Value::Table(names) => Ok(Who {
+                names: names.sequence_values().collect::<mlua::Result<_>>()?,
+                is_list: true,
+            }),
+            other => Err(mlua::Error::runtime(format!(
+                "a node is named by a text, several by a list; this is a {}",
+                other.type_name()
+            ))),
+        }
+    }
+
+    /// What each answers: a text for one node, a table by name for a list.
+    fn each(
+        &self,
+        lua: &Lua,
+        mut act: impl FnMut(&str) -> mlua::Result<String>,
+    ) -> mlua::Result<Value> {
+        let answers = self.names.iter().map(|name| Ok((name.clone(), act(name)?)));
+        let mut answers: Vec<(String, String)> = answers.collect::<mlua::Result<_>>()?;
+        match (self.is_list, answers.pop()) {
+            (false, Some((_, answer))) => answer.into_lua(lua),
+            (_, last) => lua.create_table_from(answers.into_iter().chain(last))?.into_lua(lua),
+        }
+    }
+}
+
+impl FromLua for Who {
+    fn from_lua(value: Value, _: &Lua) -> mlua::Result<Who> {
+        Who::of(&value)
+    }
+}

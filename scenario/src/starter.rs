@@ -1,0 +1,81 @@
+//! How a node's command becomes a process.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::file::Start;
+use crate::fill::quoted;
+use crate::journal::MARK;
+
+/// A command that was filled.
+#[derive(Clone, Debug)]
+pub(crate) struct Filled {
+    /// Program and arguments.
+    pub words: Vec<String>,
+    /// What its environment has besides.
+    pub environment: Vec<(String, String)>,
+    /// The folder that it starts in; the runner's without one.
+    pub folder: Option<String>,
+}
+
+impl Filled {
+    /// As a shell would have it, environment and folder with it.
+    pub fn line(&self) -> String {
+        let mut words = Vec::new();
+        if let Some(folder) = &self.folder {
+            words.push(format!("cd {} &&", quoted(folder)));
+        }
+        for (name, value) in &self.environment {
+            words.push(format!("{name}={}", quoted(value)));
+        }
+        words.extend(self.words.iter().map(|word| quoted(word)));
+        words.join(" ")
+    }
+
+    /// Starts it. What it prints goes to `log`. It has the `mark` in its environment, is the first of a
+    /// group of its own, and ends with the runner.
+    pub fn start(
+        &self,
+        start: &Start,
+        (log, mark): (&Path, &str),
+        speaks: bool,
+    ) -> std::io::Result<Option<Child>> {
+        let mut command = match start {
+            Start::External => return Ok(None),
+            Start::Local => {
+                let mut command = Command::new(&self.words[0]);
+                command.args(&self.words[1..]);
+                command.envs(self.environment.iter().cloned());
+                if let Some(folder) = &self.folder {
+                    command.current_dir(folder);
+                }
+                command
+            }
+            Start::Through(words) => {
+                let line = self.line();
+                let mut words = words.iter().map(|word| word.replace("{command}", &line));
+                let mut command = Command::new(words.next().unwrap_or_default());
+                command.args(words);
+                command
+            }
+        };
+        let log = File::options().create(true).append(true).open(log)?;
+        command
+            .env(MARK, mark)
+            .stdin(if speaks { Stdio::piped() } else { Stdio::null() })
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .process_group(0);
+        // SAFETY: between fork and exec it makes one system call, and touches no memory.
+        unsafe {
+            command.pre_exec(|| {
+                set_parent_process_death_signal(Some(Signal::KILL)).map_err(Into::into)
+            });
+        }
+        command.spawn().map(Some)
+    }
+}

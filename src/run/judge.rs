@@ -1,0 +1,56 @@
+//! What the recordings of a match say, and the recording of what the runner did.
+
+use std::path::Path;
+
+use netreel_capture::{Options, Recorder, clock_anchor};
+use netreel_protocol::history::Level;
+use netreel_protocol::session::Session;
+use netreel_protocol::verdict::Judgement;
+use netreel_reel::Header;
+use netreel_scenario::{Found, Judged, Notes};
+
+use crate::{boxes, open, text};
+
+/// The name of the runner in a session.
+const RUNNER: &str = "RUNNER";
+
+/// Reads the reels in a folder, and judges them.
+pub fn judge(folder: &Path) -> Result<Judged, String> {
+    let told = |failure: crate::outcome::Failure| failure.to_string();
+    let reels = open::reels(&[folder]).map_err(told)?;
+    let story = open::build_by(reels, |inputs| Session::build(inputs, None)).map_err(told)?;
+    let (session, history) = (&story.session, story.history());
+    let judgement = Judgement::new(session, history, Level::Error, &story.unread);
+    let findings = history.findings.iter().map(|finding| Found {
+        rule: finding.rule.to_owned(),
+        level: finding.level.name().to_owned(),
+        node: text::node(session, finding.node).to_owned(),
+        text: finding.sentence.clone(),
+    });
+    Ok(Judged {
+        verdict: judgement.verdict.name().to_owned(),
+        findings: findings.collect(),
+        packets: session.packet_count() as u64,
+        seconds: 0.0,
+    })
+}
+
+/// Begins a reel of what the runner does: its notes stand on the timeline beside the packets.
+pub fn notes(path: &Path) -> Result<Notes, String> {
+    let header = Header {
+        node: RUNNER.to_owned(),
+        engine: "netreel run".to_owned(),
+        build: boxes::build(),
+        clock: clock_anchor(),
+        ..Header::default()
+    };
+    let recorder = Recorder::create(path.to_owned(), &header, Options::default());
+    let recorder = recorder.map_err(|error| error.to_string())?;
+    let pusher = recorder.pusher().map_err(|error| error.to_string())?;
+    let journal = netreel_capture::Journal::new(pusher);
+    let _ = &recorder;
+    Ok(Box::new(move |text| {
+        let _ = &recorder;
+        journal.note(text);
+    }))
+}

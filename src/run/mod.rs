@@ -1,0 +1,230 @@
+//! `netreel run`: matches that a script drives, again and again.
+
+mod judge;
+mod report;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use netreel_capture::Signals;
+use netreel_scenario::{Loop, Match, Outcome, Recovered, Scenario, Share, Sums, Told, repeat};
+use serde_json::json;
+
+use crate::arguments::Run;
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+/// Between two looks at whether somebody wants the run to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if let Some(folder) = &arguments.recover {
+        return recover(folder, arguments.json, out);
+    }
+    let file = arguments.file.as_deref().unwrap_or(Path::new(""));
+    let scenario = Scenario::read(file, &arguments.set).map_err(Failure::new)?;
+    let default = || PathBuf::from(format!("netreel-run-{}", scenario.name));
+    let folder = arguments.out.clone().unwrap_or_else(default);
+    let jobs = arguments.jobs.map_or_else(processors, usize::from);
+    let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
+    let level = fail_on.level().name();
+    let netreel = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
+    if !arguments.json {
+        let matches = matches(arguments.repeat);
+        let (seed, folder) = (arguments.seed, folder.display());
+        let name = &scenario.name;
+        writeln!(out, "{name}: {matches}, {jobs} at once, seed {seed}, in {folder}")?;
+        out.flush()?;
+    }
+    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let (lines, said) = channel();
+    let tell = |told: Told<'_>| {
+        // Who has stopped printing has stopped the run.
+        let _ = lines.send(words(told, (level, arguments.json)));
+    };
+    let wants = Loop {
+        scenario: &scenario,
+        folder: &folder,
+        matches: arguments.repeat,
+        jobs: jobs.min(usize::try_from(arguments.repeat).unwrap_or(jobs)),
+        seed: arguments.seed,
+        level,
+        ends_at_bad: arguments.until_finding.is_some(),
+        keeps_good: arguments.keep_all,
+        netreel: &netreel,
+        is_cancelled: &is_cancelled,
+        tell: &tell,
+        notes: &judge::notes,
+        judge: &judge::judge,
+    };
+    let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
+    let matches = matches.map_err(Failure::new)?;
+    let sums = Sums::of(&matches, level);
+    if let Some(file) = &arguments.junit {
+        report::junit(file, &scenario.name, (&matches, level))?;
+    }
+    if arguments.json {
+        writeln!(out, "{}", json!({ "run": sums }))?;
+    } else {
+        print(&sums, (&matches, level), &folder, out)?;
+    }
+    let is_over = matches.len() as u64 >= arguments.repeat || wants.ends_at_bad && sums.bad.count > 0;
+    if !is_over {
+        let (played, repeat) = (matches.len(), arguments.repeat);
+        return Err(Failure::new(format!(
+            "ended after {played} of {repeat} matches; the same command goes on with the others"
+        )));
+    }
+    Ok(match sums.bad.count {
+        0 => Answer::Clean,
+        _ => Answer::Wrong,
+    })
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does something that says lines and ends when it is told to; prints them, and tells it when somebody
+/// asks this program to stop, or reads no more.
+fn printed<T: Send>(
+    is_cancelled: &AtomicBool,
+    lines: &Receiver<String>,
+    out: &mut dyn Write,
+    act: impl FnOnce() -> T + Send,
+) -> Result<T, Failure> {
+    let signals = Signals::catch();
+    let mut printed = Ok(());
+    let done = std::thread::scope(|scope| {
+        let acts = scope.spawn(act);
+        loop {
+            // Whatever was said before the end is there after it.
+            let is_over = acts.is_finished();
+            if signals.asked() > 0 || printed.is_err() {
+                is_cancelled.store(true, Ordering::Relaxed);
+            }
+            match lines.recv_timeout(LOOK) {
+                Ok(line) if printed.is_ok() => {
+                    printed = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+                }
+                Err(_) if is_over => break,
+                _ => {}
+            }
+        }
+        acts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    printed?;
+    Ok(done)
+}
+
+fn recover(folder: &Path, is_json: bool, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let recovered = netreel_scenario::recover(folder).map_err(Failure::new)?;
+    if is_json {
+        let Recovered {
+            processes,
+            folders,
+            commands,
+            left,
+        } = &recovered;
+        let object = json!({ "processes": processes, "folders": folders, "commands": commands, "left": left });
+        writeln!(out, "{object}")?;
+    } else {
+        writeln!(out, "{}", recovered_words(&recovered))?;
+    }
+    match recovered.left.as_slice() {
+        [] => Ok(Answer::Clean),
+        left => Err(Failure::new(format!("could not undo {}", left.join("; ")))),
+    }
+}
+
+fn recovered_words(recovered: &Recovered) -> String {
+    let processes = match recovered.processes {
+        1 => "1 process".to_owned(),
+        many => format!("{many} processes"),
+    };
+    let folders = text::count(recovered.folders as u64, "folder");
+    format!("undone what an earlier runner left behind: {processes}, {folders}")
+}
+
+/// What happens, in lines.
+fn words(told: Told<'_>, (level, is_json): (&str, bool)) -> String {
+    match told {
+        Told::Over(played, kept) if is_json => {
+            let kept = kept.map(|folder| folder.display().to_string());
+            format!("{}\n", json!({ "match": played, "kept": kept }))
+        }
+        _ if is_json => String::new(),
+        Told::GoesOn(played) => format!("goes on: {} played before\n", matches(played)),
+        Told::Recovered(recovered) => format!("{}\n", recovered_words(recovered)),
+        Told::Line(number, line) => format!("match {number}: {line}\n"),
+        Told::Over(played, kept) => over(played, kept, level),
+    }
+}
+
+fn over(played: &Match, kept: Option<&Path>, level: &str) -> String {
+    let (number, took, seed) = (played.number, played.took, played.seed);
+    if !played.is_bad(level) {
+        return format!("match {number}: good, {took:.1} s\n");
+    }
+    let word = match played.outcome {
+        Outcome::Failed(_) => "failed",
+        _ => "bad",
+    };
+    let kept = kept.map_or(String::new(), |folder| format!(", kept in {}", folder.display()));
+    let mut lines = format!("match {number}: {word}, {took:.1} s, seed {seed}{kept}\n");
+    for reason in report::reasons(played, level) {
+        lines.push_str(&format!("    {reason}\n"));
+    }
+    lines
+}
+
+/// `1 match`, `2 matches`.
+fn matches(count: u64) -> String {
+    match count {
+        1 => "1 match".to_owned(),
+        many => format!("{many} matches"),
+    }
+}
+
+fn print(
+    sums: &Sums,
+    (matches, level): (&[Match], &str),
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(out)?;
+    let played = self::matches(sums.bad.of);
+    let [least, mean, most] = sums.took;
+    writeln!(
+        out,
+        "{played}: {} bad, {}; {mean:.1} s each ({least:.1} to {most:.1})",
+        sums.bad.count,
+        percent(sums.bad)
+    )?;
+    if sums.failed > 0 {
+        writeln!(out, "  {} could not be played to the end", sums.failed)?;
+    }
+    for (rule, share) in &sums.rules {
+        writeln!(out, "  {rule}: {} of {}, {}", share.count, share.of, percent(*share))?;
+    }
+    let bad = matches.iter().find(|it| it.is_bad(level));
+    let kept = netreel_scenario::kept(folder, matches);
+    if let Some(folder) = bad.and_then(|it| kept.get(&it.number)) {
+        let folder = folder.display();
+        writeln!(out, "  netreel check {folder}      what went wrong in the first of them")?;
+        writeln!(out, "  netreel inspect {folder}    all of it in a window")?;
+    }
+    Ok(())
+}
+
+/// `0.6 % (95 %: 0.2 to 1.7 %)`.
+fn percent(share: Share) -> String {
+    let part = share.count as f64 / share.of.max(1) as f64;
+    let [part, least, most] = [part, share.least, share.most].map(|it| it * 100.0);
+    format!("{part:.1} % (with a confidence of 95 %: {least:.1} to {most:.1} %)")
+}
