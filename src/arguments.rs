@@ -26,7 +26,7 @@ pub use inspect::Inspect;
 pub use onto::Onto;
 pub use play::Play;
 pub use program::{Program, Threads};
-pub use run::Run;
+pub use run::{Console, Run};
 pub use sit::{Sit, Switch};
 pub use state::State;
 pub use stats::{Stats, StatsBy};
@@ -70,6 +70,8 @@ pub enum Command {
     /// Plays matches that a script drives, again and again, until something goes wrong; bad ones are
     /// kept.
     Run(Run),
+    /// Speaks to the consoles of nodes, one or many at once.
+    Console(Console),
     /// Records a program that cannot be changed, what passes a proxy, or a network interface.
     Record(Box<Record>),
     /// Has the recorders of a folder keep their last seconds (`record --ring`).

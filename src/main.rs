@@ -8,6 +8,7 @@ mod arguments;
 mod bookmarks;
 mod boxes;
 mod check;
+mod console;
 mod demo;
 mod diff;
 mod each;
@@ -118,6 +119,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),
         Command::Play(arguments) => play::run(arguments, out),
+        Command::Console(arguments) => console::run(arguments, out),
         Command::Run(arguments) => run::run(arguments, out),
         Command::Record(arguments) => record::run(arguments, out),
         Command::Trigger(arguments) => trigger::run(arguments, out),

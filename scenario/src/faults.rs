@@ -12,7 +12,9 @@ pub(crate) fn words(faults: &Table) -> Result<String, String> {
         let is_so = value.as_boolean();
         let word = match (name.as_str(), number, is_so) {
             ("delay" | "jitter", Some(seconds), _) => format!("{name} {:.0}ms", seconds * 1000.0),
-            ("loss" | "duplicate" | "reorder" | "corrupt", Some(percent), _) if percent <= 100.0 => {
+            ("loss" | "duplicate" | "reorder" | "corrupt", Some(percent), _)
+                if percent <= 100.0 =>
+            {
                 format!("{name} {percent}%")
             }
             ("held", _, Some(true)) => "held".to_owned(),

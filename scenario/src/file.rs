@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use netreel_console::Way;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -26,6 +27,8 @@ pub struct Scenario {
     pub nodes: Vec<NodePlan>,
     /// The script in Lua.
     pub script: Script,
+    /// The text of the file.
+    pub text: String,
 }
 
 /// A script and where it stands.
@@ -77,22 +80,17 @@ pub enum Start {
 /// How somebody speaks to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConsolePlan {
-    /// At a console of this address, to be filled.
-    Tcp {
-        /// `127.0.0.1:{port}`.
+    /// At a console of this address.
+    Remote {
+        /// Which kind of console it is.
+        way: Way,
+        /// `127.0.0.1:{port}`, to be filled.
         address: String,
-        /// The file with the token, where there is one.
+        /// The file whose first line is the token or the password, to be filled.
         token: Option<String>,
     },
     /// By its standard input, a line at a time.
     Stdin,
-    /// By Quake 3's remote console over UDP.
-    Quake3 {
-        /// Where the server is.
-        address: String,
-        /// The file whose first line is the password.
-        password: String,
-    },
     /// Nobody does.
     None,
 }
@@ -166,8 +164,7 @@ const NODES_MAX: usize = 256;
 
 const HOW_TO_START: &str =
     "a node starts as \"local\", as \"external\", or by a list with \"{command}\" in it";
-const HOW_TO_SPEAK: &str =
-    "a console is \"127.0.0.1:{port}\", \"stdin\", \"quake3:ADDR:PORT\" or \"none\"";
+const HOW_TO_SPEAK: &str = "a console is \"127.0.0.1:{port}\", \"quake3:ADDR:PORT\", \"rcon:ADDR:PORT\", \"stdin\" or \"none\"";
 
 impl Scenario {
     /// Reads the file at `path`, and the script that it names. `set` has values that hold in place of
@@ -248,6 +245,7 @@ impl Scenario {
             values,
             nodes,
             script,
+            text: text.to_owned(),
         })
     }
 
@@ -268,16 +266,18 @@ impl Whole {
             (None, Some(named)) => {
                 let path = folder.join(named.as_ref());
                 let read = std::fs::read_to_string(&path);
-                let cannot = |error| Wrong::new(named.span(), format!("{}: {error}", path.display()));
+                let cannot =
+                    |error| Wrong::new(named.span(), format!("{}: {error}", path.display()));
                 Ok(Script {
                     name: path.display().to_string(),
                     lines_before: 0,
                     text: read.map_err(cannot)?,
                 })
             }
-            (Some(_), Some(named)) => {
-                Err(Wrong::new(named.span(), "write `script` or `file`, not both"))
-            }
+            (Some(_), Some(named)) => Err(Wrong::new(
+                named.span(),
+                "write `script` or `file`, not both",
+            )),
             (None, None) => {
                 let why = "there is no script: write script = '''...''', or file = \"NAME.lua\"";
                 Err(Wrong::new(0..0, why))
@@ -347,7 +347,10 @@ fn node_plan(
         return Err(Wrong::new(at, why));
     };
     if command.as_ref().is_empty() {
-        return Err(Wrong::new(command.span(), "a command begins with a program"));
+        return Err(Wrong::new(
+            command.span(),
+            "a command begins with a program",
+        ));
     }
     let command: Result<Vec<String>, Wrong> = command.as_ref().iter().map(filled).collect();
     let mut environment = BTreeMap::new();
@@ -392,21 +395,25 @@ fn start_as(start: &Spanned<StartAs>) -> Result<Start, Wrong> {
 }
 
 fn console_plan(at: Range<usize>, text: &str, token: Option<String>) -> Result<ConsolePlan, Wrong> {
-    match text.split_once(':') {
-        None if text == "stdin" => Ok(ConsolePlan::Stdin),
-        None if text == "none" => Ok(ConsolePlan::None),
-        Some(("quake3", address)) if address.contains(':') => {
-            let why = "a remote console has a password: name its file with token = \"FILE\"";
-            Ok(ConsolePlan::Quake3 {
-                address: address.to_owned(),
-                password: token.ok_or(Wrong::new(at, why))?,
-            })
+    let (way, address) = Way::of(text);
+    match text {
+        "stdin" => Ok(ConsolePlan::Stdin),
+        "none" => Ok(ConsolePlan::None),
+        _ if address
+            .split_once(':')
+            .is_none_or(|(host, _)| host.is_empty()) =>
+        {
+            Err(Wrong::new(at, HOW_TO_SPEAK))
         }
-        Some((host, _)) if !host.is_empty() && host != "quake3" => Ok(ConsolePlan::Tcp {
-            address: text.to_owned(),
+        _ if way.needs_token() && token.is_none() => {
+            let why = "a remote console has a password: name its file with token = \"FILE\"";
+            Err(Wrong::new(at, why))
+        }
+        _ => Ok(ConsolePlan::Remote {
+            way,
+            address: address.to_owned(),
             token,
         }),
-        _ => Err(Wrong::new(at, HOW_TO_SPEAK)),
     }
 }
 
@@ -414,7 +421,9 @@ fn console_plan(at: Range<usize>, text: &str, token: Option<String>) -> Result<C
 fn lines_before(text: &str, script: &Spanned<String>) -> usize {
     let before = text.get(..script.span().start).unwrap_or_default();
     let literal = text.get(script.span()).unwrap_or_default();
-    let opens = ["'''\n", "\"\"\"\n"].iter().any(|it| literal.starts_with(it));
+    let opens = ["'''\n", "\"\"\"\n"]
+        .iter()
+        .any(|it| literal.starts_with(it));
     before.matches('\n').count() + usize::from(opens)
 }
 

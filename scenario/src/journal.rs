@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 /// What the environment of each process of a run has.
 pub(crate) const MARK: &str = "NETREEL_RUN";
 
+/// The file in a match's folder that says what came of it: without it the match is not over.
+pub(crate) const MATCH: &str = "match.json";
+
 /// So long processes have to end when they are told to.
 const GRACE: Duration = Duration::from_secs(2);
 /// Between two looks at whether they have.
@@ -206,6 +209,8 @@ fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recove
         }
         match entry {
             Entry::Processes { mark } => recovered.processes += end_marked(mark),
+            // A match that was judged is a match: whoever goes on takes it.
+            Entry::Folder { path } if path.join(MATCH).exists() => {}
             Entry::Folder { path } => match std::fs::remove_dir_all(path) {
                 Ok(()) => recovered.folders += 1,
                 Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -63,7 +63,9 @@ impl Expected {
                 let is_it = |found: &Found| {
                     found.rule == *rule && node.as_ref().is_none_or(|node| found.node == *node)
                 };
-                let place = node.as_ref().map_or(String::new(), |node| format!(" at {node}"));
+                let place = node
+                    .as_ref()
+                    .map_or(String::new(), |node| format!(" at {node}"));
                 (!findings.iter().any(is_it)).then(|| format!("no finding {rule}{place}"))
             }
             Expected::NoFinding(what) => {
@@ -76,7 +78,10 @@ impl Expected {
                     "" => String::new(),
                     node => format!(" at {node}"),
                 };
-                Some(format!("{} {}{place}: {}", found.level, found.rule, found.text))
+                Some(format!(
+                    "{} {}{place}: {}",
+                    found.level, found.rule, found.text
+                ))
             }
         }
     }

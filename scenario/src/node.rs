@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use netreel_console::Client;
+use netreel_console::{ClientError, Remote, read_token};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::file::{ConsolePlan, NodePlan, Start};
@@ -15,6 +15,9 @@ use crate::starter::Filled;
 
 /// Between two looks at whether something has happened.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
+
+/// So long a connection to a console may take.
+const CONNECTS: Duration = Duration::from_secs(2);
 
 /// So long a node has to end by itself.
 const GRACE: Duration = Duration::from_secs(5);
@@ -42,7 +45,7 @@ impl Running {
     ) -> Result<Running, String> {
         let speaks = console == ConsolePlan::Stdin;
         let child = filled.start(&plan.start, (log, mark), speaks);
-        let mut child = child.map_err(|error| format!("{}: {error}", filled.line()))?;
+        let mut child = child.map_err(|error| filled.missing(&error))?;
         let stdin = child.as_mut().and_then(|child| child.stdin.take());
         Ok(Running {
             child,
@@ -83,24 +86,18 @@ impl Running {
             return Ok(true);
         }
         match &self.console {
-            ConsolePlan::Tcp { address, token } => {
+            ConsolePlan::Remote {
+                way,
+                address,
+                token,
+            } => {
                 let address = resolved(address)?;
-                let token = token.as_deref().map(secret).transpose()?;
-                let patience = Duration::from_secs(2);
-                match Client::connect(address, token.as_deref(), patience) {
-                    Ok(client) => self.speaker = Some(Speaker::Tcp(client)),
-                    Err(netreel_console::ClientError::Connection { .. }) => return Ok(false),
+                let token = token.as_deref().map(|file| read_token(Path::new(file)));
+                let token = token.transpose()?;
+                match Remote::connect(*way, address, token.as_deref(), CONNECTS) {
+                    Ok(remote) => self.speaker = Some(Speaker::Remote(remote)),
+                    Err(ClientError::Connection { .. }) => return Ok(false),
                     Err(error) => return Err(error.to_string()),
-                }
-            }
-            ConsolePlan::Quake3 { address, password } => {
-                let (address, password) = (resolved(address)?, secret(password)?);
-                let mut speaker =
-                    Speaker::quake3(address, password).map_err(|error| error.to_string())?;
-                // A server that does not listen yet says nothing.
-                match speaker.say("echo ready", Duration::from_millis(500)) {
-                    Ok(said) if !said.is_empty() => self.speaker = Some(speaker),
-                    _ => return Ok(false),
                 }
             }
             ConsolePlan::Stdin => return Err("its standard input is closed".to_owned()),
@@ -164,7 +161,10 @@ impl Running {
 
     /// To the whole group: a shell's children are of the node.
     fn signal(&self, signal: Signal) {
-        let pid = self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok());
+        let pid = self
+            .child
+            .as_ref()
+            .and_then(|child| i32::try_from(child.id()).ok());
         if let Some(pid) = pid.and_then(Pid::from_raw) {
             // One that has ended meanwhile needs no signal.
             let _ = kill_process_group(pid, signal);
@@ -196,11 +196,4 @@ fn resolved(address: &str) -> Result<SocketAddr, String> {
     found
         .next()
         .ok_or_else(|| format!("the address {address:?} is nowhere"))
-}
-
-/// The first line of a file: it is never printed.
-fn secret(file: &str) -> Result<String, String> {
-    let text = std::fs::read_to_string(file);
-    let text = text.map_err(|error| format!("the file of the token, {file}: {error}"))?;
-    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }

@@ -192,7 +192,9 @@ impl<'a> Stage<'a> {
         }
         if Instant::now() > self.until {
             let limit = self.scenario.limit;
-            return Err(format!("the match has taken longer than its limit of {limit} s"));
+            return Err(format!(
+                "the match has taken longer than its limit of {limit} s"
+            ));
         }
         for (name, node) in &mut self.nodes {
             if let Some(why) = node.has_died() {
@@ -251,7 +253,9 @@ impl<'a> Stage<'a> {
             }
             if Instant::now() > ready && !by_hand {
                 let seconds = READY.as_secs();
-                return Err(format!("node {name}: nobody listens at its console after {seconds} s"));
+                return Err(format!(
+                    "node {name}: nobody listens at its console after {seconds} s"
+                ));
             }
             std::thread::sleep(LOOK);
         }
@@ -332,7 +336,9 @@ impl<'a> Stage<'a> {
     pub fn faults(&mut self, from: &str, to: &str, faults: &str) -> Result<(), String> {
         self.plan(from)?;
         let Some(template) = &self.plan(to)?.faults else {
-            return Err(format!("the file does not say how node {to} is told of faults"));
+            return Err(format!(
+                "the file does not say how node {to} is told of faults"
+            ));
         };
         let mut value = |name: &str| match name {
             "from" => Ok(from.to_owned()),
@@ -340,7 +346,9 @@ impl<'a> Stage<'a> {
             _ => Err(()),
         };
         let Ok(line) = fill(template, &mut value) else {
-            return Err("what a console is told of faults has {from} and {faults} in it".to_owned());
+            return Err(
+                "what a console is told of faults has {from} and {faults} in it".to_owned(),
+            );
         };
         self.say(to, line.trim_end(), READY).map(|_| ())
     }
@@ -404,21 +412,22 @@ impl<'a> Stage<'a> {
     /// A node's command and console, with every place filled.
     fn filled(&mut self, plan: &NodePlan) -> Result<(Filled, ConsolePlan), String> {
         let console = match &plan.console {
-            ConsolePlan::Tcp { address, token } => ConsolePlan::Tcp {
+            ConsolePlan::Remote {
+                way,
+                address,
+                token,
+            } => ConsolePlan::Remote {
+                way: *way,
                 address: self.fill(plan, address, "")?,
                 token: match token {
                     Some(token) => Some(self.fill(plan, token, "")?),
                     None => None,
                 },
             },
-            ConsolePlan::Quake3 { address, password } => ConsolePlan::Quake3 {
-                address: self.fill(plan, address, "")?,
-                password: self.fill(plan, password, "")?,
-            },
             other => other.clone(),
         };
         let address = match &console {
-            ConsolePlan::Tcp { address, .. } | ConsolePlan::Quake3 { address, .. } => address.clone(),
+            ConsolePlan::Remote { address, .. } => address.clone(),
             _ => String::new(),
         };
         let mut words = Vec::new();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::file::Scenario;
-use crate::journal::{Journal, Recovered};
+use crate::journal::{Journal, MATCH, Recovered};
 use crate::judged::Judge;
 use crate::once::{Match, Notes, PlayError, Wants, play_with};
 
@@ -63,6 +63,8 @@ struct Plan {
     scenario: String,
     values: BTreeMap<String, String>,
     seed: u64,
+    /// The scenario's file and its script, as they were.
+    texts: [String; 2],
 }
 
 /// Plays the matches of a run that are not played yet; all of them, by number, those that an earlier
@@ -80,8 +82,7 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
         (wants.tell)(Told::Recovered(&recovered));
     }
     is_same(wants).map_err(|why| failed(&why))?;
-    let path = wants.folder.join("matches.jsonl");
-    let (file, played) = over(&path).map_err(|error| failed(&error))?;
+    let (file, played) = over(wants.folder).map_err(|error| failed(&error))?;
     if !played.is_empty() {
         (wants.tell)(Told::GoesOn(played.len() as u64));
     }
@@ -89,7 +90,9 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
         wants,
         journal,
         next: AtomicU64::new(1),
-        ends: AtomicBool::new(wants.ends_at_bad && played.values().any(|it| it.is_bad(wants.level))),
+        ends: AtomicBool::new(
+            wants.ends_at_bad && played.values().any(|it| it.is_bad(wants.level)),
+        ),
         over: Mutex::new((file, played)),
         error: Mutex::new(None),
     };
@@ -99,10 +102,17 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
         }
     });
     run.journal.over();
-    if let Some(error) = run.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = run
+        .error
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         return Err(error);
     }
-    let (_, played) = run.over.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (_, played) = run
+        .over
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     Ok(played.into_values().collect())
 }
 
@@ -147,9 +157,8 @@ impl Run<'_> {
 
     fn once(&self, number: u64) -> Result<(), PlayError> {
         let folder = self.wants.folder.join(format!("match-{number:05}"));
-        let failed = |error: std::io::Error| {
-            PlayError::Runner(format!("{}: {error}", folder.display()))
-        };
+        let failed =
+            |error: std::io::Error| PlayError::Runner(format!("{}: {error}", folder.display()));
         let begun = self.journal.folder(&folder).map_err(failed)?;
         let tell = |line: &str| (self.wants.tell)(Told::Line(number, line));
         let wants = Wants {
@@ -164,7 +173,9 @@ impl Run<'_> {
         };
         let played = play_with(self.wants.scenario, &wants, &self.journal);
         let is_bad = |it: &Match| it.is_bad(self.wants.level);
-        let is_kept = played.as_ref().is_ok_and(|it| self.wants.keeps_good || is_bad(it));
+        let is_kept = played
+            .as_ref()
+            .is_ok_and(|it| self.wants.keeps_good || is_bad(it));
         if !is_kept {
             std::fs::remove_dir_all(&folder).map_err(failed)?;
         }
@@ -172,11 +183,14 @@ impl Run<'_> {
         let mut line = serde_json::to_vec(&played).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         if is_kept {
-            std::fs::write(folder.join("match.json"), &line).map_err(failed)?;
+            std::fs::write(folder.join(MATCH), &line).map_err(failed)?;
         }
         let is_bad = is_bad(&played);
         let mut over = self.played();
-        over.0.write_all(&line).and_then(|()| over.0.sync_data()).map_err(failed)?;
+        over.0
+            .write_all(&line)
+            .and_then(|()| over.0.sync_data())
+            .map_err(failed)?;
         // From here on the match counts, and its folder stays.
         self.journal.undone(begun);
         (self.wants.tell)(Told::Over(&played, is_kept.then_some(&folder)));
@@ -194,6 +208,7 @@ fn is_same(wants: &Loop<'_>) -> Result<(), String> {
         scenario: wants.scenario.name.clone(),
         values: wants.scenario.values.clone(),
         seed: wants.seed,
+        texts: [&wants.scenario.text, &wants.scenario.script.text].map(String::clone),
     };
     let path = wants.folder.join("run.json");
     let text = serde_json::to_string(&plan).map_err(|error| error.to_string())?;
@@ -201,7 +216,7 @@ fn is_same(wants: &Loop<'_>) -> Result<(), String> {
         Ok(known) => match serde_json::from_slice::<Plan>(&known) {
             Ok(known) if known == plan => Ok(()),
             _ => Err(
-                "it holds a run of another scenario, of other values or of another seed; name another \
+                "it holds a run of another scenario (or of this one as it was), of other values or of another seed; name another \
                  folder with --out"
                     .to_owned(),
             ),
@@ -211,8 +226,9 @@ fn is_same(wants: &Loop<'_>) -> Result<(), String> {
 }
 
 /// What was played before, by number, and the file to go on with.
-fn over(path: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
-    let text = match std::fs::read_to_string(path) {
+fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
+    let path = folder.join("matches.jsonl");
+    let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
@@ -222,9 +238,21 @@ fn over(path: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
         // A line that was cut is no match; the match is played again.
         file.write_all(b"\n")?;
     }
-    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    let played = lines.map(|it: Match| (it.number, it));
-    Ok((file, played.collect()))
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let mut played: BTreeMap<u64, Match> = lines.map(|it: Match| (it.number, it)).collect();
+    // A runner that was killed may have kept a match that it had no time to write down here.
+    for entry in std::fs::read_dir(folder)?.flatten() {
+        let text = std::fs::read_to_string(entry.path().join(MATCH)).unwrap_or_default();
+        if let Ok(kept) = serde_json::from_str::<Match>(&text)
+            && !played.contains_key(&kept.number)
+        {
+            file.write_all(text.as_bytes())?;
+            played.insert(kept.number, kept);
+        }
+    }
+    Ok((file, played))
 }
 
 /// The seed of a match: 32 bits, so that it can be typed (SplitMix64, G. Steele et al., 2014).

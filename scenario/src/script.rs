@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use mlua::{FromLua, Function, HookTriggers, IntoLua, Lua, MultiValue, Scope, Table, Value, Variadic, VmState};
+use mlua::{
+    FromLua, Function, HookTriggers, IntoLua, Lua, MultiValue, Scope, Table, Value, Variadic,
+    VmState,
+};
 
 use crate::faults;
 use crate::file;
@@ -102,22 +105,24 @@ fn with<T>(
     act(&mut stage).map_err(mlua::Error::RuntimeError)
 }
 
-fn globals<'s>(
-    lua: &Lua,
-    scope: &'s Scope<'s, '_>,
-    stage: &'s Shared<'_, '_>,
-) -> mlua::Result<()> {
+fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -> mlua::Result<()> {
     let own = lua.globals();
     {
         let stage = stage.borrow();
         let names = stage.scenario.nodes.iter().map(|node| node.name.as_str());
         own.set("nodes", lua.create_sequence_from(names)?)?;
-        own.set("values", lua.create_table_from(stage.scenario.values.clone())?)?;
+        own.set(
+            "values",
+            lua.create_table_from(stage.scenario.values.clone())?,
+        )?;
         own.set("seed", stage.wants.seed)?;
         own.set("match", stage.wants.number)?;
         let math: Table = own.get("math")?;
         // What is drawn is drawn from the seed of the match, whole: Lua takes two halves.
-        let halves = ((stage.wants.seed >> 32) as i64, (stage.wants.seed as u32) as i64);
+        let halves = (
+            (stage.wants.seed >> 32) as i64,
+            (stage.wants.seed as u32) as i64,
+        );
         math.get::<Function>("randomseed")?.call::<()>(halves)?;
     }
     own.set(
@@ -149,13 +154,17 @@ fn globals<'s>(
     own.set(
         "say",
         scope.create_function(|lua, (who, line): (Who, String)| {
-            who.each(lua, |name| with(stage, |stage| stage.say(name, &line, READY)))
+            who.each(lua, |name| {
+                with(stage, |stage| stage.say(name, &line, READY))
+            })
         })?,
     )?;
     own.set(
         "ask",
         scope.create_function(|lua, (who, line): (Who, String)| {
-            who.each(lua, |name| with(stage, |stage| stage.ask(name, &line, READY)))
+            who.each(lua, |name| {
+                with(stage, |stage| stage.ask(name, &line, READY))
+            })
         })?,
     )?;
     own.set(
@@ -264,7 +273,10 @@ fn expectations<'s>(
             with(stage, |stage| {
                 let is_so = !matches!(is_so, Value::Nil | Value::Boolean(false));
                 let what = what.unwrap_or_else(|| "what the script expects".to_owned());
-                stage.note(&format!("expect {what}: {}", if is_so { "so" } else { "not so" }));
+                stage.note(&format!(
+                    "expect {what}: {}",
+                    if is_so { "so" } else { "not so" }
+                ));
                 match is_so {
                     true => Ok(()),
                     false => Err(format!("expected: {what}")),
@@ -334,7 +346,10 @@ fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result
     with(stage, |stage| {
         let what = format!("wait {}: {question}", who.names.join(", "));
         stage.wait_until(seconds, &what, &mut |stage| {
-            let mut answers = who.names.iter().map(|name| stage.ask(name, &question, READY));
+            let mut answers = who
+                .names
+                .iter()
+                .map(|name| stage.ask(name, &question, READY));
             answers.try_fold(true, |so, answer| Ok(so && answer?.trim() == "yes"))
         })
     })
@@ -382,7 +397,9 @@ impl Who {
         let mut answers: Vec<(String, String)> = answers.collect::<mlua::Result<_>>()?;
         match (self.is_list, answers.pop()) {
             (false, Some((_, answer))) => answer.into_lua(lua),
-            (_, last) => lua.create_table_from(answers.into_iter().chain(last))?.into_lua(lua),
+            (_, last) => lua
+                .create_table_from(answers.into_iter().chain(last))?
+                .into_lua(lua),
         }
     }
 }

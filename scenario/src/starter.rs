@@ -36,6 +36,14 @@ impl Filled {
         words.join(" ")
     }
 
+    /// Why it cannot be started: the folder or the program is not there.
+    pub fn missing(&self, error: &std::io::Error) -> String {
+        match &self.folder {
+            Some(folder) if !Path::new(folder).is_dir() => format!("there is no folder {folder}"),
+            _ => format!("{}: {error}", self.words.first().map_or("", String::as_str)),
+        }
+    }
+
     /// Starts it. What it prints goes to `log`. It has the `mark` in its environment, is the first of a
     /// group of its own, and ends with the runner.
     pub fn start(
@@ -66,7 +74,11 @@ impl Filled {
         let log = File::options().create(true).append(true).open(log)?;
         command
             .env(MARK, mark)
-            .stdin(if speaks { Stdio::piped() } else { Stdio::null() })
+            .stdin(if speaks {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
             .stdout(log.try_clone()?)
             .stderr(log)
             .process_group(0);

@@ -65,9 +65,8 @@ impl Sums {
     /// What `matches` come to; bad is what has a finding of `level` or above.
     pub fn of(matches: &[Match], level: &str) -> Sums {
         let of = matches.len() as u64;
-        let count = |is_so: &dyn Fn(&Match) -> bool| {
-            matches.iter().filter(|it| is_so(it)).count() as u64
-        };
+        let count =
+            |is_so: &dyn Fn(&Match) -> bool| matches.iter().filter(|it| is_so(it)).count() as u64;
         let mut rules: BTreeMap<String, u64> = BTreeMap::new();
         for played in matches {
             let grave = played.judged.findings.iter();

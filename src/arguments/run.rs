@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use netreel_console::Way;
 
 use super::FailOn;
 
@@ -64,9 +65,10 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
                   the node at the address that is called A. With --say nothing is typed."
 )]
 pub struct Console {
-    /// Consoles of nodes: an address, or NAME=ADDR:PORT.
+    /// Consoles of nodes: ADDR:PORT or NAME=ADDR:PORT; `quake3:` or `rcon:` before the address where it is a
+    /// server's own remote console, whose password --token has.
     #[arg(value_name = "NODE", required = true, value_parser = named)]
-    pub nodes: Vec<(String, SocketAddr)>,
+    pub nodes: Vec<(String, Way, SocketAddr)>,
     /// Say this and end; may be given again.
     #[arg(long, value_name = "COMMAND")]
     pub say: Vec<String>,
@@ -82,9 +84,10 @@ pub struct Console {
 }
 
 /// `127.0.0.1:7101` or `A=127.0.0.1:7101`.
-fn named(text: &str) -> Result<(String, SocketAddr), String> {
+fn named(text: &str) -> Result<(String, Way, SocketAddr), String> {
     let (name, address) = text.split_once('=').unwrap_or((text, text));
+    let (way, address) = Way::of(address);
     let address = address.parse();
     let address = address.map_err(|_| "write 127.0.0.1:7101 or A=127.0.0.1:7101".to_owned())?;
-    Ok((name.to_owned(), address))
+    Ok((name.to_owned(), way, address))
 }

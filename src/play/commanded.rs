@@ -2,9 +2,10 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use netreel_console::read_token;
 use netreel_play::{Choice, Commanded, LiveStage, Seats, Setup};
 use netreel_reel::Header;
 use netreel_sample_engine::{Peer, Start};
@@ -20,7 +21,12 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Plays until the console says `quit`.
 pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let token = arguments.console_token.as_deref().map(token).transpose()?;
+    let token = arguments
+        .console_token
+        .as_deref()
+        .map(read_token)
+        .transpose();
+    let token = token.map_err(Failure::new)?;
     let commanded = Commanded::listen(address, token).map_err(Failure::new)?;
     let folder = match &arguments.out {
         Some(folder) => folder.clone(),
@@ -94,17 +100,4 @@ fn seated(
             Some((setup, (Peer::HOST, socket)))
         }
     })
-}
-
-/// The first line of the file.
-fn token(file: &Path) -> Result<String, Failure> {
-    let failed = |why: String| Failure::new(format!("--console-token {}: {why}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-    let line = text.lines().next().unwrap_or_default().trim();
-    match line.is_empty() {
-        true => Err(failed(
-            "its first line is empty: put the token there".to_owned(),
-        )),
-        false => Ok(line.to_owned()),
-    }
 }

@@ -5,8 +5,8 @@ mod report;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -38,7 +38,10 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         let matches = matches(arguments.repeat);
         let (seed, folder) = (arguments.seed, folder.display());
         let name = &scenario.name;
-        writeln!(out, "{name}: {matches}, {jobs} at once, seed {seed}, in {folder}")?;
+        writeln!(
+            out,
+            "{name}: {matches}, {jobs} at once, seed {seed}, in {folder}"
+        )?;
         out.flush()?;
     }
     let is_cancelled = Arc::new(AtomicBool::new(false));
@@ -73,7 +76,8 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     } else {
         print(&sums, (&matches, level), &folder, out)?;
     }
-    let is_over = matches.len() as u64 >= arguments.repeat || wants.ends_at_bad && sums.bad.count > 0;
+    let is_over =
+        matches.len() as u64 >= arguments.repeat || wants.ends_at_bad && sums.bad.count > 0;
     if !is_over {
         let (played, repeat) = (matches.len(), arguments.repeat);
         return Err(Failure::new(format!(
@@ -116,7 +120,8 @@ fn printed<T: Send>(
                 _ => {}
             }
         }
-        acts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        acts.join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     printed?;
     Ok(done)
@@ -175,7 +180,9 @@ fn over(played: &Match, kept: Option<&Path>, level: &str) -> String {
         Outcome::Failed(_) => "failed",
         _ => "bad",
     };
-    let kept = kept.map_or(String::new(), |folder| format!(", kept in {}", folder.display()));
+    let kept = kept.map_or(String::new(), |folder| {
+        format!(", kept in {}", folder.display())
+    });
     let mut lines = format!("match {number}: {word}, {took:.1} s, seed {seed}{kept}\n");
     for reason in report::reasons(played, level) {
         lines.push_str(&format!("    {reason}\n"));
@@ -210,13 +217,22 @@ fn print(
         writeln!(out, "  {} could not be played to the end", sums.failed)?;
     }
     for (rule, share) in &sums.rules {
-        writeln!(out, "  {rule}: {} of {}, {}", share.count, share.of, percent(*share))?;
+        writeln!(
+            out,
+            "  {rule}: {} of {}, {}",
+            share.count,
+            share.of,
+            percent(*share)
+        )?;
     }
     let bad = matches.iter().find(|it| it.is_bad(level));
     let kept = netreel_scenario::kept(folder, matches);
     if let Some(folder) = bad.and_then(|it| kept.get(&it.number)) {
         let folder = folder.display();
-        writeln!(out, "  netreel check {folder}      what went wrong in the first of them")?;
+        writeln!(
+            out,
+            "  netreel check {folder}      what went wrong in the first of them"
+        )?;
         writeln!(out, "  netreel inspect {folder}    all of it in a window")?;
     }
     Ok(())

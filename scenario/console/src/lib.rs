@@ -12,10 +12,12 @@ pub mod frame;
 mod client;
 mod commands;
 mod connection;
+mod remote;
 mod server;
 mod words;
 
 pub use client::{Client, ClientError};
 pub use commands::{Call, Commands, Kind, Value};
+pub use remote::{Remote, Way};
 pub use server::{Asked, Console, ListenError, Request};
-pub use words::Answer;
+pub use words::{Answer, read_token};

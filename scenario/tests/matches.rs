@@ -1,0 +1,359 @@
+//! Matches of small programs: what a script does to them, and what is left when it ends.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use netreel_scenario::{
+    Found, Judged, Loop, Match, Notes, Outcome, PlayError, Scenario, Told, recover, repeat,
+};
+
+/// A node that answers each line with its name and the line, and ends at `crash`.
+const ECHO: &str = r#"
+[every]
+command = ["sh", "-c", "while read line; do case $line in crash) exit 3;; esac; echo {node} $line; done"]
+console = "stdin"
+"#;
+
+struct Bench {
+    folder: tempfile::TempDir,
+    noted: Arc<Mutex<Vec<String>>>,
+    told: Mutex<Vec<String>>,
+    is_cancelled: Arc<AtomicBool>,
+    findings: Vec<Found>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench {
+            folder: tempfile::tempdir().unwrap(),
+            noted: Arc::default(),
+            told: Mutex::default(),
+            is_cancelled: Arc::default(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn run_folder(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// A scenario with nodes A and B that echo.
+    fn scenario(&self, script: &str) -> Scenario {
+        let nodes = "[[node]]\nname = \"A\"\n[[node]]\nname = \"B\"\nrole = \"guest\"\n";
+        self.read(&format!(
+            "limit = 20.0\nscript = '''\n{script}\n'''\n{ECHO}{nodes}"
+        ))
+    }
+
+    fn read(&self, text: &str) -> Scenario {
+        let path = self.folder.path().join("it.toml");
+        std::fs::write(&path, text).unwrap();
+        Scenario::read(&path, &[]).unwrap_or_else(|mistake| panic!("{mistake}"))
+    }
+
+    fn repeat(&self, scenario: &Scenario, matches: u64) -> Result<Vec<Match>, PlayError> {
+        self.repeat_by(scenario, matches, |_| {})
+    }
+
+    fn repeat_by(
+        &self,
+        scenario: &Scenario,
+        matches: u64,
+        change: impl FnOnce(&mut Loop<'_>),
+    ) -> Result<Vec<Match>, PlayError> {
+        let tell = |told: Told<'_>| {
+            if let Told::Line(_, line) = told {
+                self.told.lock().unwrap().push(line.to_owned());
+            }
+        };
+        let notes = |_: &Path| -> Result<Notes, String> {
+            let noted = Arc::clone(&self.noted);
+            Ok(Box::new(move |text| {
+                noted.lock().unwrap().push(text.to_owned())
+            }))
+        };
+        let judge = |_: &Path| {
+            Ok(Judged {
+                verdict: "clean".to_owned(),
+                findings: self.findings.clone(),
+                ..Judged::default()
+            })
+        };
+        let folder = self.run_folder();
+        let mut wants = Loop {
+            scenario,
+            folder: &folder,
+            matches,
+            jobs: 1,
+            seed: 1,
+            level: "error",
+            ends_at_bad: false,
+            keeps_good: false,
+            netreel: Path::new("netreel"),
+            is_cancelled: &self.is_cancelled,
+            tell: &tell,
+            notes: &notes,
+            judge: &judge,
+        };
+        change(&mut wants);
+        repeat(&wants)
+    }
+
+    /// How the one match of a script ends.
+    fn outcome(&self, script: &str) -> Outcome {
+        let scenario = self.scenario(script);
+        let mut matches = self.repeat(&scenario, 1).unwrap();
+        matches.remove(0).outcome
+    }
+
+    fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap().clone()
+    }
+}
+
+/// Why a match failed.
+#[track_caller]
+fn why(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Failed(why) => why,
+        other => panic!("it did not fail: {other:?}"),
+    }
+}
+
+#[test]
+fn a_script_speaks_to_nodes_and_reads_what_they_print() {
+    let bench = Bench::new();
+    let script = r#"
+        start()
+        say("A", "hello")
+        say(nodes, "all of you")
+        wait_log(10, nodes, "all of you")
+        expect_log("A", "A hello")
+        expect(not log("B"):find("hello"), "B hears nothing of it")
+        print(#with_role("guest"), with_role("guest")[1])
+    "#;
+    assert_eq!(bench.outcome(script), Outcome::Played);
+    assert_eq!(bench.told(), ["1\tB"]);
+    let noted = bench.noted.lock().unwrap();
+    assert_eq!(noted[..3], ["start A", "start B", "say A: hello"]);
+    assert!(
+        noted.contains(&"expect B hears nothing of it: so".to_owned()),
+        "{noted:?}"
+    );
+}
+
+#[test]
+fn what_a_script_expects_and_is_not_so_fails_with_its_line() {
+    let bench = Bench::new();
+    let why = why(bench.outcome("start()\nexpect(1 == 2, \"one is two\")"));
+    assert!(why.ends_with("it.toml:4: expected: one is two"), "{why}");
+}
+
+#[test]
+fn what_does_not_come_in_time_is_told_with_what_was_waited_for() {
+    let bench = Bench::new();
+    let waited = why(bench.outcome("start()\nwait_log(0.1, \"A\", \"never\")"));
+    let bench = Bench::new();
+    assert!(
+        waited.contains("wait for \"never\" in what A prints: not so in 0.1 s"),
+        "{waited}"
+    );
+    let looked = why(bench.outcome("start()\nwait(0.1, function() return false end, \"it\")"));
+    assert!(looked.contains("wait for it: not so in 0.1 s"), "{looked}");
+}
+
+#[test]
+fn a_node_that_dies_is_told_with_its_last_line() {
+    let bench = Bench::new();
+    let why = why(bench.outcome("start()\nsay('A', 'last words')\nsay('A', 'crash')\nsleep(10)"));
+    assert!(
+        why.contains("node A has ended by itself: exit code 3"),
+        "{why}"
+    );
+    assert!(why.ends_with("its last line: \"A last words\""), "{why}");
+}
+
+#[test]
+fn a_node_that_was_killed_is_started_again_with_a_log_of_its_own() {
+    let bench = Bench::new();
+    let script = r#"
+        start()
+        say("A", "first")
+        wait_log(10, "A", "first")
+        kill("A")
+        expect(not lives("A"), "A is dead")
+        restart("A")
+        say("A", "second")
+        wait_log(10, "A", "second")
+        expect(not log("A"):find("first"), "the second life has a log of its own")
+        stop("B")
+        expect(not lives("B"), "B has ended")
+    "#;
+    let scenario = bench.scenario(script);
+    let matches = bench.repeat_by(&scenario, 1, |wants| wants.keeps_good = true);
+    assert_eq!(matches.unwrap()[0].outcome, Outcome::Played);
+    let logs = bench.run_folder().join("match-00001/logs");
+    let read = |name: &str| std::fs::read_to_string(logs.join(name)).unwrap();
+    assert_eq!(read("A.log"), "A first\n");
+    assert_eq!(read("A-2.log"), "A second\n");
+}
+
+#[test]
+fn a_match_that_takes_too_long_ends_whatever_its_script_does() {
+    let bench = Bench::new();
+    let text =
+        |script: &str| format!("limit = 0.3\nscript = '{script}'\n{ECHO}[[node]]\nname = \"A\"\n");
+    let scenario = bench.read(&text("start() sleep(3600)"));
+    let slept = why(bench.repeat(&scenario, 1).unwrap().remove(0).outcome);
+    assert!(
+        slept.ends_with("the match has taken longer than its limit of 0.3 s"),
+        "{slept}"
+    );
+    let bench = Bench::new();
+    let scenario = bench.read(&text("start() while true do end"));
+    let counted = why(bench.repeat(&scenario, 1).unwrap().remove(0).outcome);
+    assert!(counted.contains("the match is over"), "{counted}");
+}
+
+#[test]
+fn a_program_that_is_not_there_ends_the_run_at_once() {
+    let bench = Bench::new();
+    let text = "script = 'start()'\n[[node]]\nname = \"A\"\ncommand = [\"/nowhere/game\"]\n";
+    let error = bench.repeat(&bench.read(text), 100).unwrap_err();
+    let told = error.to_string();
+    assert!(
+        told.contains("node A cannot be started: /nowhere/game: No such file"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_nobody_calls_so_is_told_with_what_there_is() {
+    let bench = Bench::new();
+    let why = why(bench.outcome("start()\nsay(\"C\", \"x\")"));
+    assert!(
+        why.ends_with("it.toml:4: there is no node \"C\"; there are A, B"),
+        "{why}"
+    );
+}
+
+#[test]
+fn the_draws_of_a_match_come_from_its_seed() {
+    let draws = |seed: u64| {
+        let bench = Bench::new();
+        let scenario = bench.scenario("print(math.random(1000000), seed)");
+        bench
+            .repeat_by(&scenario, 2, |wants| wants.seed = seed)
+            .unwrap();
+        bench.told()
+    };
+    let (one, other) = (draws(1), draws(2));
+    assert_eq!(one, draws(1));
+    assert!(one[0] != one[1] && one[0] != other[0], "{one:?} {other:?}");
+}
+
+#[test]
+fn good_matches_are_thrown_away_and_bad_ones_are_kept() {
+    let bench = Bench::new();
+    let scenario = bench.scenario("start()\nexpect(match ~= 2, \"the second\")");
+    assert_eq!(bench.repeat(&scenario, 3).unwrap().len(), 3);
+    let kept = |number: u32| {
+        bench
+            .run_folder()
+            .join(format!("match-{number:05}"))
+            .exists()
+    };
+    assert!(!kept(1) && kept(2) && !kept(3));
+    assert!(bench.run_folder().join("match-00002/match.json").exists());
+}
+
+#[test]
+fn a_finding_makes_a_match_bad_and_ends_the_run_where_that_is_wanted() {
+    let mut bench = Bench::new();
+    bench.findings = vec![Found {
+        rule: "zombie-object".to_owned(),
+        level: "error".to_owned(),
+        node: "X".to_owned(),
+        text: "it lives".to_owned(),
+    }];
+    let scenario = bench.scenario("expect_finding(\"zombie-object\", \"X\")");
+    let matches = bench
+        .repeat_by(&scenario, 10, |wants| wants.ends_at_bad = true)
+        .unwrap();
+    assert_eq!(matches.len(), 1);
+    assert_eq!(matches[0].outcome, Outcome::Played);
+    assert!(matches[0].is_bad("error"));
+    let other = Bench::new();
+    let scenario = other.scenario("expect_finding(\"zombie-object\")\nexpect_no_finding()");
+    let matches = other.repeat(&scenario, 1).unwrap();
+    let missed = vec!["no finding zombie-object".to_owned()];
+    assert_eq!(matches[0].outcome, Outcome::Unexpected(missed));
+}
+
+#[test]
+fn a_run_goes_on_where_it_was_ended() {
+    let bench = Bench::new();
+    let scenario = bench.scenario("print(match)");
+    bench.repeat(&scenario, 3).unwrap();
+    // What was cut while it was written is no match.
+    let file = bench.run_folder().join("matches.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() - 20]).unwrap();
+    let matches = bench.repeat(&scenario, 5).unwrap();
+    let numbers: Vec<u64> = matches.iter().map(|it| it.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(bench.told(), ["1", "2", "3", "3", "4", "5"]);
+}
+
+#[test]
+fn a_run_of_another_seed_is_not_gone_on_with() {
+    let bench = Bench::new();
+    let scenario = bench.scenario("print(match)");
+    bench.repeat(&scenario, 1).unwrap();
+    let error = bench
+        .repeat_by(&scenario, 2, |wants| wants.seed = 9)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("name another folder with --out"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_run_that_is_ended_leaves_no_half_match() {
+    let bench = Bench::new();
+    let scenario = bench.scenario("start()\nsleep(600)");
+    let cancelled = Arc::clone(&bench.is_cancelled);
+    let matches = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            cancelled.store(true, Ordering::Relaxed);
+        });
+        bench.repeat(&scenario, 5).unwrap()
+    });
+    assert!(matches.is_empty());
+    let left = std::fs::read_dir(bench.run_folder()).unwrap();
+    let left = left.map(|it| it.unwrap().file_name().into_string().unwrap());
+    assert!(left.into_iter().all(|name| !name.starts_with("match-")));
+    assert_eq!(recover(&bench.run_folder()).unwrap(), Default::default());
+}
+
+#[test]
+fn what_a_node_leaves_behind_ends_with_its_match() {
+    let bench = Bench::new();
+    let orphan = bench.folder.path().join("orphan");
+    let text = format!(
+        "script = 'start() sleep(0.2)'\n[[node]]\nname = \"A\"\ncommand = [\"sh\", \"-c\", \
+         \"setsid sleep 600 & echo $! > {}; exec sleep 600\"]\n",
+        orphan.display()
+    );
+    assert_eq!(
+        bench.repeat(&bench.read(&text), 1).unwrap()[0].outcome,
+        Outcome::Played
+    );
+    let pid = std::fs::read_to_string(orphan).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // It may wait for whoever takes the dead away.
+    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+}

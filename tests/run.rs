@@ -1,0 +1,241 @@
+//! Matches that a script drives, with the sample game as real processes.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use support::netreel;
+
+const BOXES: &str = "samples/scenarios/boxes.toml";
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// The objects that a run prints: one a match, and that of all.
+fn objects(printed: &str) -> Vec<Value> {
+    let lines = printed.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+#[test]
+fn a_loop_finds_the_race_and_keeps_matches_that_replay_exactly() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let junit = folder.path().join("run.xml");
+    let ran = netreel(&[
+        "run",
+        BOXES,
+        "--repeat",
+        "6",
+        "--jobs",
+        "3",
+        "--set",
+        "slow=6",
+        "--json",
+        "--out",
+        text(&out),
+        "--junit",
+        text(&junit),
+    ])
+    .expect(1);
+    let objects = objects(&ran.out);
+    let (all, matches) = objects.split_last().expect("the sums");
+    assert_eq!(matches.len(), 6);
+    let kept: Vec<&str> = matches
+        .iter()
+        .filter_map(|it| it["kept"].as_str())
+        .collect();
+    assert_eq!(all["run"]["bad"]["count"], kept.len());
+    assert!(!kept.is_empty());
+    let bad = kept[0];
+    let report = netreel(&["check", bad, "--json"]).expect(1).json();
+    assert_eq!(report["findings"][0]["rule"], "migrate-before-create");
+    for node in ["HOST", "A", "B", "X"] {
+        let replayed = netreel(&["replay", bad, "--node", node, "--json"])
+            .expect(0)
+            .json();
+        assert_eq!(replayed["result"], "exact", "{replayed}");
+    }
+    // What the runner did stands beside what the nodes did.
+    let info = netreel(&["info", bad]).expect(0).out;
+    assert!(info.contains("RUNNER: say A: spawn"), "{info}");
+    let junit = std::fs::read_to_string(junit).expect("a report");
+    let failures = format!(
+        "tests=\"6\" disabled=\"0\" errors=\"0\" failures=\"{}\"",
+        kept.len()
+    );
+    assert!(junit.contains(&failures), "{junit}");
+}
+
+#[test]
+fn with_the_cure_no_match_is_bad() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let cured = ["--set", "migration=owner", "--set", "slow=6"];
+    let mut arguments = vec![
+        "run",
+        BOXES,
+        "--repeat",
+        "4",
+        "--jobs",
+        "4",
+        "--out",
+        text(&out),
+    ];
+    arguments.extend(cured);
+    let ran = netreel(&arguments).expect(0);
+    assert!(ran.out.contains("4 matches: 0 bad, 0.0 %"), "{}", ran.out);
+}
+
+#[test]
+fn a_mistake_in_a_scenario_is_told_with_its_place() {
+    let folder = folder();
+    let file = folder.path().join("it.toml");
+    std::fs::write(&file, "script = ''\n[[node]]\nname = \"A\"\n").expect("a file");
+    let ran = netreel(&["run", text(&file)]).expect(2);
+    let told = format!("netreel: {}:2:1: node A has no command", text(&file));
+    assert!(ran.err.starts_with(&told), "{}", ran.err);
+}
+
+/// The sample game with a console of its own, until it is told to quit.
+struct Game(Child, String);
+
+impl Game {
+    fn new(folder: &Path) -> Game {
+        let mut game = Command::new(env!("CARGO_BIN_EXE_netreel"))
+            .args(["play", "--console", "127.0.0.1:0", "--out", text(folder)])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let mut line = String::new();
+        let out = game.stdout.as_mut().expect("its output");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
+        let address = line
+            .trim()
+            .strip_prefix("console ")
+            .expect("an address")
+            .to_owned();
+        Game(game, address)
+    }
+}
+
+impl Drop for Game {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_console_speaks_to_several_nodes_at_once() {
+    let folder = folder();
+    let (one, two) = (Game::new(folder.path()), Game::new(folder.path()));
+    let nodes = [format!("ONE={}", one.1), format!("TWO={}", two.1)];
+    let ran = netreel(&["console", &nodes[0], &nodes[1], "--say", "spawn"]).expect(1);
+    let refused = "error: there is no game yet: `choose host` or `choose join` first";
+    assert_eq!(ran.out, format!("ONE  {refused}\nTWO  {refused}\n"));
+    let ran = netreel(&[
+        "console",
+        &nodes[0],
+        &nodes[1],
+        "--json",
+        "--say",
+        "@TWO quit",
+    ])
+    .expect(0);
+    assert_eq!(
+        ran.out,
+        "{\"node\":\"TWO\",\"said\":\"quit\",\"ok\":true,\"text\":\"\"}\n"
+    );
+    let ran = netreel(&["console", "127.0.0.1:1", "--say", "x"]).expect(2);
+    assert!(
+        ran.err.contains("127.0.0.1:1: Connection refused"),
+        "{}",
+        ran.err
+    );
+}
+
+/// How many living processes have a variable that begins so in their environment.
+fn marked(mark: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("processes");
+    let has_mark = |pid: &std::ffi::OsString| {
+        let environment = Path::new("/proc").join(pid).join("environ");
+        let environment = std::fs::read(environment).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|it| it.starts_with(mark.as_bytes()))
+    };
+    processes
+        .flatten()
+        .filter(|it| has_mark(&it.file_name()))
+        .count()
+}
+
+/// The word in the environment of a run's processes, as its journal has it.
+fn mark(run: &Path) -> Option<String> {
+    let journal = std::fs::read_to_string(run.join("journal")).ok()?;
+    let mut entries = journal
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mark = entries.find_map(|it| Some(it["processes"]["mark"].as_str()?.to_owned()));
+    mark.map(|mark| format!("NETREEL_RUN={mark}"))
+}
+
+#[test]
+fn a_runner_that_is_killed_leaves_nothing_that_cannot_be_undone() {
+    // The others are heavy: NETREEL_KILLS=50.
+    let kills = std::env::var("NETREEL_KILLS")
+        .ok()
+        .and_then(|it| it.parse().ok());
+    let kills: u32 = kills.unwrap_or(4);
+    for kill in 0..kills {
+        let folder = folder();
+        let out = folder.path().join("run");
+        let mut runner = Command::new(env!("CARGO_BIN_EXE_netreel"))
+            .args([
+                "run",
+                BOXES,
+                "--repeat",
+                "100",
+                "--jobs",
+                "3",
+                "--out",
+                text(&out),
+            ])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        // Moments that are spread over what a runner does: 0 to 4 s, by the golden ratio.
+        let part = (f64::from(kill) * 0.618_034 + 0.3).fract();
+        std::thread::sleep(Duration::from_secs_f64(part * 4.0));
+        runner.kill().expect("it lives");
+        runner.wait().expect("it has ended");
+        netreel(&["run", "--recover", text(&out)]).expect(0);
+        assert_eq!(
+            mark(&out).map_or(0, |mark| marked(&mark)),
+            0,
+            "processes after {part}"
+        );
+        let left = std::fs::read_dir(&out).into_iter().flatten().flatten();
+        let half = left
+            .map(|it| it.path())
+            .filter(|it| it.is_dir() && !it.join("match.json").exists());
+        assert_eq!(half.count(), 0, "half matches after {part}");
+        let again = netreel(&["run", "--recover", text(&out)]).expect(0);
+        assert!(
+            again.out.contains("0 processes, 0 folders"),
+            "{}",
+            again.out
+        );
+    }
+}
