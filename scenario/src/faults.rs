@@ -2,33 +2,34 @@
 
 use mlua::Table;
 
-/// The words that a node is told: `delay 300ms jitter 100ms loss 5% held`; empty for a link as it is.
+/// The words that a node is told, in the language of `netreel record --faults`: `delay=300ms,loss=5%`; `none`
+/// for a link as it is.
 pub(crate) fn words(faults: &Table) -> Result<String, String> {
     let mut words = Vec::new();
     for pair in faults.pairs::<String, mlua::Value>() {
         let (name, value) = pair.map_err(|error| error.to_string())?;
-        let number = value.as_number().or(value.as_integer().map(|it| it as f64));
+        let number = value.as_number();
+        let number = number.or(value.as_integer().map(|it| it as f64));
         let number = number.filter(|it| it.is_finite() && *it >= 0.0);
-        let is_so = value.as_boolean();
-        let word = match (name.as_str(), number, is_so) {
-            ("delay" | "jitter", Some(seconds), _) => format!("{name} {:.0}ms", seconds * 1000.0),
-            ("loss" | "duplicate" | "reorder" | "corrupt", Some(percent), _)
-                if percent <= 100.0 =>
-            {
-                format!("{name} {percent}%")
+        let word = match (name.as_str(), number, value.as_boolean()) {
+            ("delay" | "jitter", Some(seconds), _) => format!("{name}={:.0}ms", seconds * 1000.0),
+            ("loss" | "dup" | "reorder", Some(percent), _) if percent <= 100.0 => {
+                format!("{name}={percent}%")
             }
+            ("rate", Some(kilobits), _) => format!("rate={kilobits}kbit"),
             ("held", _, Some(true)) => "held".to_owned(),
             ("held", _, Some(false)) => continue,
-            _ => {
-                return Err(format!(
-                    "{name}: faults are delay and jitter in seconds, loss, duplicate, reorder and corrupt in \
-                     percent, and held = true"
-                ));
-            }
+            _ => return Err(format!("{name}: {THERE_ARE}")),
         };
         words.push(word);
     }
     // The order in which Lua keeps them is another one in each run.
     words.sort();
-    Ok(words.join(" "))
+    Ok(match words.is_empty() {
+        true => "none".to_owned(),
+        false => words.join(","),
+    })
 }
+
+const THERE_ARE: &str = "faults are delay and jitter in seconds, loss, dup and reorder in percent, rate in \
+                         kilobits a second, and held = true";

@@ -213,7 +213,9 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
         "faults",
         scope.create_function(|_, (from, to, faults): (String, String, Option<Table>)| {
             with(stage, |stage| {
-                let words = faults.as_ref().map_or(Ok(String::new()), faults::words)?;
+                let words = faults
+                    .as_ref()
+                    .map_or(Ok("none".to_owned()), faults::words)?;
                 stage.faults(&from, &to, &words)
             })
         })?,

@@ -97,6 +97,13 @@ pub struct Proxy {
     /// fate. Default: another one each time, which is told.
     #[arg(long, requires = "faults", value_name = "N")]
     pub seed: Option<u64>,
+    /// Listen at this TCP address (port 0: a free one) for commands that change the faults while it runs:
+    /// `faults SPEC`, `faults none` (`netreel console`, docs/scenarios.md).
+    #[arg(long, requires = "routes", value_name = "ADDR:PORT")]
+    pub console: Option<std::net::SocketAddr>,
+    /// The first line of this file is the console's token; needed where other machines can reach it.
+    #[arg(long, requires = "console", value_name = "FILE")]
+    pub console_token: Option<PathBuf>,
     /// So many clients are served at a time. Default: 256.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=60_000))]
     pub clients: Option<u16>,

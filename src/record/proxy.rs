@@ -5,8 +5,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use netreel_capture::proxy::{Outcome, Proxy, ProxyError, Report, Wanted, run_before_others};
+use netreel_capture::proxy::{
+    FaultSpec, Next, Outcome, Proxy, ProxyError, Report, Wanted, run_before_others,
+};
 use netreel_capture::{RecordError, Signals};
+use netreel_console::{Asked, Commands, Console, Kind, Value, read_token};
 use netreel_protocol::session::network_answers;
 
 use super::line::{LiveLine, came_to};
@@ -58,18 +61,70 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         )),
         error => Failure::new(error),
     })?;
+    let token = asked.console_token.as_deref().map(read_token).transpose();
+    let token = token.map_err(Failure::new)?;
+    let console = asked
+        .console
+        .map(|address| Console::listen(address, token, commands()));
+    let console = console.transpose().map_err(Failure::new)?;
     let mut line = LiveLine::new(armed);
     if !faults.is_clean() {
         line.say(&format!("faults on every link: {faults}, seed {seed}"));
     }
     // Where it may not, it is like any other program.
     let _ = run_before_others();
-    let outcome = proxy.run(|| signals.asked() > 0, &mut |report| {
-        tell(&mut line, report)
-    });
+    if let Some(console) = &console {
+        line.say(&format!("console {}", console.local()));
+    }
+    let next = || match signals.asked() {
+        0 => console.as_ref().map_or(Next::GoOn, hear),
+        _ => Next::Stop,
+    };
+    let outcome = proxy.run(next, &mut |report| tell(&mut line, report));
     line.end();
     let outcome = outcome.map_err(Failure::new)?;
     summary(&outcome, &reel, out)
+}
+
+fn commands() -> Commands {
+    let spec = [("SPEC", Kind::Text)];
+    Commands::new()
+        .with(
+            "faults",
+            (&spec, &[]),
+            "What is wrong with every link from now on: delay=50ms,loss=2%, or none",
+        )
+        .with("quit", (&[], &[]), "End the recording")
+}
+
+/// What somebody at the console wants next.
+fn hear(console: &Console) -> Next {
+    let Some(request) = console.take() else {
+        return Next::GoOn;
+    };
+    let Asked::Command { call, .. } = &request.asked else {
+        request.refuse("a proxy runs no scripts");
+        return Next::GoOn;
+    };
+    let faults = match call.arguments.first() {
+        None => {
+            request.done("");
+            return Next::Stop;
+        }
+        Some(Value::Text(none)) if none == "none" => Ok(FaultSpec::default()),
+        Some(Value::Text(spec)) => spec.parse::<FaultSpec>(),
+        Some(_) => return Next::GoOn,
+    };
+    match faults {
+        Ok(faults) => {
+            request.done("");
+            Next::Faults(faults)
+        }
+        Err(error) => {
+            request.refuse(error.to_string());
+            Next::GoOn
+        }
+    }
 }
 
 fn tell(line: &mut LiveLine, report: Report) {

@@ -45,13 +45,19 @@ impl FaultedLink {
         }
     }
 
+    /// From the next packet on these faults hold.
+    pub fn set(&mut self, faults: WayFaults) {
+        self.faults = faults;
+    }
+
     /// Decides on the next packet, which came at `now` and has `length` bytes of payload.
     pub fn take(&mut self, now: Time, length: usize) -> Treatment {
         let n = self.count;
         self.count += 1;
         if self.faults.is_clean() {
+            // What was held back by faults that hold no longer is not overtaken.
             return Treatment {
-                due: Some(now),
+                due: Some(now.max(self.last)),
                 ..Treatment::default()
             };
         }
@@ -171,6 +177,15 @@ mod tests {
         let wait = FaultVerdict::QueueFull { nanos: 2_048_000 };
         assert_eq!(take(0), Treatment::dropped(wait));
         assert_eq!(take(1_000_000).due, Some(Time(3_072_000)));
+    }
+
+    #[test]
+    fn what_a_link_held_back_is_not_overtaken_when_its_faults_end() {
+        let mut lane = lane("delay=50ms", 1, 1);
+        assert_eq!(lane.take(Time(0), 9).due, Some(Time(50_000_000)));
+        lane.set(WayFaults::default());
+        assert_eq!(lane.take(Time(10), 9).due, Some(Time(50_000_000)));
+        assert_eq!(lane.take(Time(60_000_000), 9).due, Some(Time(60_000_000)));
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::recorder::{RecordError, Summary};
 
 pub use priority::run_before_others;
-pub use relay::Proxy;
+pub use relay::{Next, Proxy};
 pub use spec::{FaultSpec, HEADERS, SpecError, WayFaults};
 
 /// What to pass on, and how to record it.

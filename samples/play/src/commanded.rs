@@ -145,10 +145,13 @@ impl Commanded {
             "choose host" | "choose join" => Err("the game is under way".to_owned()),
             "link" => {
                 let from = self.peer(text(call, 0))?;
-                let rest: Vec<&str> = text(call, 1).split_whitespace().collect();
+                // As a script has it, or as `netreel record --faults` does: `delay=1s,loss=5%`.
+                let between = |letter: char| letter.is_whitespace() || ",=".contains(letter);
+                let words = text(call, 1).split(between).filter(|it| !it.is_empty());
+                let words: Vec<&str> = words.filter(|word| *word != "none").collect();
                 node.order(Order::Link {
                     from,
-                    setting: setting(&rest)?,
+                    setting: setting(&words)?,
                 });
                 Ok(String::new())
             }

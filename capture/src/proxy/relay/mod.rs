@@ -17,7 +17,7 @@ use rustix::time::Timespec;
 use self::clients::{Client, Listener};
 use self::onward::{Held, Toward};
 use super::socket::{Batch, receive_buffer};
-use super::{Outcome, ProxyError, Report, Wanted};
+use super::{FaultSpec, Outcome, ProxyError, Report, Wanted};
 use crate::progress::Progress;
 use crate::recorder::Recorder;
 
@@ -54,6 +54,27 @@ pub struct Proxy {
     said: BTreeSet<(Endpoint, i32)>,
     /// How often the reel had gone on in a new file when it was told last who the clients are.
     told_rotations: u64,
+}
+
+/// What a proxy does next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Next {
+    /// It goes on.
+    GoOn,
+    /// It goes on, and these faults hold from the next packet on.
+    Faults(FaultSpec),
+    /// It ends.
+    Stop,
+}
+
+impl From<bool> for Next {
+    /// Whether it ends.
+    fn from(stops: bool) -> Next {
+        match stops {
+            true => Next::Stop,
+            false => Next::GoOn,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,14 +127,14 @@ impl Proxy {
         self.listeners.iter().map(|each| each.local).collect()
     }
 
-    /// Passes packets on until `stop` says so, which is asked at least ten times a second.
+    /// Passes packets on until `next` says stop; it is asked at least ten times a second.
     ///
     /// # Errors
     /// The operating system no longer says which sockets have packets. A reel that stopped is in
     /// the [`Outcome`].
-    pub fn run(
+    pub fn run<N: Into<Next>>(
         mut self,
-        mut stop: impl FnMut() -> bool,
+        mut next: impl FnMut() -> N,
         report: &mut dyn FnMut(Report),
     ) -> Result<Outcome, ProxyError> {
         for each in &self.listeners {
@@ -132,7 +153,12 @@ impl Proxy {
             tv_sec: 0,
             tv_nsec: 50_000_000,
         };
-        while !stop() {
+        loop {
+            match next().into() {
+                Next::GoOn => {}
+                Next::Faults(faults) => self.set_faults(faults),
+                Next::Stop => break,
+            }
             events.clear();
             let space = rustix::buffer::spare_capacity(&mut events);
             match epoll::wait(&self.epoll, space, Some(&tick)) {
@@ -174,6 +200,27 @@ impl Proxy {
             }
         }
         Ok(self.end(begun))
+    }
+
+    /// From the next packet on every link has these faults. What is held back already keeps its time.
+    fn set_faults(&mut self, faults: FaultSpec) {
+        self.wanted.faults = faults;
+        for client in self.clients.iter_mut().flatten() {
+            client.up.set(faults.up);
+            client.down.set(faults.down);
+        }
+        self.note_faults();
+    }
+
+    fn note_faults(&mut self) {
+        let words = match self.wanted.faults.is_clean() {
+            true => "no faults".to_owned(),
+            false => format!(
+                "faults on every link: {}, seed {}",
+                self.wanted.faults, self.wanted.seed
+            ),
+        };
+        self.note(&words);
     }
 
     fn note(&mut self, words: &str) {

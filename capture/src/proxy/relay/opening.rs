@@ -118,14 +118,11 @@ impl Proxy {
                 each.local, each.name, each.target
             ));
         }
-        if !self.wanted.faults.is_clean() {
-            words.push(format!(
-                "faults on every link: {}, seed {}",
-                self.wanted.faults, self.wanted.seed
-            ));
-        }
         for words in words {
             self.note(&words);
+        }
+        if !self.wanted.faults.is_clean() {
+            self.note_faults();
         }
     }
 }
