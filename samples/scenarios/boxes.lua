@@ -3,6 +3,7 @@ start()
 -- In the menu: HOST opens a game, the others join it.
 local lobby = "127.0.0.1:" .. port("lobby")
 say("HOST", "choose host " .. lobby .. " 4 " .. values.migration)
+wait_log(10, "HOST", "waiting for")
 for _, name in ipairs(with_role("client")) do
   say(name, "choose join " .. lobby .. " " .. name)
 end

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::fill;
+use crate::reach::Bring;
 
 /// A scenario that was read.
 #[derive(Clone, Debug)]
@@ -25,6 +26,12 @@ pub struct Scenario {
     pub values: BTreeMap<String, String>,
     /// The nodes, in the order in which they start.
     pub nodes: Vec<NodePlan>,
+    /// Commands that make what the nodes need, run in order before the first match; to be filled.
+    pub prepare: Vec<Vec<String>>,
+    /// How packets are decoded that no recording explains.
+    pub wire: Option<PathBuf>,
+    /// Whether what is brought to other machines stays there when the run is over.
+    pub keeps_brought: bool,
     /// The script in Lua.
     pub script: Script,
     /// The text of the file.
@@ -57,6 +64,12 @@ pub struct NodePlan {
     pub folder: Option<String>,
     /// How it is started.
     pub start: Start,
+    /// How its machine is reached, to be filled; this one without a word.
+    pub reach: Vec<String>,
+    /// What is brought to its machine before the first match.
+    pub bring: Vec<Bring>,
+    /// A folder of its machine whose files come to the match's folder when it is over; to be filled.
+    pub fetch: Option<String>,
     /// How somebody speaks to it.
     pub console: ConsolePlan,
     /// What it is told when the match is over; SIGTERM without it.
@@ -122,6 +135,11 @@ struct Whole {
     every: Option<Settings>,
     #[serde(default)]
     node: Vec<Spanned<Settings>>,
+    #[serde(default)]
+    prepare: Vec<Spanned<Vec<Spanned<String>>>>,
+    wire: Option<Spanned<String>>,
+    #[serde(default)]
+    keep_brought: bool,
     script: Option<Spanned<String>>,
     file: Option<Spanned<String>>,
 }
@@ -136,10 +154,20 @@ struct Settings {
     environment: BTreeMap<String, Spanned<String>>,
     folder: Option<Spanned<String>>,
     start: Option<Spanned<StartAs>>,
+    reach: Option<Spanned<Vec<Spanned<String>>>>,
+    bring: Option<Vec<BringAs>>,
+    fetch: Option<Spanned<String>>,
     console: Option<Spanned<String>>,
     token: Option<Spanned<String>>,
     quit: Option<String>,
     faults: Option<Spanned<String>>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BringAs {
+    from: Spanned<String>,
+    to: Spanned<String>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -217,7 +245,7 @@ impl Scenario {
         }
         let mut nodes: Vec<NodePlan> = Vec::new();
         for node in &whole.node {
-            let plan = node_plan(node, &every, &values)?;
+            let plan = node_plan(node, &every, (&values, &folder))?;
             if nodes.iter().any(|known| known.name == plan.name) {
                 let name = node.as_ref().name.as_ref();
                 let at = name.map_or(node.span(), Spanned::span);
@@ -225,6 +253,29 @@ impl Scenario {
                 return Err(Wrong::new(at, why).into());
             }
             nodes.push(plan);
+        }
+        let wire = whole.wire.as_ref().map(|wire| {
+            let path = folder.join(wire.as_ref());
+            match path.is_file() {
+                true => Ok(path),
+                false => Err(Wrong::new(
+                    wire.span(),
+                    format!("there is no file {}", path.display()),
+                )),
+            }
+        });
+        let wire = wire.transpose()?;
+        let mut prepare = Vec::new();
+        for command in &whole.prepare {
+            let words = command
+                .as_ref()
+                .iter()
+                .map(|word| checked(word, &fill::OF_A_RUN, &values));
+            let words: Vec<String> = words.collect::<Result<_, _>>()?;
+            if words.is_empty() {
+                return Err(Wrong::new(command.span(), "a command begins with a program").into());
+            }
+            prepare.push(words);
         }
         let script = whole.script(text, (file, &folder))?;
         if let Err((line, why)) = crate::script::compiles(&script) {
@@ -244,6 +295,9 @@ impl Scenario {
             limit,
             values,
             nodes,
+            prepare,
+            wire,
+            keeps_brought: whole.keep_brought,
             script,
             text: text.to_owned(),
         })
@@ -324,7 +378,7 @@ fn values(
 fn node_plan(
     node: &Spanned<Settings>,
     every: &Settings,
-    values: &BTreeMap<String, String>,
+    (values, here): (&BTreeMap<String, String>, &Path),
 ) -> Result<NodePlan, Wrong> {
     let (own, at) = (node.as_ref(), node.span());
     let Some(name) = &own.name else {
@@ -336,10 +390,7 @@ fn node_plan(
         let why = "a node's name is of letters, digits, -, _ and ., up to 64: files are called so";
         return Err(Wrong::new(name.span(), why));
     }
-    let filled = |text: &Spanned<String>| match fill::check(text.as_ref(), values) {
-        Ok(()) => Ok(text.as_ref().clone()),
-        Err(why) => Err(Wrong::new(text.span(), why)),
-    };
+    let filled = |text: &Spanned<String>| checked(text, &fill::OWN, values);
     let optional = |text: Option<&Spanned<String>>| text.map(filled).transpose();
     let Some(command) = own.command.as_ref().or(every.command.as_ref()) else {
         let why =
@@ -363,6 +414,25 @@ fn node_plan(
         None => ConsolePlan::None,
         Some(console) => console_plan(console.span(), &filled(console)?, token)?,
     };
+    let reach = own.reach.as_ref().or(every.reach.as_ref());
+    let reach = reach.map(|words| {
+        let words = words.as_ref().iter();
+        words
+            .map(|word| checked(word, &fill::OF_A_RUN, values))
+            .collect()
+    });
+    let bring = own
+        .bring
+        .as_ref()
+        .or(every.bring.as_ref())
+        .into_iter()
+        .flatten();
+    let bring = bring.map(|bring| {
+        // It may be made by then.
+        let from = here.join(checked(&bring.from, &[], values)?);
+        let to = checked(&bring.to, &[], values)?;
+        Ok(Bring { from, to })
+    });
     let faults = own.faults.as_ref().or(every.faults.as_ref());
     if let Some(faults) = faults
         && !(faults.as_ref().contains("{from}") && faults.as_ref().contains("{faults}"))
@@ -377,10 +447,25 @@ fn node_plan(
         environment,
         folder: optional(own.folder.as_ref().or(every.folder.as_ref()))?,
         start: start.map_or(Ok(Start::Local), start_as)?,
+        reach: reach.transpose()?.unwrap_or_default(),
+        bring: bring.collect::<Result<_, _>>()?,
+        fetch: optional(own.fetch.as_ref().or(every.fetch.as_ref()))?,
         console,
         quit: own.quit.clone().or(every.quit.clone()),
         faults: faults.map(|faults| faults.as_ref().clone()),
     })
+}
+
+/// A text whose places can be filled.
+fn checked(
+    text: &Spanned<String>,
+    own: &[&str],
+    values: &BTreeMap<String, String>,
+) -> Result<String, Wrong> {
+    match fill::check(text.as_ref(), own, values) {
+        Ok(()) => Ok(text.as_ref().clone()),
+        Err(why) => Err(Wrong::new(text.span(), why)),
+    }
 }
 
 fn start_as(start: &Spanned<StartAs>) -> Result<Start, Wrong> {

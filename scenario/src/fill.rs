@@ -2,25 +2,34 @@
 
 use std::collections::BTreeMap;
 
-/// What the runner fills itself; `{port.NAME}` besides, a free port that all nodes of a match know.
-pub(crate) const OWN: [&str; 8] = [
-    "console", "match", "netreel", "node", "port", "reels", "role", "seed",
+/// What the runner fills itself for a node of a match; `{port.NAME}` besides, a free port that all nodes of
+/// a match know.
+pub(crate) const OWN: [&str; 9] = [
+    "console", "match", "netreel", "node", "port", "reels", "role", "run", "seed",
 ];
 
-/// Whether all places of a text can be filled; else what is wrong.
-pub(crate) fn check(text: &str, values: &BTreeMap<String, String>) -> Result<(), String> {
+/// What it fills for a run: before there is a match.
+pub(crate) const OF_A_RUN: [&str; 2] = ["netreel", "run"];
+
+/// Whether all places of a text can be filled by what is `own` and by `values`; else what is wrong.
+pub(crate) fn check(
+    text: &str,
+    own: &[&str],
+    values: &BTreeMap<String, String>,
+) -> Result<(), String> {
+    let ports = own.contains(&"port").then_some("port.NAME");
     let known = |name: &str| {
-        let is_port = name.strip_prefix("port.").is_some_and(|it| !it.is_empty());
-        (is_port || OWN.contains(&name) || values.contains_key(name)).then(String::new)
+        let is_port = ports.is_some() && name.len() > 5 && name.starts_with("port.");
+        (is_port || own.contains(&name) || values.contains_key(name)).then(String::new)
     };
     match fill(text, &mut |name| known(name).ok_or(())) {
         Ok(_) => Ok(()),
         Err(Unfilled::Open) => Err("a { is not closed: write {{ for the letter".to_owned()),
         Err(Unfilled::Name(name, ())) => {
             let values = values.keys().map(String::as_str);
-            let known: Vec<&str> = OWN.into_iter().chain(["port.NAME"]).chain(values).collect();
+            let known: Vec<&str> = own.iter().copied().chain(ports).chain(values).collect();
             Err(format!(
-                "nobody fills {{{name}}}; there are {}, and what [values] has",
+                "nobody fills {{{name}}}; there are {}",
                 known.join(", ")
             ))
         }

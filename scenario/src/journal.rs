@@ -45,6 +45,8 @@ pub(crate) struct Journal {
     file: Mutex<(File, usize)>,
     mark: String,
     processes: Begun,
+    /// What undoes what was done, in order.
+    undoes: Mutex<Vec<(Begun, Vec<String>)>>,
 }
 
 /// Something that was begun: the number of its entry.
@@ -105,8 +107,14 @@ impl Journal {
             file: Mutex::new((file, entries.len() + 1)),
             mark,
             processes: Begun(entries.len()),
+            undoes: Mutex::default(),
         };
         Ok((journal, recovered))
+    }
+
+    /// What all processes of the run have in their environment begins so.
+    pub fn run_mark(&self) -> &str {
+        &self.mark
     }
 
     /// What the processes of a match have in their environment, in the variable [`MARK`].
@@ -120,17 +128,37 @@ impl Journal {
         self.begin(&Entry::Folder { path })
     }
 
+    /// To be said before something is done that this command undoes, at the end of the run.
+    pub fn undo(&self, command: Vec<String>) -> std::io::Result<()> {
+        let entry = Entry::Undo { command };
+        let begun = self.begin(&entry)?;
+        if let Entry::Undo { command } = entry {
+            let mut undoes = self.undoes.lock().unwrap_or_else(PoisonError::into_inner);
+            undoes.push((begun, command));
+        }
+        Ok(())
+    }
+
     /// Something is no more.
     pub fn undone(&self, begun: Begun) {
         // What has no such line is undone once more, which changes nothing.
         let _ = self.begin(&Entry::Undone { entry: begun.0 });
     }
 
-    /// The run is over: ends what is left of its processes.
-    pub fn over(&self) -> usize {
-        let ended = end_marked(&self.mark);
+    /// The run is over: ends what is left of its processes, and undoes the rest in reverse. What cannot be
+    /// undone now stays in the journal for [`recover`]; a sentence each.
+    pub fn over(&self) -> Vec<String> {
+        end_marked(&self.mark);
         self.undone(self.processes);
-        ended
+        let mut undoes = self.undoes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = Vec::new();
+        for (begun, command) in undoes.drain(..).rev() {
+            match run(&command) {
+                Ok(()) => self.undone(begun),
+                Err(why) => left.push(format!("{}: {why}", command.join(" "))),
+            }
+        }
+        left
     }
 
     fn begin(&self, entry: &Entry) -> std::io::Result<Begun> {

@@ -26,8 +26,6 @@ pub struct Judged {
     pub findings: Vec<Found>,
     /// How many packets were recorded.
     pub packets: u64,
-    /// From the first packet to the last, in seconds.
-    pub seconds: f64,
 }
 
 /// Who says what the recordings in a folder come to, and why that cannot be told.

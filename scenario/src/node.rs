@@ -10,6 +10,7 @@ use netreel_console::{ClientError, Remote, read_token};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::file::{ConsolePlan, NodePlan, Start};
+use crate::reach::Reach;
 use crate::speaker::Speaker;
 use crate::starter::Filled;
 
@@ -40,11 +41,11 @@ impl Running {
     pub fn start(
         plan: &NodePlan,
         console: ConsolePlan,
-        filled: &Filled,
+        (filled, reach): (&Filled, &Reach),
         (log, mark): (&Path, &str),
     ) -> Result<Running, String> {
         let speaks = console == ConsolePlan::Stdin;
-        let child = filled.start(&plan.start, (log, mark), speaks);
+        let child = filled.start((&plan.start, reach), (log, mark), speaks);
         let mut child = child.map_err(|error| filled.missing(&error))?;
         let stdin = child.as_mut().and_then(|child| child.stdin.take());
         Ok(Running {

@@ -14,6 +14,7 @@ use crate::journal::{Journal, end_marked};
 use crate::judged::{Expected, Judge, Judged};
 use crate::node::{LOOK, Running};
 use crate::places::Ports;
+use crate::reach::Reach;
 use crate::script;
 use crate::speaker::Speaker;
 use crate::starter::Filled;
@@ -29,21 +30,30 @@ pub struct Wants<'a> {
     pub seed: u64,
     /// Where its reels and logs go; made here.
     pub folder: PathBuf,
+    /// The folder of the run.
+    pub run: &'a Path,
     /// The program that `{netreel}` stands for.
     pub netreel: &'a Path,
+    /// The digests of what was brought to the nodes, by node and file.
+    pub brought: &'a [(String, String)],
     /// Says when the run is to end.
     pub is_cancelled: &'a Arc<AtomicBool>,
     /// Hears what a person has to do, and what the script prints.
     pub tell: &'a (dyn Fn(&str) + Sync),
     /// Makes the recorder of what the runner did, with the name of the file; what it did, a sentence
     /// each, goes to what it gives back.
-    pub notes: &'a (dyn Fn(&Path) -> Result<Notes, String> + Sync),
+    pub notes: &'a MakesNotes<'a>,
     /// Says what came of it.
     pub judge: Judge<'a>,
 }
 
 /// Who writes down what the runner did.
 pub type Notes = Box<dyn FnMut(&str)>;
+
+/// Begins to write down what a runner does, in this file; what began it: the match's seed, and the digests of what
+/// was brought to its nodes.
+pub type MakesNotes<'a> =
+    dyn Fn(&Path, u64, &[(String, String)]) -> Result<Notes, String> + Sync + 'a;
 
 /// How a match ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +119,7 @@ pub(crate) fn play_with(
     std::fs::create_dir_all(&logs).map_err(|error| runner("cannot make the folder", &error))?;
     let folder = std::path::absolute(&wants.folder);
     let folder = folder.map_err(|error| runner("cannot find the folder", &error))?;
-    let notes = (wants.notes)(&folder.join("RUNNER.reel"));
+    let notes = (wants.notes)(&folder.join("RUNNER.reel"), wants.seed, wants.brought);
     let notes = notes.map_err(|error| runner("cannot record what is done in", &error))?;
     let begun = Instant::now();
     let mut stage = Stage {
@@ -126,7 +136,8 @@ pub(crate) fn play_with(
         is_hopeless: false,
     };
     let played = script::run(&mut stage);
-    stage.end();
+    let ended = stage.end();
+    let played = played.and(ended);
     let mark = stage.mark.clone();
     let expected = std::mem::take(&mut stage.expected);
     let is_hopeless = stage.is_hopeless;
@@ -233,7 +244,8 @@ impl<'a> Stage<'a> {
         if plan.start == Start::External {
             (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
         }
-        let running = Running::start(plan, console, &filled, (&log, &self.mark));
+        let reach = self.reach(plan)?;
+        let running = Running::start(plan, console, (&filled, &reach), (&log, &self.mark));
         let running = running.map_err(|why| {
             self.is_hopeless = true;
             format!("node {name} cannot be started: {why}")
@@ -391,14 +403,39 @@ impl<'a> Stage<'a> {
         Ok(self.nodes.get_mut(name).is_some_and(Running::lives))
     }
 
-    /// Ends all nodes: first each is told, then each is waited for.
-    fn end(&mut self) {
+    /// Ends all nodes: first each is told, then each is waited for. On other machines nothing of the match
+    /// stays, and what was recorded there comes here.
+    fn end(&mut self) -> Result<(), String> {
         for node in self.nodes.values_mut() {
             node.tell_to_end();
         }
         for node in self.nodes.values_mut() {
             node.wait_for_end();
         }
+        let scenario = self.scenario;
+        let mut done = Ok(());
+        for plan in &scenario.nodes {
+            if plan.reach.is_empty() || !self.nodes.contains_key(&plan.name) {
+                continue;
+            }
+            let reach = self.reach(plan)?;
+            let ended = reach.run(&Reach::end_line(&self.mark), None);
+            let fetched = plan.fetch.as_ref().map_or(Ok(()), |from| {
+                let from = self.fill(plan, from, "")?;
+                reach.fetch(&from, &self.folder)
+            });
+            done = done.and(ended.map(drop)).and(fetched);
+        }
+        done
+    }
+
+    fn reach(&self, plan: &NodePlan) -> Result<Reach, String> {
+        of_a_run(
+            &plan.reach,
+            self.scenario,
+            (self.wants.run, self.wants.netreel),
+        )
+        .map(Reach)
     }
 
     fn plan(&self, name: &str) -> Result<&'a NodePlan, String> {
@@ -466,6 +503,7 @@ impl<'a> Stage<'a> {
                 "port" => port(ports, &format!("node {}", plan.name))?,
                 "reels" => folder.display().to_string(),
                 "role" => plan.role.clone(),
+                "run" => wants.run.display().to_string(),
                 "seed" => wants.seed.to_string(),
                 _ => match name.strip_prefix("port.") {
                     Some(name) => port(ports, name)?,
@@ -489,6 +527,23 @@ impl<'a> Stage<'a> {
         let node = self.nodes.get_mut(name);
         node.ok_or_else(|| format!("node {name} was not started"))
     }
+}
+
+/// Words whose places are filled before there is a match.
+pub(crate) fn of_a_run(
+    words: &[String],
+    scenario: &Scenario,
+    (run, netreel): (&Path, &Path),
+) -> Result<Vec<String>, String> {
+    let mut value = |name: &str| match name {
+        "run" => Ok(run.display().to_string()),
+        "netreel" => Ok(netreel.display().to_string()),
+        _ => scenario.values.get(name).cloned().ok_or(()),
+    };
+    let words = words.iter().map(|word| fill(word, &mut value));
+    words
+        .map(|word| word.map_err(|_| "a place that nobody fills".to_owned()))
+        .collect()
 }
 
 fn last_line(log: &Path) -> String {

@@ -1,9 +1,10 @@
 //! The same match again and again, several at once, until enough was seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::file::Scenario;
 use crate::journal::{Journal, MATCH, Recovered};
 use crate::judged::Judge;
-use crate::once::{Match, Notes, PlayError, Wants, play_with};
+use crate::once::{MakesNotes, Match, PlayError, Wants, of_a_run, play_with};
+use crate::reach::Reach;
 
 /// How a scenario is repeated.
 pub struct Loop<'a> {
@@ -38,8 +40,8 @@ pub struct Loop<'a> {
     pub is_cancelled: &'a Arc<AtomicBool>,
     /// Hears what happens.
     pub tell: &'a (dyn Fn(Told<'_>) + Sync),
-    /// See [`Wants::notes`].
-    pub notes: &'a (dyn Fn(&Path) -> Result<Notes, String> + Sync),
+    /// See [`MakesNotes`].
+    pub notes: &'a MakesNotes<'a>,
     /// Says what a match came to.
     pub judge: Judge<'a>,
 }
@@ -86,8 +88,19 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
     if !played.is_empty() {
         (wants.tell)(Told::GoesOn(played.len() as u64));
     }
+    let folder = std::path::absolute(wants.folder).map_err(|error| failed(&error))?;
+    let brought = prepare(wants, &folder).and_then(|()| bring(wants, &folder, &journal));
+    let brought = match brought {
+        Ok(brought) => brought,
+        Err(why) => {
+            journal.over();
+            return Err(PlayError::Runner(why));
+        }
+    };
     let run = Run {
         wants,
+        run: folder,
+        brought,
         journal,
         next: AtomicU64::new(1),
         ends: AtomicBool::new(
@@ -101,7 +114,14 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
             scope.spawn(|| run.work());
         }
     });
-    run.journal.over();
+    let left = run.journal.over();
+    if !left.is_empty() {
+        let why = format!(
+            "could not undo {}; `netreel run --recover` tries again",
+            left.join("; ")
+        );
+        return Err(PlayError::Runner(why));
+    }
     if let Some(error) = run
         .error
         .into_inner()
@@ -118,6 +138,9 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
 
 struct Run<'a> {
     wants: &'a Loop<'a>,
+    run: PathBuf,
+    /// The digests of what was brought to the nodes, by node and file.
+    brought: Vec<(String, String)>,
     journal: Journal,
     next: AtomicU64,
     ends: AtomicBool,
@@ -165,7 +188,9 @@ impl Run<'_> {
             number,
             seed: seed(self.wants.seed, number),
             folder: folder.clone(),
+            run: &self.run,
             netreel: self.wants.netreel,
+            brought: &self.brought,
             is_cancelled: self.wants.is_cancelled,
             tell: &tell,
             notes: self.wants.notes,
@@ -200,6 +225,58 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Runs what makes the programs of the nodes.
+fn prepare(wants: &Loop<'_>, run: &Path) -> Result<(), String> {
+    let scenario = wants.scenario;
+    for command in &scenario.prepare {
+        let words = of_a_run(command, scenario, (run, wants.netreel))?;
+        let mut program = Command::new(&words[0]);
+        program.args(&words[1..]);
+        if !scenario.folder.as_os_str().is_empty() {
+            program.current_dir(&scenario.folder);
+        }
+        let output = program
+            .output()
+            .map_err(|error| format!("prepare: {}: {error}", words[0]))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!(
+                "prepare: {}: {}\n{}",
+                words.join(" "),
+                output.status,
+                said.trim()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Brings to each machine what its nodes need: the digests, by node and file. Sees to it that nothing of the
+/// run lives on there.
+fn bring(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<Vec<(String, String)>, String> {
+    let scenario = wants.scenario;
+    let mut reached = BTreeSet::new();
+    let mut digests = Vec::new();
+    for plan in &scenario.nodes {
+        let told = |why: String| format!("node {}: {why}", plan.name);
+        let reach = Reach(of_a_run(&plan.reach, scenario, (run, wants.netreel))?);
+        if !plan.reach.is_empty() && reached.insert(reach.clone()) {
+            let line = Reach::end_line(journal.run_mark());
+            let undo = journal.undo(reach.command(&line));
+            undo.map_err(|error| told(error.to_string()))?;
+        }
+        let keeps = scenario.keeps_brought;
+        let brought = reach
+            .bring(&plan.bring, (!keeps).then_some(journal))
+            .map_err(told)?;
+        let named = brought
+            .into_iter()
+            .map(|(file, digest)| (format!("{} {file}", plan.name), digest));
+        digests.extend(named);
+    }
+    Ok(digests)
 }
 
 /// Whether the folder has a run of this scenario, or none.

@@ -16,6 +16,9 @@ use crate::judged::Expected;
 use crate::node::LOOK;
 use crate::once::{READY, Stage};
 
+/// A node that is waited for and does not answer is asked again after so long.
+const ASKED_AGAIN: Duration = Duration::from_secs(1);
+
 /// So many steps of the script lie between two looks at whether the match is over.
 const STEPS_BETWEEN: u32 = 10_000;
 
@@ -347,12 +350,22 @@ fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result
     let (who, question) = (Who::of(who)?, question.to_string_lossy());
     with(stage, |stage| {
         let what = format!("wait {}: {question}", who.names.join(", "));
-        stage.wait_until(seconds, &what, &mut |stage| {
-            let mut answers = who
-                .names
-                .iter()
-                .map(|name| stage.ask(name, &question, READY));
-            answers.try_fold(true, |so, answer| Ok(so && answer?.trim() == "yes"))
+        let mut latest = String::new();
+        let waited = stage.wait_until(seconds, &what, &mut |stage| {
+            for name in &who.names {
+                // A node that is busy, or does not know yet, is asked again.
+                let answer = stage.ask(name, &question, ASKED_AGAIN);
+                let text = answer.unwrap_or_else(|why| why);
+                if text.trim() != "yes" {
+                    latest = text;
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        });
+        waited.map_err(|why| match latest.as_str() {
+            "" | "no" => why,
+            latest => format!("{why}; the last answer: {latest}"),
         })
     })
 }

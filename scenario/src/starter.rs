@@ -10,6 +10,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::file::Start;
 use crate::fill::quoted;
 use crate::journal::MARK;
+use crate::reach::Reach;
 
 /// A command that was filled.
 #[derive(Clone, Debug)]
@@ -29,6 +30,9 @@ impl Filled {
         if let Some(folder) = &self.folder {
             words.push(format!("cd {} &&", quoted(folder)));
         }
+        if !self.environment.is_empty() {
+            words.push("env".to_owned());
+        }
         for (name, value) in &self.environment {
             words.push(format!("{name}={}", quoted(value)));
         }
@@ -45,32 +49,43 @@ impl Filled {
     }
 
     /// Starts it. What it prints goes to `log`. It has the `mark` in its environment, is the first of a
-    /// group of its own, and ends with the runner.
+    /// group of its own, and ends with the runner. `None` where a person starts it.
     pub fn start(
         &self,
-        start: &Start,
+        (start, reach): (&Start, &Reach),
         (log, mark): (&Path, &str),
         speaks: bool,
     ) -> std::io::Result<Option<Child>> {
-        let mut command = match start {
+        let words = match start {
             Start::External => return Ok(None),
-            Start::Local => {
-                let mut command = Command::new(&self.words[0]);
-                command.args(&self.words[1..]);
-                command.envs(self.environment.iter().cloned());
-                if let Some(folder) = &self.folder {
-                    command.current_dir(folder);
-                }
-                command
-            }
+            Start::Local => self.words.clone(),
             Start::Through(words) => {
                 let line = self.line();
-                let mut words = words.iter().map(|word| word.replace("{command}", &line));
-                let mut command = Command::new(words.next().unwrap_or_default());
-                command.args(words);
-                command
+                words
+                    .iter()
+                    .map(|word| word.replace("{command}", &line))
+                    .collect()
             }
         };
+        let mut command;
+        if reach.0.is_empty() {
+            command = Command::new(words.first().map_or("", String::as_str));
+            command.args(words.iter().skip(1));
+            if *start == Start::Local {
+                command.envs(self.environment.iter().cloned());
+            }
+            if let Some(folder) = &self.folder {
+                command.current_dir(folder);
+            }
+        } else {
+            // The mark is in the environment there, where the processes are.
+            let mut there = self.clone();
+            there.words = words;
+            there.environment.push((MARK.to_owned(), mark.to_owned()));
+            let reached = reach.command(&there.line());
+            command = Command::new(&reached[0]);
+            command.args(&reached[1..]);
+        }
         let log = File::options().create(true).append(true).open(log)?;
         command
             .env(MARK, mark)

@@ -67,7 +67,7 @@ impl Bench {
                 self.told.lock().unwrap().push(line.to_owned());
             }
         };
-        let notes = |_: &Path| -> Result<Notes, String> {
+        let notes = |_: &Path, _: u64, _: &[(String, String)]| -> Result<Notes, String> {
             let noted = Arc::clone(&self.noted);
             Ok(Box::new(move |text| {
                 noted.lock().unwrap().push(text.to_owned())

@@ -1,6 +1,7 @@
 //! What the recordings of a match say, and the recording of what the runner did.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use netreel_capture::{Options, Recorder, clock_anchor};
 use netreel_protocol::history::Level;
@@ -8,6 +9,7 @@ use netreel_protocol::session::Session;
 use netreel_protocol::verdict::Judgement;
 use netreel_reel::Header;
 use netreel_scenario::{Found, Judged, Notes};
+use netreel_wire::Wire;
 
 use crate::{boxes, open, text};
 
@@ -15,10 +17,11 @@ use crate::{boxes, open, text};
 const RUNNER: &str = "RUNNER";
 
 /// Reads the reels in a folder, and judges them.
-pub fn judge(folder: &Path) -> Result<Judged, String> {
+pub fn judge(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Judged, String> {
     let told = |failure: crate::outcome::Failure| failure.to_string();
     let reels = open::reels(&[folder]).map_err(told)?;
-    let story = open::build_by(reels, |inputs| Session::build(inputs, None)).map_err(told)?;
+    let story =
+        open::build_by(reels, |inputs| Session::build(inputs, wire.cloned())).map_err(told)?;
     let (session, history) = (&story.session, story.history());
     let judgement = Judgement::new(session, history, Level::Error, &story.unread);
     let findings = history.findings.iter().map(|finding| Found {
@@ -31,26 +34,28 @@ pub fn judge(folder: &Path) -> Result<Judged, String> {
         verdict: judgement.verdict.name().to_owned(),
         findings: findings.collect(),
         packets: session.packet_count() as u64,
-        seconds: 0.0,
     })
 }
 
 /// Begins a reel of what the runner does: its notes stand on the timeline beside the packets.
-pub fn notes(path: &Path) -> Result<Notes, String> {
+pub fn notes(path: &Path, seed: u64, brought: &[(String, String)]) -> Result<Notes, String> {
     let header = Header {
         node: RUNNER.to_owned(),
         engine: "netreel run".to_owned(),
         build: boxes::build(),
         clock: clock_anchor(),
+        args: std::env::args().skip(1).collect(),
+        seeds: vec![("match".to_owned(), seed)],
+        hashes: brought.to_vec(),
         ..Header::default()
     };
     let recorder = Recorder::create(path.to_owned(), &header, Options::default());
     let recorder = recorder.map_err(|error| error.to_string())?;
     let pusher = recorder.pusher().map_err(|error| error.to_string())?;
     let journal = netreel_capture::Journal::new(pusher);
-    let _ = &recorder;
     Ok(Box::new(move |text| {
-        let _ = &recorder;
+        // The recorder ends with whoever writes.
+        let _recorder = &recorder;
         journal.note(text);
     }))
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
-use crate::text;
+use crate::{open, text};
 
 /// Between two looks at whether somebody wants the run to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -28,6 +28,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let scenario = Scenario::read(file, &arguments.set).map_err(Failure::new)?;
     let default = || PathBuf::from(format!("netreel-run-{}", scenario.name));
+    let wire = scenario.wire.as_deref().map(open::wire).transpose()?;
     let folder = arguments.out.clone().unwrap_or_else(default);
     let jobs = arguments.jobs.map_or_else(processors, usize::from);
     let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
@@ -63,7 +64,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
-        judge: &judge::judge,
+        judge: &|folder| judge::judge(folder, wire.as_ref()),
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
     let matches = matches.map_err(Failure::new)?;

@@ -1,0 +1,207 @@
+//! Other machines: files are brought there, commands run there, recordings are fetched from there.
+//!
+//! A machine is reached by a command that takes a line for a shell as its last word: `ssh HOST`, `ip netns
+//! exec NAME sh -c`, whatever a console's kit has. All that is asked of it is a POSIX shell with
+//! `sha256sum` and `tar`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sha2::{Digest, Sha256};
+
+use crate::fill::quoted;
+use crate::journal::{Journal, MARK};
+
+/// How a machine is reached; nothing for this one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Reach(pub Vec<String>);
+
+/// A file or folder that a node needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bring {
+    /// Where it is here.
+    pub from: PathBuf,
+    /// Where it goes there.
+    pub to: String,
+}
+
+impl Reach {
+    /// The command that runs a line there.
+    pub fn command(&self, line: &str) -> Vec<String> {
+        match self.0.is_empty() {
+            true => vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()],
+            false => self.0.iter().cloned().chain([line.to_owned()]).collect(),
+        }
+    }
+
+    /// Runs a line there, with a file as its input: what it prints.
+    ///
+    /// # Errors
+    /// What it says on its error output.
+    pub fn run(&self, line: &str, input: Option<File>) -> Result<Vec<u8>, String> {
+        let words = self.command(line);
+        let output = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(input.map_or_else(Stdio::null, Stdio::from))
+            .output()
+            .map_err(|error| format!("{}: {error}", words[0]))?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let reached = self.0.join(" ");
+                Err(format!("{reached}: {} ({})", said.trim(), output.status))
+            }
+        }
+    }
+
+    /// Brings files there, of those only what is another there; where there is a journal, what undoes that is
+    /// in it before. The digests of all, by where they are there.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is not the same there afterwards.
+    pub fn bring(
+        &self,
+        brings: &[Bring],
+        journal: Option<&Journal>,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let mut files = BTreeMap::new();
+        for bring in brings {
+            walk(&bring.from, &bring.to, &mut files)?;
+        }
+        let mut digests = BTreeMap::new();
+        for (to, from) in &files {
+            digests.insert(to.clone(), digest(from)?);
+        }
+        let there = self.digests(files.keys())?;
+        for (to, from) in &files {
+            if there.get(to) == digests.get(to) {
+                continue;
+            }
+            // One that was there before, and is another, is not taken away again.
+            if let Some(journal) = journal.filter(|_| !there.contains_key(to)) {
+                let line = format!("rm -f {}", quoted(to));
+                let undo = journal.undo(self.command(&line));
+                undo.map_err(|error| error.to_string())?;
+            }
+            self.copy(from, to)?;
+        }
+        let now = self.digests(files.keys())?;
+        match files.keys().find(|to| now.get(*to) != digests.get(*to)) {
+            Some(to) => Err(format!("{to} is another file there than was brought")),
+            None => Ok(digests),
+        }
+    }
+
+    fn copy(&self, from: &Path, to: &str) -> Result<(), String> {
+        let told = |error: std::io::Error| format!("{}: {error}", from.display());
+        let file = File::open(from).map_err(told)?;
+        let mode = file.metadata().map_err(told)?.permissions().mode() & 0o777;
+        let folder = Path::new(to).parent().unwrap_or(Path::new("/"));
+        let folder = quoted(&folder.display().to_string());
+        let (to, new) = (quoted(to), quoted(&format!("{to}.netreel-new")));
+        // A program that runs keeps the file that it has.
+        let line =
+            format!("mkdir -p {folder} && cat > {new} && chmod {mode:o} {new} && mv -f {new} {to}");
+        self.run(&line, Some(file)).map(drop)
+    }
+
+    /// The digests of files there, of those that are there.
+    fn digests<'a>(
+        &self,
+        files: impl Iterator<Item = &'a String>,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let files: Vec<&String> = files.collect();
+        let mut found = BTreeMap::new();
+        // A command line has an end.
+        for some in files.chunks(200) {
+            let names: Vec<String> = some.iter().map(|file| quoted(file)).collect();
+            let line = format!(
+                "for f in {}; do if [ -f \"$f\" ]; then sha256sum -b < \"$f\"; else echo -; fi; done",
+                names.join(" ")
+            );
+            let text = self.run(&line, None)?;
+            let text = String::from_utf8_lossy(&text);
+            for (file, line) in some.iter().zip(text.lines()) {
+                let digest = line.split_whitespace().next().unwrap_or("-");
+                if digest != "-" {
+                    found.insert((*file).clone(), digest.to_owned());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Fetches all files of a folder there into one here, and takes the folder away there.
+    ///
+    /// # Errors
+    /// A folder that is not there, or files that cannot be written here.
+    pub fn fetch(&self, from: &str, to: &Path) -> Result<(), String> {
+        let line = format!("tar -C {} -cf - .", quoted(from));
+        let packed = self.run(&line, None)?;
+        let mut unpacks = Command::new("tar")
+            .arg("-C")
+            .arg(to)
+            .args(["-xf", "-"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("tar: {error}"))?;
+        let written = unpacks
+            .stdin
+            .take()
+            .map(|mut input| input.write_all(&packed));
+        let ended = unpacks.wait().map_err(|error| format!("tar: {error}"))?;
+        if !ended.success() || written.is_some_and(|it| it.is_err()) {
+            return Err(format!(
+                "what {from} holds cannot be unpacked in {}",
+                to.display()
+            ));
+        }
+        self.run(&format!("rm -rf {}", quoted(from)), None)
+            .map(drop)
+    }
+
+    /// The line that ends all processes there whose environment has this mark, or this one with a match's
+    /// number behind it.
+    pub fn end_line(mark: &str) -> String {
+        format!(
+            "for signal in TERM KILL; do found=; for p in /proc/[0-9]*; do if tr '\\0' '\\n' < $p/environ 2>/dev/null | \
+             grep -q '^{MARK}={mark}\\(\\.\\|$\\)'; then found=1; kill -$signal ${{p#/proc/}} 2>/dev/null; fi; done; \
+             [ -n \"$found\" ] || break; sleep 0.5; done; true"
+        )
+    }
+}
+
+/// All files below a path, by where they go.
+fn walk(from: &Path, to: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<(), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", from.display());
+    if !std::fs::metadata(from).map_err(told)?.is_dir() {
+        files.insert(to.to_owned(), from.to_owned());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(from).map_err(told)? {
+        let entry = entry.map_err(told)?;
+        let name = entry.file_name();
+        let to = format!("{}/{}", to.trim_end_matches('/'), name.to_string_lossy());
+        walk(&entry.path(), &to, files)?;
+    }
+    Ok(())
+}
+
+fn digest(file: &Path) -> Result<String, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", file.display());
+    let mut read = File::open(file).map_err(told)?;
+    let (mut sum, mut bytes) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match read.read(&mut bytes).map_err(told)? {
+            0 => break,
+            count => sum.update(&bytes[..count]),
+        }
+    }
+    let digest = sum.finalize();
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
