@@ -1,27 +1,15 @@
 //! What becomes of packets on a link, as a script says it: `{delay=0.3, jitter=0.1, loss=5}`.
 
-use mlua::Table;
+use mlua::{Table, Value};
 
 /// The words that a node is told, in the language of `netreel record --faults`: `delay=300ms,loss=5%`; `none`
-/// for a link as it is.
-pub(crate) fn words(faults: &Table) -> Result<String, String> {
+/// for a link as it is, which is nil here.
+pub(crate) fn words(faults: Option<&Value>) -> Result<String, String> {
     let mut words = Vec::new();
-    for pair in faults.pairs::<String, mlua::Value>() {
-        let (name, value) = pair.map_err(|error| error.to_string())?;
-        let number = value.as_number();
-        let number = number.or(value.as_integer().map(|it| it as f64));
-        let number = number.filter(|it| it.is_finite() && *it >= 0.0);
-        let word = match (name.as_str(), number, value.as_boolean()) {
-            ("delay" | "jitter", Some(seconds), _) => format!("{name}={:.0}ms", seconds * 1000.0),
-            ("loss" | "dup" | "reorder", Some(percent), _) if percent <= 100.0 => {
-                format!("{name}={percent}%")
-            }
-            ("rate", Some(kilobits), _) => format!("rate={kilobits}kbit"),
-            ("held", _, Some(true)) => "held".to_owned(),
-            ("held", _, Some(false)) => continue,
-            _ => return Err(format!("{name}: {THERE_ARE}")),
-        };
-        words.push(word);
+    match faults {
+        None | Some(Value::Nil) => {}
+        Some(Value::Table(faults)) => each(faults, "", &mut words)?,
+        Some(other) => return Err(format!("a {}: {THERE_ARE}", other.type_name())),
     }
     // The order in which Lua keeps them is another one in each run.
     words.sort();
@@ -31,5 +19,31 @@ pub(crate) fn words(faults: &Table) -> Result<String, String> {
     })
 }
 
+fn each(faults: &Table, way: &str, words: &mut Vec<String>) -> Result<(), String> {
+    for pair in faults.pairs::<String, Value>() {
+        let (name, value) = pair.map_err(|error| error.to_string())?;
+        let number = value.as_number();
+        let number = number.or(value.as_integer().map(|it| it as f64));
+        let number = number.filter(|it| it.is_finite() && *it >= 0.0);
+        let word = match (name.as_str(), number, &value) {
+            ("up" | "down", _, Value::Table(faults)) if way.is_empty() => {
+                each(faults, &format!("{name}:"), words)?;
+                continue;
+            }
+            ("delay" | "jitter", Some(seconds), _) => format!("{name}={:.0}ms", seconds * 1000.0),
+            ("loss" | "dup" | "reorder", Some(percent), _) if percent <= 100.0 => {
+                format!("{name}={percent}%")
+            }
+            ("rate", Some(kilobits), _) => format!("rate={kilobits}kbit"),
+            ("held", _, Value::Boolean(true)) => "held".to_owned(),
+            ("held", _, Value::Boolean(false)) => continue,
+            _ => return Err(format!("{name}: {THERE_ARE}")),
+        };
+        words.push(format!("{way}{word}"));
+    }
+    Ok(())
+}
+
 const THERE_ARE: &str = "faults are delay and jitter in seconds, loss, dup and reorder in percent, rate in \
-                         kilobits a second, and held = true";
+                         kilobits a second, and held = true; of a link that runs by itself up = {...} and \
+                         down = {...} as well";

@@ -72,10 +72,12 @@ pub struct NodePlan {
     pub fetch: Option<String>,
     /// How somebody speaks to it.
     pub console: ConsolePlan,
+    /// Whether it may end by itself, with exit code 0.
+    pub ends: bool,
     /// What it is told when the match is over; SIGTERM without it.
     pub quit: Option<String>,
-    /// What `to`'s console is told to make the link from another node worse, to be filled with `{from}`
-    /// and `{faults}`.
+    /// What its console is told to make the link from another node worse, or that it is itself: to be filled with
+    /// `{from}` and `{faults}`.
     pub faults: Option<String>,
 }
 
@@ -159,6 +161,7 @@ struct Settings {
     fetch: Option<Spanned<String>>,
     console: Option<Spanned<String>>,
     token: Option<Spanned<String>>,
+    ends: Option<bool>,
     quit: Option<String>,
     faults: Option<Spanned<String>>,
 }
@@ -435,9 +438,9 @@ fn node_plan(
     });
     let faults = own.faults.as_ref().or(every.faults.as_ref());
     if let Some(faults) = faults
-        && !(faults.as_ref().contains("{from}") && faults.as_ref().contains("{faults}"))
+        && !faults.as_ref().contains("{faults}")
     {
-        let why = "what a console is told of faults has {from} and {faults} in it";
+        let why = "what a console is told of faults has {faults} in it, and {from} where it is a node's link";
         return Err(Wrong::new(faults.span(), why));
     }
     Ok(NodePlan {
@@ -451,6 +454,7 @@ fn node_plan(
         bring: bring.collect::<Result<_, _>>()?,
         fetch: optional(own.fetch.as_ref().or(every.fetch.as_ref()))?,
         console,
+        ends: own.ends.or(every.ends).unwrap_or(false),
         quit: own.quit.clone().or(every.quit.clone()),
         faults: faults.map(|faults| faults.as_ref().clone()),
     })

@@ -32,6 +32,8 @@ pub(crate) struct Running {
     /// What it prints.
     pub log: PathBuf,
     ended: Option<ExitStatus>,
+    /// Whether it may end by itself.
+    ends: bool,
     /// Whether somebody wanted it to end.
     is_let_go: bool,
 }
@@ -55,6 +57,7 @@ impl Running {
             quit: plan.quit.clone(),
             log: log.to_owned(),
             ended: None,
+            ends: plan.ends,
             is_let_go: plan.start == Start::External,
         })
     }
@@ -62,7 +65,8 @@ impl Running {
     /// Why a node that nobody let go of is no more.
     pub fn has_died(&mut self) -> Option<String> {
         self.look();
-        let status = self.ended.filter(|_| !self.is_let_go)?;
+        let is_meant = |status: &ExitStatus| self.is_let_go || self.ends && status.success();
+        let status = self.ended.filter(|status| !is_meant(status))?;
         Some(format!("has ended by itself: {}", ended_words(status)))
     }
 

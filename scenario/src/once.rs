@@ -134,13 +134,14 @@ pub(crate) fn play_with(
         until: begun + Duration::from_secs_f64(scenario.limit),
         notes,
         is_hopeless: false,
+        is_missed: false,
     };
     let played = script::run(&mut stage);
     let ended = stage.end();
     let played = played.and(ended);
     let mark = stage.mark.clone();
     let expected = std::mem::take(&mut stage.expected);
-    let is_hopeless = stage.is_hopeless;
+    let (is_hopeless, is_missed) = (stage.is_hopeless, stage.is_missed);
     drop(stage);
     end_marked(&mark);
     if let (Err(why), true) = (&played, is_hopeless) {
@@ -152,6 +153,9 @@ pub(crate) fn play_with(
     let took = begun.elapsed().as_secs_f64();
     let judged = (wants.judge)(&wants.folder);
     let (outcome, judged) = match (played, judged) {
+        (Err(why), judged) if is_missed => {
+            (Outcome::Unexpected(vec![why]), judged.unwrap_or_default())
+        }
         (Err(why), judged) => (Outcome::Failed(why), judged.unwrap_or_default()),
         (Ok(()), Err(why)) => {
             let why = format!("what was recorded cannot be read: {why}");
@@ -190,6 +194,8 @@ pub(crate) struct Stage<'a> {
     notes: Notes,
     /// Whether no other match would fare better.
     is_hopeless: bool,
+    /// Whether something that the script expects at once was not so.
+    pub is_missed: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -344,24 +350,23 @@ impl<'a> Stage<'a> {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Makes the link between two nodes worse, or as it was.
-    pub fn faults(&mut self, from: &str, to: &str, faults: &str) -> Result<(), String> {
-        self.plan(from)?;
+    /// Makes the link from one node to another worse, or one that is itself something that runs; or as it
+    /// was.
+    pub fn faults(&mut self, from: Option<&str>, to: &str, faults: &str) -> Result<(), String> {
+        from.map(|from| self.plan(from)).transpose()?;
         let Some(template) = &self.plan(to)?.faults else {
             return Err(format!(
                 "the file does not say how node {to} is told of faults"
             ));
         };
-        let mut value = |name: &str| match name {
-            "from" => Ok(from.to_owned()),
-            "faults" => Ok(faults.to_owned()),
+        let mut value = |name: &str| match (name, from) {
+            ("from", Some(from)) => Ok(from.to_owned()),
+            ("faults", _) => Ok(faults.to_owned()),
             _ => Err(()),
         };
-        let Ok(line) = fill(template, &mut value) else {
-            return Err(
-                "what a console is told of faults has {from} and {faults} in it".to_owned(),
-            );
-        };
+        let line = fill(template, &mut value).map_err(|_| {
+            format!("node {to} is told of faults of the link from a node: name that first")
+        })?;
         self.say(to, line.trim_end(), READY).map(|_| ())
     }
 

@@ -214,12 +214,18 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
     )?;
     own.set(
         "faults",
-        scope.create_function(|_, (from, to, faults): (String, String, Option<Table>)| {
-            with(stage, |stage| {
-                let words = faults
-                    .as_ref()
-                    .map_or(Ok("none".to_owned()), faults::words)?;
-                stage.faults(&from, &to, &words)
+        scope.create_function(|_, told: MultiValue| {
+            let told = told.into_vec();
+            with(stage, |stage| match told.as_slice() {
+                [Value::String(from), Value::String(to), faults @ ..] => {
+                    let words = faults::words(faults.first())?;
+                    stage.faults(Some(&from.to_string_lossy()), &to.to_string_lossy(), &words)
+                }
+                [Value::String(link), faults @ ..] => {
+                    let words = faults::words(faults.first())?;
+                    stage.faults(None, &link.to_string_lossy(), &words)
+                }
+                _ => Err("write faults(FROM, TO, {...}) or faults(LINK, {...})".to_owned()),
             })
         })?,
     )?;
@@ -284,7 +290,10 @@ fn expectations<'s>(
                 ));
                 match is_so {
                     true => Ok(()),
-                    false => Err(format!("expected: {what}")),
+                    false => {
+                        stage.is_missed = true;
+                        Err(format!("expected: {what}"))
+                    }
                 }
             })
         })?,
@@ -316,7 +325,10 @@ fn expectations<'s>(
                     let is_so = stage.log(name)?.contains(&text);
                     match is_so {
                         true => Ok(()),
-                        false => Err(format!("expected: node {name} prints {text:?}")),
+                        false => {
+                            stage.is_missed = true;
+                            Err(format!("expected: node {name} prints {text:?}"))
+                        }
                     }
                 })
             })

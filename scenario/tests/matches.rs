@@ -146,7 +146,11 @@ fn a_script_speaks_to_nodes_and_reads_what_they_print() {
 #[test]
 fn what_a_script_expects_and_is_not_so_fails_with_its_line() {
     let bench = Bench::new();
-    let why = why(bench.outcome("start()\nexpect(1 == 2, \"one is two\")"));
+    let outcome = bench.outcome("start()\nexpect(1 == 2, \"one is two\")");
+    let Outcome::Unexpected(why) = outcome else {
+        panic!("{outcome:?}");
+    };
+    let why = &why[0];
     assert!(why.ends_with("it.toml:4: expected: one is two"), "{why}");
 }
 

@@ -11,6 +11,7 @@ use netreel_reel::Header;
 use netreel_scenario::{Found, Judged, Notes};
 use netreel_wire::Wire;
 
+use crate::arguments::Source;
 use crate::{boxes, open, text};
 
 /// The name of the runner in a session.
@@ -19,9 +20,16 @@ const RUNNER: &str = "RUNNER";
 /// Reads the reels in a folder, and judges them.
 pub fn judge(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Judged, String> {
     let told = |failure: crate::outcome::Failure| failure.to_string();
-    let reels = open::reels(&[folder]).map_err(told)?;
-    let story =
-        open::build_by(reels, |inputs| Session::build(inputs, wire.cloned())).map_err(told)?;
+    let source = Source {
+        paths: vec![folder.to_owned()],
+        keys: None,
+        wire: None,
+        bounds: None,
+        no_index: true,
+    };
+    let wire = wire.cloned();
+    let story = open::in_silence(&source, &source.paths, wire, Session::build_with_keys);
+    let story = story.map_err(told)?;
     let (session, history) = (&story.session, story.history());
     let judgement = Judgement::new(session, history, Level::Error, &story.unread);
     let findings = history.findings.iter().map(|finding| Found {

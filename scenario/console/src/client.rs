@@ -72,14 +72,12 @@ impl Client {
             reader: Reader::default(),
             asked: 0,
         };
-        if let Some(token) = token {
-            let id = client.next_id();
-            let token = token.to_owned();
-            let answer = client.ask(&Said::Token { token, id }, patience)?;
-            if !answer.ok {
-                let why = answer.text;
-                return Err(ClientError::Refused { address, why });
-            }
+        // Whoever has nothing to say for long is taken for a stranger: so the first word is said at once.
+        let (id, token) = (client.next_id(), token.unwrap_or_default().to_owned());
+        let answer = client.ask(&Said::Token { token, id }, patience)?;
+        if !answer.ok {
+            let why = answer.text;
+            return Err(ClientError::Refused { address, why });
         }
         Ok(client)
     }
