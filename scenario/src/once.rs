@@ -136,6 +136,9 @@ pub(crate) fn play_with(
         is_hopeless: false,
         is_missed: false,
     };
+    for (what, digest) in wants.brought {
+        stage.note(&format!("brought {what}, sha256 {digest}"));
+    }
     let played = script::run(&mut stage);
     let ended = stage.end();
     let played = played.and(ended);
@@ -251,7 +254,12 @@ impl<'a> Stage<'a> {
             (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
         }
         let reach = self.reach(plan)?;
-        let running = Running::start(plan, console, (&filled, &reach), (&log, &self.mark));
+        let running = Running::start(
+            plan,
+            console,
+            (&filled, &reach),
+            (&log, &self.node_mark(name)),
+        );
         let running = running.map_err(|why| {
             self.is_hopeless = true;
             format!("node {name} cannot be started: {why}")
@@ -375,7 +383,13 @@ impl<'a> Stage<'a> {
         self.go_on()?;
         self.note(&format!("kill {name}"));
         self.running(name)?.kill();
-        Ok(())
+        let plan = self.plan(name)?;
+        if plan.reach.is_empty() {
+            return Ok(());
+        }
+        // What led there has ended; the node itself may live on.
+        let line = Reach::end_line(&self.node_mark(name));
+        self.reach(plan)?.run(&line, None).map(drop)
     }
 
     /// Tells a node to end, and waits for it.
@@ -432,6 +446,11 @@ impl<'a> Stage<'a> {
             done = done.and(ended.map(drop)).and(fetched);
         }
         done
+    }
+
+    /// What a node's processes have in their environment.
+    fn node_mark(&self, name: &str) -> String {
+        format!("{}.{name}", self.mark)
     }
 
     fn reach(&self, plan: &NodePlan) -> Result<Reach, String> {

@@ -165,8 +165,8 @@ impl Reach {
             .map(drop)
     }
 
-    /// The line that ends all processes there whose environment has this mark, or this one with a match's
-    /// number behind it.
+    /// The line that ends all processes there whose environment has this mark, or one that begins so: of a run, of
+    /// a match, of a node.
     pub fn end_line(mark: &str) -> String {
         format!(
             "for signal in TERM KILL; do found=; for p in /proc/[0-9]*; do if tr '\\0' '\\n' < $p/environ 2>/dev/null | \
