@@ -26,7 +26,7 @@ pub use inspect::Inspect;
 pub use onto::Onto;
 pub use play::Play;
 pub use program::{Program, Threads};
-pub use run::{Console, Run};
+pub use run::{Console, Emit, Run};
 pub use sit::{Sit, Switch};
 pub use state::State;
 pub use stats::{Stats, StatsBy};

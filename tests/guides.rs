@@ -93,6 +93,13 @@ fn a_race_in_ci() {
 }
 
 #[test]
+fn a_loop_of_matches() {
+    if has("python3") {
+        check("scripted-matches.md");
+    }
+}
+
+#[test]
 fn a_capture() {
     check("capture.md");
 }

@@ -239,3 +239,103 @@ fn a_runner_that_is_killed_leaves_nothing_that_cannot_be_undone() {
         );
     }
 }
+
+/// A scenario of one node that ends at once: every third match is bad.
+const THIRDS: &str = "\
+limit = 20
+script = '''
+start()
+expect(match % 3 ~= 0, \"no third\")
+'''
+[values]
+word = \"plain\"
+[[node]]
+name = \"A\"
+ends = true
+command = [\"true\"]
+";
+
+#[test]
+fn the_parts_of_a_loop_come_together() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let file = at("thirds.toml");
+    std::fs::write(&file, THIRDS).expect("a file");
+    let play = |part: &str, out: &str| {
+        let arguments = [
+            "run", &file, "--repeat", "7", "--part", part, "--out", out, "--json",
+        ];
+        objects(&netreel(&arguments).out)
+    };
+    let (one, two) = (at("one"), at("two"));
+    assert_eq!(play("1/2", &one).len(), 5);
+    assert_eq!(play("2/2", &two).len(), 4);
+    let page = at("run.html");
+    let gathered = netreel(&["run", "--gather", &one, &two, "--html", &page, "--json"]).expect(1);
+    assert_eq!(gathered.json()["run"]["bad"]["count"], 2);
+    assert_eq!(gathered.json()["run"]["bad"]["of"], 7);
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(
+        page.contains("<h2>Match 3</h2>") && page.contains("no third"),
+        "{page}"
+    );
+    let twice = netreel(&["run", "--gather", &one, &one]).expect(2);
+    assert!(
+        twice.err.contains("match 1 is in two of the folders"),
+        "{}",
+        twice.err
+    );
+}
+
+#[test]
+fn a_run_is_held_against_another_one() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (bad, good) = (at("bad.toml"), at("good.toml"));
+    std::fs::write(&bad, THIRDS).expect("a file");
+    std::fs::write(&good, THIRDS.replace("match % 3 ~= 0", "true")).expect("a file");
+    netreel(&["run", &bad, "--repeat", "30", "--out", &at("one")]).expect(1);
+    let better = [
+        "run",
+        &good,
+        "--repeat",
+        "30",
+        "--out",
+        &at("two"),
+        "--against",
+        &at("one"),
+    ];
+    let told = netreel(&better).expect(0).out;
+    assert!(
+        told.contains("better than the other run, with 10 of 30 bad"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_loop_is_written_as_jobs_for_schedulers() {
+    let emit = |what: &str| {
+        let arguments = [
+            "run", BOXES, "--repeat", "500", "--jobs", "5", "--set", "slow=2", "--emit", what,
+        ];
+        netreel(&arguments).expect(0).out
+    };
+    let command = |part: &str| {
+        format!(
+            "netreel run {BOXES} --repeat 500 --seed 1 --part {part}/5 --out run/part-{part} --set slow=2 --fail-on error || \
+             [ $? -eq 1 ]\n"
+        )
+    };
+    let slurm = emit("slurm");
+    assert!(
+        slurm.starts_with("#!/bin/sh\n") && slurm.contains("\n#SBATCH --array=1-5\n"),
+        "{slurm}"
+    );
+    assert!(slurm.contains(&command("$SLURM_ARRAY_TASK_ID")), "{slurm}");
+    let kubernetes = emit("kubernetes");
+    assert!(kubernetes.contains("\n  completions: 5\n"), "{kubernetes}");
+    assert!(kubernetes.contains(&command("$part")), "{kubernetes}");
+    let github = emit("github");
+    assert!(github.contains("part: [1, 2, 3, 4, 5]\n"), "{github}");
+    assert!(github.contains(&command("${{ matrix.part }}")), "{github}");
+}

@@ -35,7 +35,10 @@ fuzz_target!(|input: (&str, u8, u8)| {
         assert!(!server.take(request.into()).is_empty(), "{method}");
         server.settle();
     };
-    ask("initialize", json!({ "initializationOptions": { "capture": "one" } }));
+    ask(
+        "initialize",
+        json!({ "initializationOptions": { "capture": "one" } }),
+    );
     let document = json!({ "uri": URI, "languageId": "netreel", "version": 1, "text": text });
     let open = json!({ "textDocument": document });
     server.take(Notification::new("textDocument/didOpen".to_owned(), open).into());

@@ -211,9 +211,18 @@ impl Scenario {
             column: 1,
             why: format!("cannot be read: {error}"),
         })?;
+        Scenario::of_text(&text, path, set)
+    }
+
+    /// The same of a text that stands in for the file at `path`.
+    ///
+    /// # Errors
+    /// As [`Scenario::read`].
+    pub fn of_text(text: &str, path: &Path, set: &[(String, String)]) -> Result<Scenario, Mistake> {
+        let file = path.display().to_string();
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let scenario = Scenario::parse(&text, (&file, folder), set);
-        scenario.map_err(|wrong| wrong.placed(&file, &text))
+        let scenario = Scenario::parse(text, (&file, folder), set);
+        scenario.map_err(|wrong| wrong.placed(&file, text))
     }
 
     fn parse(

@@ -53,6 +53,18 @@ pub(crate) fn gravity(level: &str) -> Option<usize> {
 }
 
 impl Expected {
+    /// `finding zombie-object at X`.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Expected::Finding {
+                rule,
+                node: Some(node),
+            } => format!("finding {rule} at {node}"),
+            Expected::Finding { rule, node: None } => format!("finding {rule}"),
+            Expected::NoFinding(what) => format!("no finding {what}"),
+        }
+    }
+
     /// What is otherwise; `None` where it is as expected.
     pub(crate) fn missed(&self, judged: &Judged) -> Option<String> {
         let findings = &judged.findings;

@@ -21,9 +21,10 @@ mod starter;
 mod sums;
 
 pub use file::{Mistake, Scenario};
+pub use fill::quoted;
 pub use journal::{RecoverError, Recovered, recover};
 pub use judged::{Expected, Found, Judge, Judged};
 pub use once::{MakesNotes, Match, Notes, Outcome, PlayError};
 pub use reach::Bring;
-pub use repeat::{Loop, Told, kept, repeat};
-pub use sums::{Share, Sums};
+pub use repeat::{Loop, Told, kept, played, repeat};
+pub use sums::{Share, Sums, chance};

@@ -406,7 +406,7 @@ impl<'a> Stage<'a> {
 
     /// What the recordings must say at the end.
     pub fn expect(&mut self, expected: Expected) {
-        self.note(&format!("expect {expected:?}"));
+        self.note(&format!("expect {}", expected.words()));
         self.expected.push(expected);
     }
 

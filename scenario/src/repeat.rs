@@ -16,6 +16,9 @@ use crate::judged::Judge;
 use crate::once::{MakesNotes, Match, PlayError, Wants, of_a_run, play_with};
 use crate::reach::Reach;
 
+/// The file of a run that has a line a match.
+const MATCHES: &str = "matches.jsonl";
+
 /// How a scenario is repeated.
 pub struct Loop<'a> {
     /// What is played.
@@ -24,6 +27,8 @@ pub struct Loop<'a> {
     pub folder: &'a Path,
     /// How many matches.
     pub matches: u64,
+    /// Of them every so many are played here: the first of 10 parts has the 1st, the 11th, and so on. From 1.
+    pub part: (u64, u64),
     /// How many at once.
     pub jobs: usize,
     /// What the seed of each match comes from.
@@ -159,7 +164,9 @@ impl Run<'_> {
             if number > self.wants.matches {
                 return;
             }
-            if self.played().1.contains_key(&number) {
+            let (part, parts) = self.wants.part;
+            let is_elsewhere = (number - 1) % parts.max(1) != part - 1;
+            if is_elsewhere || self.played().1.contains_key(&number) {
                 continue;
             }
             match self.once(number) {
@@ -279,6 +286,22 @@ fn bring(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<Vec<(String,
     Ok(digests)
 }
 
+/// The matches of a run that was played, or is being played, by number.
+///
+/// # Errors
+/// There is none in this folder, or it cannot be read.
+pub fn played(folder: &Path) -> std::io::Result<Vec<Match>> {
+    let text = std::fs::read_to_string(folder.join(MATCHES))?;
+    Ok(matches(&text).into_values().collect())
+}
+
+/// The matches of a file of them, a line each. A line that was cut is none.
+fn matches(text: &str) -> BTreeMap<u64, Match> {
+    let lines = text.lines();
+    let all = lines.filter_map(|line| serde_json::from_str(line).ok());
+    all.map(|it: Match| (it.number, it)).collect()
+}
+
 /// Whether the folder has a run of this scenario, or none.
 fn is_same(wants: &Loop<'_>) -> Result<(), String> {
     let plan = Plan {
@@ -304,7 +327,7 @@ fn is_same(wants: &Loop<'_>) -> Result<(), String> {
 
 /// What was played before, by number, and the file to go on with.
 fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
-    let path = folder.join("matches.jsonl");
+    let path = folder.join(MATCHES);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -315,10 +338,7 @@ fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
         // A line that was cut is no match; the match is played again.
         file.write_all(b"\n")?;
     }
-    let lines = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok());
-    let mut played: BTreeMap<u64, Match> = lines.map(|it: Match| (it.number, it)).collect();
+    let mut played = matches(&text);
     // A runner that was killed may have kept a match that it had no time to write down here.
     for entry in std::fs::read_dir(folder)?.flatten() {
         let text = std::fs::read_to_string(entry.path().join(MATCH)).unwrap_or_default();

@@ -61,6 +61,29 @@ fn wilson(count: f64, of: f64) -> (f64, f64) {
     (bound(middle - half), bound(middle + half))
 }
 
+/// The chance that two shares are as far apart as these or farther, if the truth behind both is one: Fisher's
+/// exact test, two-sided.
+pub fn chance(one: Share, other: Share) -> f64 {
+    let (all, bad) = (one.of + other.of, one.count + other.count);
+    let least = bad.saturating_sub(other.of);
+    let most = bad.min(one.of);
+    let ln_of = |count: u64| {
+        ln_choose(one.of, count) + ln_choose(other.of, bad - count) - ln_choose(all, bad)
+    };
+    let seen = ln_of(one.count);
+    // What is as likely as this is as far apart, whatever the last digits are.
+    let far = (least..=most).map(ln_of).filter(|it| *it <= seen + 1e-7);
+    far.map(f64::exp).sum::<f64>().min(1.0)
+}
+
+/// The logarithm of how many choices of `some` out of `all` there are.
+fn ln_choose(all: u64, some: u64) -> f64 {
+    let some = some.min(all - some);
+    (0..some)
+        .map(|it| ((all - it) as f64).ln() - ((it + 1) as f64).ln())
+        .sum()
+}
+
 impl Sums {
     /// What `matches` come to; bad is what has a finding of `level` or above.
     pub fn of(matches: &[Match], level: &str) -> Sums {
@@ -100,6 +123,19 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_chance_is_fishers() {
+        // Counted with exact fractions.
+        let close = |one: (u64, u64), other: (u64, u64), known: f64| {
+            let chance = chance(Share::new(one.0, one.1), Share::new(other.0, other.1));
+            assert!((chance - known).abs() < known * 1e-3, "{chance} {known}");
+        };
+        close((3, 10), (7, 10), 0.178895);
+        close((8, 10), (1, 6), 0.03497);
+        close((90, 500), (0, 500), 1.97206e-29);
+        close((5, 10), (5, 10), 1.0);
+    }
 
     #[test]
     fn the_interval_is_wilsons() {

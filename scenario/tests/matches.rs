@@ -85,6 +85,7 @@ impl Bench {
             scenario,
             folder: &folder,
             matches,
+            part: (1, 1),
             jobs: 1,
             seed: 1,
             level: "error",

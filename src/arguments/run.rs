@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use netreel_console::Way;
 
 use super::FailOn;
@@ -15,7 +15,7 @@ use super::FailOn;
 )]
 pub struct Run {
     /// The scenario, a TOML file.
-    #[arg(value_name = "FILE", required_unless_present = "recover")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["recover", "gather"])]
     pub file: Option<PathBuf>,
     /// How many matches are played, each from its own seed.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -45,12 +45,45 @@ pub struct Run {
     /// Write a report for CI, a test case a match.
     #[arg(long, value_name = "FILE.xml")]
     pub junit: Option<PathBuf>,
+    /// Write a report for people: one page, with a picture of each bad match.
+    #[arg(long, value_name = "FILE.html")]
+    pub html: Option<PathBuf>,
+    /// Another run: whether this one is better or worse.
+    #[arg(long, value_name = "DIR")]
+    pub against: Option<PathBuf>,
+    /// Play a part of the matches: 3/10 is the 3rd, the 13th, and so on. For jobs of a scheduler.
+    #[arg(long, value_name = "K/N", value_parser = part)]
+    pub part: Option<(u64, u64)>,
+    /// Play nothing: write the loop as jobs for a scheduler to the output, as many as --jobs says (10), or as
+    /// a workflow.
+    #[arg(long, value_name = "FOR", value_enum)]
+    pub emit: Option<Emit>,
+    /// Play nothing: what runs in these folders come to together.
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["file", "repeat", "jobs", "set", "emit"])]
+    pub gather: Vec<PathBuf>,
     /// Undo what a runner that was killed has left behind in this folder: processes and half a match.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "repeat", "jobs", "set", "out"])]
     pub recover: Option<PathBuf>,
     /// Print a JSON object a match, and one of them all at the end (docs/json.md).
     #[arg(long)]
     pub json: bool,
+}
+
+/// For what a loop is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    Slurm,
+    Kubernetes,
+    Github,
+}
+
+/// `3/10`.
+fn part(text: &str) -> Result<(u64, u64), String> {
+    let parts = text.split_once('/');
+    let parts = parts.and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    parts
+        .filter(|&(part, of)| 1 <= part && part <= of)
+        .ok_or_else(|| "write K/N, with K from 1 to N".to_owned())
 }
 
 /// `NAME=VALUE`.

@@ -12,14 +12,14 @@ use netreel_scenario::{Found, Judged, Notes};
 use netreel_wire::Wire;
 
 use crate::arguments::Source;
+use crate::open::Story;
 use crate::{boxes, open, text};
 
 /// The name of the runner in a session.
 const RUNNER: &str = "RUNNER";
 
-/// Reads the reels in a folder, and judges them.
-pub fn judge(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Judged, String> {
-    let told = |failure: crate::outcome::Failure| failure.to_string();
+/// Reads the reels in a folder.
+pub fn story(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Story, String> {
     let source = Source {
         paths: vec![folder.to_owned()],
         keys: None,
@@ -29,7 +29,12 @@ pub fn judge(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Judged, String> 
     };
     let wire = wire.cloned();
     let story = open::in_silence(&source, &source.paths, wire, Session::build_with_keys);
-    let story = story.map_err(told)?;
+    story.map_err(|failure| failure.to_string())
+}
+
+/// Reads the reels in a folder, and judges them.
+pub fn judge(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Judged, String> {
+    let story = story(folder, wire)?;
     let (session, history) = (&story.session, story.history());
     let judgement = Judgement::new(session, history, Level::Error, &story.unread);
     let findings = history.findings.iter().map(|finding| Found {

@@ -1,8 +1,11 @@
 //! `netreel run`: matches that a script drives, again and again.
 
+mod emit;
+mod html;
 mod judge;
 mod report;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,14 +28,20 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(folder) = &arguments.recover {
         return recover(folder, arguments.json, out);
     }
+    let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
+    let level = fail_on.level().name();
+    if !arguments.gather.is_empty() {
+        return gather(arguments, level, out);
+    }
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let scenario = Scenario::read(file, &arguments.set).map_err(Failure::new)?;
     let default = || PathBuf::from(format!("netreel-run-{}", scenario.name));
     let wire = scenario.wire.as_deref().map(open::wire).transpose()?;
     let folder = arguments.out.clone().unwrap_or_else(default);
+    if let Some(emit) = arguments.emit {
+        return emit::write(emit, (arguments, file), &scenario.name, out);
+    }
     let jobs = arguments.jobs.map_or_else(processors, usize::from);
-    let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
-    let level = fail_on.level().name();
     let netreel = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
     if !arguments.json {
@@ -55,6 +64,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         scenario: &scenario,
         folder: &folder,
         matches: arguments.repeat,
+        part: arguments.part.unwrap_or((1, 1)),
         jobs: jobs.min(usize::try_from(arguments.repeat).unwrap_or(jobs)),
         seed: arguments.seed,
         level,
@@ -68,27 +78,139 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
     let matches = matches.map_err(Failure::new)?;
-    let sums = Sums::of(&matches, level);
-    if let Some(file) = &arguments.junit {
-        report::junit(file, &scenario.name, (&matches, level))?;
-    }
-    if arguments.json {
-        writeln!(out, "{}", json!({ "run": sums }))?;
-    } else {
-        print(&sums, (&matches, level), &folder, out)?;
-    }
-    let is_over =
-        matches.len() as u64 >= arguments.repeat || wants.ends_at_bad && sums.bad.count > 0;
+    let kept = netreel_scenario::kept(&folder, &matches);
+    let over = Over {
+        name: &scenario.name,
+        matches: &matches,
+        level,
+        kept: &kept,
+    };
+    let answer = over.tell(arguments, out)?;
+    let (part, parts) = wants.part;
+    let wanted = (arguments.repeat + parts - part) / parts;
+    let is_over = matches.len() as u64 >= wanted || wants.ends_at_bad && answer == Answer::Wrong;
     if !is_over {
-        let (played, repeat) = (matches.len(), arguments.repeat);
+        let played = matches.len();
         return Err(Failure::new(format!(
-            "ended after {played} of {repeat} matches; the same command goes on with the others"
+            "ended after {played} of {wanted} matches; the same command goes on with the others"
         )));
     }
-    Ok(match sums.bad.count {
-        0 => Answer::Clean,
-        _ => Answer::Wrong,
-    })
+    Ok(answer)
+}
+
+/// What runs in several folders come to together: jobs of one loop, each with its part.
+fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let (mut matches, mut kept) = (Vec::new(), BTreeMap::new());
+    for folder in &arguments.gather {
+        let played = netreel_scenario::played(folder).map_err(|error| {
+            Failure::new(format!("{}: there is no run: {error}", folder.display()))
+        })?;
+        kept.extend(netreel_scenario::kept(folder, &played));
+        matches.extend(played);
+    }
+    matches.sort_by_key(|played| played.number);
+    let mut pairs = matches.windows(2);
+    if let Some(twice) = pairs.find(|pair| pair[0].number == pair[1].number) {
+        return Err(Failure::new(format!(
+            "match {} is in two of the folders: they are not parts of one loop",
+            twice[0].number
+        )));
+    }
+    let over = Over {
+        name: "gathered",
+        matches: &matches,
+        level,
+        kept: &kept,
+    };
+    over.tell(arguments, out)
+}
+
+/// Matches that were played.
+struct Over<'a> {
+    name: &'a str,
+    matches: &'a [Match],
+    level: &'a str,
+    /// The folders of those that were kept, by number.
+    kept: &'a BTreeMap<u64, PathBuf>,
+}
+
+impl Over<'_> {
+    /// Prints what they come to, and writes the reports that are wanted.
+    fn tell(&self, arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
+        let sums = Sums::of(self.matches, self.level);
+        if let Some(file) = &arguments.junit {
+            report::junit(file, self.name, (self.matches, self.level))?;
+        }
+        if let Some(file) = &arguments.html {
+            html::write(file, self, &sums)?;
+        }
+        let against = arguments.against.as_deref().map(|folder| {
+            let matches = netreel_scenario::played(folder).map_err(|error| {
+                Failure::new(format!("--against {}: {error}", folder.display()))
+            })?;
+            let other = Sums::of(&matches, self.level).bad;
+            Ok::<_, Failure>((other, netreel_scenario::chance(sums.bad, other)))
+        });
+        let against: Option<(Share, f64)> = against.transpose()?;
+        if arguments.json {
+            let against = against.map(|(bad, chance)| json!({ "bad": bad, "chance": chance }));
+            writeln!(out, "{}", json!({ "run": sums, "against": against }))?;
+        } else {
+            self.print(&sums, out)?;
+            if let Some((other, chance)) = against {
+                writeln!(out, "  {}", compared(sums.bad, other, chance))?;
+            }
+        }
+        Ok(match sums.bad.count {
+            0 => Answer::Clean,
+            _ => Answer::Wrong,
+        })
+    }
+
+    fn print(&self, sums: &Sums, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out)?;
+        let [least, mean, most] = sums.took;
+        writeln!(
+            out,
+            "{}: {} bad, {}; {mean:.1} s each ({least:.1} to {most:.1})",
+            matches(sums.bad.of),
+            sums.bad.count,
+            percent(sums.bad)
+        )?;
+        if sums.failed > 0 {
+            writeln!(out, "  {} could not be played to the end", sums.failed)?;
+        }
+        for (rule, share) in &sums.rules {
+            let (count, of) = (share.count, share.of);
+            writeln!(out, "  {rule}: {count} of {of}, {}", percent(*share))?;
+        }
+        let bad = self.matches.iter().find(|it| it.is_bad(self.level));
+        if let Some(folder) = bad.and_then(|it| self.kept.get(&it.number)) {
+            let folder = folder.display();
+            writeln!(
+                out,
+                "  netreel check {folder}      what went wrong in the first of them"
+            )?;
+            writeln!(out, "  netreel inspect {folder}    all of it in a window")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a run is better or worse than another one.
+fn compared(bad: Share, other: Share, chance: f64) -> String {
+    let rate = |share: Share| share.count as f64 / share.of.max(1) as f64;
+    let word = match (chance < 0.05, rate(bad) < rate(other)) {
+        (true, true) => "better",
+        (true, false) => "worse",
+        (false, _) => "neither better nor worse",
+    };
+    format!(
+        "{word} than the other run, with {} of {} bad: chance alone sets two runs so far apart in {:.2} % of cases",
+        other.count,
+        other.of,
+        chance * 100.0
+    )
 }
 
 fn processors() -> usize {
@@ -197,46 +319,6 @@ fn matches(count: u64) -> String {
         1 => "1 match".to_owned(),
         many => format!("{many} matches"),
     }
-}
-
-fn print(
-    sums: &Sums,
-    (matches, level): (&[Match], &str),
-    folder: &Path,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    writeln!(out)?;
-    let played = self::matches(sums.bad.of);
-    let [least, mean, most] = sums.took;
-    writeln!(
-        out,
-        "{played}: {} bad, {}; {mean:.1} s each ({least:.1} to {most:.1})",
-        sums.bad.count,
-        percent(sums.bad)
-    )?;
-    if sums.failed > 0 {
-        writeln!(out, "  {} could not be played to the end", sums.failed)?;
-    }
-    for (rule, share) in &sums.rules {
-        writeln!(
-            out,
-            "  {rule}: {} of {}, {}",
-            share.count,
-            share.of,
-            percent(*share)
-        )?;
-    }
-    let bad = matches.iter().find(|it| it.is_bad(level));
-    let kept = netreel_scenario::kept(folder, matches);
-    if let Some(folder) = bad.and_then(|it| kept.get(&it.number)) {
-        let folder = folder.display();
-        writeln!(
-            out,
-            "  netreel check {folder}      what went wrong in the first of them"
-        )?;
-        writeln!(out, "  netreel inspect {folder}    all of it in a window")?;
-    }
-    Ok(())
 }
 
 /// `0.6 % (95 %: 0.2 to 1.7 %)`.

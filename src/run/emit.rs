@@ -1,0 +1,143 @@
+//! The loop as jobs of a scheduler that there is.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use crate::arguments::{Emit, Run};
+use crate::outcome::{Answer, Failure};
+
+/// So many jobs a loop is cut into, unless it is said.
+const JOBS: u64 = 10;
+
+const SLURM: &str = r#"#!/bin/sh
+# sbatch this file; then: netreel run --gather run/part-*
+#SBATCH --job-name=NAME
+#SBATCH --array=1-PARTS
+#SBATCH --output=run-%a.log
+COMMAND || [ $? -eq 1 ]
+"#;
+
+const KUBERNETES: &str = r#"# kubectl apply -f this file; then, where the volume is: netreel run --gather run/part-*
+# The image has netreel, the scenario and what its nodes need; the claim is a volume that all pods reach.
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: NAME
+spec:
+  completionMode: Indexed
+  completions: PARTS
+  parallelism: PARTS
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: netreel
+          image: netreel
+          workingDir: /work
+          command: ["/bin/sh", "-c"]
+          args:
+            - |
+              part=$((JOB_COMPLETION_INDEX + 1))
+              COMMAND || [ $? -eq 1 ]
+          volumeMounts:
+            - name: work
+              mountPath: /work
+      volumes:
+        - name: work
+          persistentVolumeClaim:
+            claimName: netreel
+"#;
+
+const GITHUB: &str = r#"name: NAME
+on:
+  workflow_dispatch:
+  schedule:
+    - cron: "0 2 * * *"
+jobs:
+  part:
+    runs-on: ubuntu-latest
+    strategy:
+      fail-fast: false
+      matrix:
+        part: [ALL]
+    steps:
+      - uses: actions/checkout@v4
+      # Install netreel and build the game here.
+      - run: COMMAND || [ $? -eq 1 ]
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: part-${{ matrix.part }}
+          path: run/part-${{ matrix.part }}
+  gather:
+    needs: part
+    if: always()
+    runs-on: ubuntu-latest
+    steps:
+      # Install netreel here.
+      - uses: actions/download-artifact@v4
+        with:
+          path: run
+      - run: netreel run --gather run/part-* --junit run.xml --html run.html
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: report
+          path: run.*
+"#;
+
+/// Writes the loop of a scenario that is called so. A bad match is an answer, and no failed job: gathering says it.
+pub fn write(
+    emit: Emit,
+    (arguments, file): (&Run, &Path),
+    name: &str,
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
+    let parts = arguments.jobs.map_or(JOBS, u64::from).min(arguments.repeat);
+    let (text, part) = match emit {
+        Emit::Slurm => (SLURM, "$SLURM_ARRAY_TASK_ID"),
+        Emit::Kubernetes => (KUBERNETES, "$part"),
+        Emit::Github => (GITHUB, "${{ matrix.part }}"),
+    };
+    let letter = |letter: char| match letter.to_ascii_lowercase() {
+        letter if letter.is_ascii_alphanumeric() => letter,
+        _ => '-',
+    };
+    let name: String = name.chars().map(letter).collect();
+    let all: Vec<String> = (1..=parts).map(|part| part.to_string()).collect();
+    let text = text
+        .replace("NAME", &name)
+        .replace("PARTS", &parts.to_string())
+        .replace("ALL", &all.join(", "))
+        .replace("COMMAND", &command(arguments, file, part, parts));
+    out.write_all(text.as_bytes())?;
+    Ok(Answer::Clean)
+}
+
+/// What each job runs. `part` is how it knows which one it is.
+fn command(arguments: &Run, file: &Path, part: &str, parts: u64) -> String {
+    let mut command = format!(
+        "netreel run {} --repeat {} --seed {} --part {part}/{parts} --out run/part-{part}",
+        netreel_scenario::quoted(&file.display().to_string()),
+        arguments.repeat,
+        arguments.seed
+    );
+    for (name, value) in &arguments.set {
+        let _ = write!(
+            command,
+            " --set {}",
+            netreel_scenario::quoted(&format!("{name}={value}"))
+        );
+    }
+    let until = arguments
+        .until_finding
+        .map(|level| ("until-finding", level));
+    let (option, level) = until.unwrap_or(("fail-on", arguments.fail_on));
+    let _ = write!(command, " --{option} {}", level.level().name());
+    if arguments.keep_all {
+        command.push_str(" --keep-all");
+    }
+    command
+}
