@@ -639,39 +639,20 @@ fn bytes_that_are_flipped_in_the_file_are_refused_or_found() {
 #[test]
 fn a_program_that_waits_for_what_is_not_recorded_is_ended_with_the_place() {
     let bench = Bench::new();
-    let program = bench.compile("pipes");
-    let command = [text(&program)];
-    let script = format!("echo go | {}", text(&program));
-    bench.record_plainly(&[], &["sh", "-c", &script]);
-    let reels = bench.reels();
-    let (_, reel) = reels
-        .iter()
-        .find(|(name, _)| name == "pipes")
-        .expect("it is recorded");
-    let node = reel.header().node.clone();
-    // The standard input is a pipe that nobody writes to.
-    let child = Command::new(env!("CARGO_BIN_EXE_netreel"))
-        .args([
-            "replay",
-            text(&bench.out()),
-            "--node",
-            &node,
-            "--patience",
-            "1",
-            "--",
-        ])
-        .args(command)
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn();
-    let mut child = child.unwrap();
-    let _open = child.stdin.take();
-    let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let (program, pipe) = (bench.compile("pipes"), bench.at("pipe"));
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let command = [text(&program), text(&pipe)];
+    let script = format!("echo go >{} & exec \"$@\"", text(&pipe));
+    let launched = ["sh", "-c", &script, "sh", command[0], command[1]];
+    bench.record_plainly(&["--name", "READER"], &launched);
+    // Nobody writes into it this time.
+    let flags = ["--node", "READER", "--patience", "1"];
+    let ran = bench.again(&flags, &command).expect(2);
     assert!(
-        told.contains("stands still") && told.contains("descriptor 0"),
-        "{told}"
+        ran.out.contains("stands still") && ran.out.contains("descriptor 3"),
+        "{}",
+        ran.out
     );
 }
 

@@ -37,7 +37,7 @@ pub use network::{
 };
 pub use nudges::is_nudge;
 pub use places::{ends_in, is_cancelled, will_be_cancelled};
-pub use printed::{is_terminal, says};
+pub use printed::says;
 pub use waits::{epoll, polls, selects, slept};
 
 use queue::QUEUES;
@@ -104,6 +104,11 @@ fn tape() -> Option<&'static TapeControl> {
 #[inline]
 pub fn tells_of_meetings() -> bool {
     tape().is_some_and(|tape| tape.meets != 0)
+}
+
+/// Whether the recording tells what was read of the standard input through the C library's streams.
+pub fn tells_of_streams() -> bool {
+    tape().is_some_and(|tape| tape.streams != 0)
 }
 
 /// Whether threads run beside the replayed ones that are not answered.

@@ -25,7 +25,9 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 pub use escape::{Escape, check_program, find_program};
-pub use rerun::{Came, Descriptor, Input, Printed, Rerun, RerunEnd, rerun};
+pub use rerun::{
+    Came, Descriptor, Printed, Rerun, RerunEnd, Standard, Terminal, WrittenFile, rerun,
+};
 
 use crate::options::{Options, Reached};
 use crate::progress::Progress;

@@ -137,7 +137,7 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         next: (ENTRIES_AT as u64).into(),
         meets: u32::from(began.meets),
         prints: u32::from(began.log),
-        terminals: began.terminals(),
+        streams: u32::from(began.streams),
         printed: [
             printed(end, out),
             printed(end + out.bytes.len() as u64, errors),

@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use netreel_capture::preload::{Input, Rerun, find_program};
+use netreel_capture::preload::{Rerun, find_program};
 use netreel_reel::{Header, Reel};
 use netreel_replay::program::{Began, Tape, Variable};
 
-use super::held::held;
+use super::held::{held, standard};
 use super::sums::Sums;
 use crate::outcome::Failure;
 
@@ -195,17 +195,13 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
         }
     });
     let variables: Vec<Vec<u8>> = variables.collect();
+    let (standard, others) = standard(began);
+    doubts.extend(others);
     let (descriptors, others) = held(began);
     doubts.extend(others);
     for doubt in &doubts {
         anstream::eprintln!("netreel: {doubt}");
     }
-    let input = began.descriptors.iter().find(|(fd, _)| *fd == 0);
-    let input = match input.map(|(_, target)| target.as_str()) {
-        None | Some("/dev/null") => Input::Nothing,
-        Some(path) if Path::new(path).is_file() => Input::File(path.into()),
-        Some(_) => Input::Own,
-    };
     let rerun = Rerun {
         program,
         arguments: header
@@ -215,7 +211,7 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
             .collect(),
         variables,
         folder,
-        input,
+        standard,
         descriptors,
         random_addresses: began.random_addresses,
         one_thread: began.one_thread,
