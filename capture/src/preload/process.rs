@@ -29,7 +29,7 @@ const NOT_COVERED: &str = "recorded from outside the program, by a preloaded lib
 Not covered, so that a replay may part where they steer the network loop: \
 locks that are not the C library's (futex), \
 processor instructions for time and randomness (RDTSC, RDRAND), \
-reads of files, pipes and TCP sockets, the standard input through stdio, the time left over that select writes back, \
+reads of files, pipes and TCP sockets, the time left over that select writes back, \
 what stands beside a packet (control data), signalfd, \
 the 65th and later descriptors that one wait finds ready, \
 functions of the C library that are found in the loader's tables without dlsym, \

@@ -91,14 +91,20 @@ pub struct Launched {
 }
 
 impl Began {
-    /// What the reel tells; `None` where it was recorded before reels told it.
+    /// What the reel tells, or where its begin is not there, the first part that is; `None` where it was
+    /// recorded before reels told it.
     pub fn of(reel: &Reel) -> Option<Began> {
-        let mut began = None;
+        let first = reel.parts().first().filter(|it| it.part.number > 0);
+        let told = first.map_or(&[][..], |it| &it.part.begun);
+        let mut began: Option<Began> = None;
+        for details in told {
+            began.get_or_insert_default().take(details);
+        }
         reel.for_each(|record| {
             if let Event::Called { call, details, .. } = record.event
                 && call == CallId::START
             {
-                began.get_or_insert_with(Began::default).take(details);
+                began.get_or_insert_default().take(details);
             }
         });
         began.filter(|began| !began.program.is_empty() && !began.folder.is_empty())

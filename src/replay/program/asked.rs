@@ -38,6 +38,9 @@ pub fn check<'a>(
                 .to_owned(),
         );
     }
+    if let Some(why) = lacks_begin(reel, began) {
+        return refuse(why);
+    }
     let Some(began) = began else {
         return refuse(
             "the reel does not say how the program was started: it was recorded by an older \
@@ -81,6 +84,23 @@ pub fn check<'a>(
         ));
     }
     Ok(began)
+}
+
+/// Why a recording cannot be started again whose begin is not there: a window of ring mode, as often as
+/// not.
+fn lacks_begin(reel: &Reel, began: Option<&Began>) -> Option<String> {
+    let missing = reel.missing_parts().first();
+    let missing = missing.filter(|it| it.parts.start == 0)?;
+    let folder = began.map(|began| String::from_utf8_lossy(&began.folder));
+    let folder = folder.map_or(String::new(), |folder| format!(" in {folder}"));
+    Some(format!(
+        "its begin is not there: {missing}; --ring and --keep delete what is older than they keep. A \
+         program is started again from its beginning, and nothing can bring it to where this begins. \
+         A recording without --ring and --keep can be started again: \
+         `netreel record --name {} --out FOLDER -- {}`{folder}",
+        quoted(&reel.header().node),
+        recorded(reel.header())
+    ))
 }
 
 /// The program that was recorded, where it is asked for and is another file by now.
