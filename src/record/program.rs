@@ -108,8 +108,20 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
 fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
     let live = &outcome.live;
     let mut told = vec![format!("{}: {}", came_to(live), folder.display())];
-    if outcome.sockets == 0 && missing(outcome).is_empty() && !limited {
-        told.push("no UDP socket was opened; TCP is not recorded".to_owned());
+    let connections = text::count(outcome.connections, "TCP connection");
+    match (outcome.sockets, outcome.connections) {
+        (0, 0) if missing(outcome).is_empty() && !limited => {
+            told.push("no UDP socket was opened; TCP is not recorded".to_owned());
+        }
+        (0, 1..) => told.push(format!(
+            "no UDP socket was opened, and {connections}: TCP is not recorded"
+        )),
+        (1.., 1..) => told.push(format!(
+            "{} by UDP beside {connections}: TCP is not recorded; if that is where the game speaks, \
+             little of it is here",
+            text::count(live.packets, "packet")
+        )),
+        _ => {}
     }
     if live.kernel_drops > 0 {
         let by_signal = outcome

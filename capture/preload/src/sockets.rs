@@ -192,6 +192,11 @@ pub fn is_udp(fd: i32) -> bool {
     is(sys::SO_PROTOCOL, sys::SOL_UDP) && is(sys::SO_TYPE, sys::SOCK_DGRAM)
 }
 
+/// Whether it is a TCP socket.
+pub fn is_tcp(fd: i32) -> bool {
+    option(fd, sys::SOL_SOCKET, sys::SO_PROTOCOL) == Some(sys::SOL_TCP)
+}
+
 /// What the kernel says of a file, as far as it is asked.
 #[repr(C)]
 struct Status {

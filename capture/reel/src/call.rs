@@ -104,6 +104,7 @@ calls! {
     52 EVENTFD "eventfd" "Read an eventfd, or raises it.";
     53 TIMERFD "timerfd" "Read a timerfd, set it, or asked for it.";
     54 STATUS "status" "The process has ended, and how.";
+    55 TCP "tcp" "Made a TCP connection, or took one; what goes over it is not recorded.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.

@@ -153,6 +153,8 @@ pub struct Outcome {
     pub live: Progress,
     /// UDP sockets that were opened, by all processes.
     pub sockets: u64,
+    /// TCP connections that were made or taken, by all processes.
+    pub connections: u64,
     /// How many sentences told of gaps.
     pub gaps: u64,
     /// How many reels could not be made, or stopped.

@@ -384,6 +384,8 @@ pub(super) struct Counts {
     pub(super) dropped: u64,
     /// UDP sockets that were opened.
     pub(super) sockets: u64,
+    /// TCP connections.
+    pub(super) connections: u64,
 }
 
 impl Counts {
@@ -394,6 +396,7 @@ impl Counts {
             bytes: get(&tally.bytes),
             dropped: get(&tally.dropped),
             sockets: get(&tally.sockets),
+            connections: get(&tally.connections),
         }
     }
 }

@@ -32,8 +32,10 @@ enum Holds {
 /// What a call's details hold, and how many bytes in front of that are numbers.
 fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
     match call {
-        CallId::CONNECT if endpoint(call, details).is_some() => (details.len(), Holds::Peer),
-        CallId::CONNECT => (2, Holds::Numbers),
+        CallId::CONNECT | CallId::TCP if endpoint(call, details).is_some() => {
+            (details.len(), Holds::Peer)
+        }
+        CallId::CONNECT | CallId::TCP => (2, Holds::Numbers),
         CallId::EXEC | CallId::SPAWN => (1, Holds::Program),
         CallId::FILE => (FILE_NUMBERS.min(details.len()), Holds::File),
         CallId::PEEK => (2, Holds::Packet),
@@ -103,10 +105,10 @@ pub(crate) fn endpoint(call: CallId, details: &[u8]) -> Option<Endpoint> {
     }
 }
 
-/// A socket and an endpoint: laid out as they are where a packet was sent.
+/// A socket, or how a connection was made, and an endpoint: laid out as they are where a packet was sent.
 fn connected(call: CallId, details: &[u8]) -> Option<Event<'_>> {
     let read = || plain_read(EventKind::Sent as u8, details).ok();
-    (call == CallId::CONNECT).then(read)?
+    matches!(call, CallId::CONNECT | CallId::TCP).then(read)?
 }
 
 /// The path of the program that a call starts, where it is a text.

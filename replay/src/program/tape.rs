@@ -56,6 +56,9 @@ const EAGAIN: i32 = 11;
 const RAISED: u8 = 1;
 const NOT_RAISED: u8 = 2;
 
+/// What the details of a TCP connection begin with where the program took it.
+const TAKEN: u16 = 2;
+
 /// Which threads are answered from the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -463,6 +466,12 @@ impl Making<'_> {
             {
                 self.too_many(number);
             }
+            // One that the program makes is refused, and told then.
+            CallId::TCP if short(details, 0) == TAKEN => self.miss(format!(
+                "it takes a TCP connection (event {number}), and TCP is not recorded, so that a replay \
+                 has none to give"
+            )),
+            CallId::TCP => {}
             CallId::CONNECT => self.push(entry, details.get(2..).unwrap_or(&[]), &[]),
             CallId::PEEK => match self.threads.peeked.get(&number) {
                 Some((from, shown)) => self.push(entry, &endpoint_bytes(*from), shown),

@@ -106,6 +106,7 @@ pub(super) fn record(
         ended: Progress::default(),
         drops: Drops::default(),
         sockets: 0,
+        connections: 0,
         gaps: 0,
         failed: 0,
         not_followed: 0,
@@ -133,6 +134,7 @@ pub(super) fn record(
         status: status.map_err(failed("wait for the program".to_owned()))?,
         live,
         sockets: server.sockets,
+        connections: server.connections,
         gaps: server.gaps,
         failed: server.failed,
         not_followed: server.not_followed,
@@ -202,6 +204,7 @@ struct Server<'a> {
     /// What the kernel dropped of their packets.
     drops: Drops,
     sockets: u64,
+    connections: u64,
     gaps: u64,
     failed: u64,
     not_followed: u64,
@@ -438,6 +441,7 @@ impl Server<'_> {
         self.ended.packets += done.counts.packets;
         self.ended.bytes += done.counts.bytes;
         self.sockets += done.counts.sockets;
+        self.connections += done.counts.connections;
         if let Some(past) = &done.past {
             let name = &done.name;
             self.gaps += 1;
