@@ -9,7 +9,10 @@ use support::programs::{Bench, text};
 fn a_recording_says_how_many_tcp_connections_it_lacks() {
     let bench = Bench::new();
     let program = bench.compile("tcp");
-    for (how, connections) in [("calls", "1 TCP connection:"), ("waits", "2 TCP connections:")] {
+    for (how, connections) in [
+        ("calls", "1 TCP connection:"),
+        ("waits", "2 TCP connections:"),
+    ] {
         let _ = std::fs::remove_dir_all(bench.out());
         let said = bench.record(&[], &[text(&program), how]).expect(0).err;
         let told = format!("2 packets by UDP beside {connections} TCP is not recorded");
@@ -27,5 +30,8 @@ fn a_replay_refuses_a_program_that_takes_a_tcp_connection_and_names_one_that_is_
     let _ = std::fs::remove_dir_all(bench.out());
     bench.record(&[], &[text(&program), "calls"]).expect(0);
     let told = bench.again(&[], &[text(&program), "calls"]).expect(1).out;
-    assert!(told.contains("1 TCP connection, which a replay refuses"), "{told}");
+    assert!(
+        told.contains("1 TCP connection, which a replay refuses"),
+        "{told}"
+    );
 }

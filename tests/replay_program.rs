@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use netreel_reel::{CallId, Event, OwnedRecord, Reel};
+use netreel_reel::{CallId, Event, OwnedRecord};
 use support::netreel;
 use support::programs::{Bench, drawn, records, renumbered, replay, text, with_event, write};
 
@@ -391,28 +391,6 @@ fn a_program_without_a_udp_socket_is_refused() {
     bench.record_plainly(&[], &[text(&program)]).expect(0);
     let ran = bench.again(&[], &[text(&program)]).expect(2);
     assert!(ran.err.contains("used no UDP socket"), "{}", ran.err);
-}
-
-#[test]
-fn a_program_that_starts_others_is_refused_by_name() {
-    let bench = Bench::new();
-    let program = bench.compile("children");
-    bench.record_plainly(&[], &[text(&program)]);
-    let reels = bench.reels();
-    let forks = |reel: &Reel| {
-        let mut forks = false;
-        reel.for_each(|it| {
-            forks |= matches!(it.event, Event::Called { call, .. } if call == CallId::FORK);
-        });
-        forks
-    };
-    let parent = reels
-        .iter()
-        .find(|(_, reel)| forks(reel))
-        .expect("it forks");
-    let node = parent.1.header().node.clone();
-    let ran = bench.again(&["--node", &node], &[text(&program)]).expect(2);
-    assert!(ran.err.contains("starts another program"), "{}", ran.err);
 }
 
 /// Whether the program is answered by this event, or compared with it. The others may be as they

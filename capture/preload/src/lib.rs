@@ -31,6 +31,7 @@ mod asking;
 mod attach;
 mod by_number;
 mod cancels;
+mod children;
 mod clocks;
 mod corks;
 mod counters;

@@ -2,6 +2,7 @@
 //! the C library closed those inside itself. Of TCP connections it is told that they are made.
 
 use crate::call::CallId;
+use crate::children;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::push::pushing;
@@ -63,6 +64,19 @@ unsafe fn made_two(result: i32, pair: *const [i32; 2]) -> i32 {
     result
 }
 
+/// # Safety
+/// As [`made_two`].
+unsafe fn made_a_pipe(result: i32, pair: *const [i32; 2]) -> i32 {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        made_two(result, pair);
+        if let (0, Some(pair)) = (result, pair.as_ref()) {
+            children::made_pipe(*pair);
+        }
+    }
+    result
+}
+
 hook! {
     fn accept[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
@@ -76,16 +90,16 @@ hook! {
 
     fn pipe[real](pair: *mut [i32; 2]) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_two(real(pair), pair) }
+        unsafe { made_a_pipe(real(pair), pair) }
     }
 
     fn pipe2[real](pair: *mut [i32; 2], flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_two(real(pair, flags), pair) }
+        unsafe { made_a_pipe(real(pair, flags), pair) }
     }
 
     fn socketpair[real](domain: i32, kind: i32, protocol: i32, pair: *mut [i32; 2]) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_two(real(domain, kind, protocol, pair), pair) }
+        unsafe { made_a_pipe(real(domain, kind, protocol, pair), pair) }
     }
 }

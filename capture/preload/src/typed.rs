@@ -1,9 +1,11 @@
-//! What the program reads of its standard input through the C library's streams.
+//! What the program reads of its standard input, and of what its children write, through the C library's
+//! streams.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::call::CallId;
 use crate::hook::{Real, calls};
-use crate::{attach, randomness, replay, stdio};
+use crate::{attach, counters, randomness, replay, sockets, stdio};
 
 static FILE_READ: Real = Real::new(c"_IO_file_read");
 static ON: AtomicU32 = AtomicU32::new(0);
@@ -18,6 +20,16 @@ pub fn on() {
     }
 }
 
+/// The same of a stream that has a table of functions of its own.
+pub fn reads_of(stream: *mut u8) {
+    stdio::stands_before(
+        &[stream],
+        stdio::READ,
+        &FILE_READ,
+        stream_reads as *const (),
+    );
+}
+
 /// What the C library calls to fill a stream's buffer.
 unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize) -> isize {
     // SAFETY: the C library's function of this name, for its own call.
@@ -28,6 +40,10 @@ unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize)
     // SAFETY: a `FILE`.
     let fd = unsafe { file.add(stdio::DESCRIPTOR).cast::<i32>().read() };
     let is_told = attach::generation().is_some() && (!replay::on() || replay::tells_of_streams());
+    if fd != 0 && is_told && sockets::counter(fd) == Some(CallId::PIPE) {
+        // SAFETY: the C library's buffer, which has this room.
+        return unsafe { piped(fd, buffer, length, real) };
+    }
     if fd != 0 || !is_told {
         return real();
     }
@@ -35,4 +51,20 @@ unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize)
     // SAFETY: the C library's buffer, which has this room.
     let read = unsafe { randomness::input(buffer, length.max(0) as usize, real) };
     read.unwrap_or_else(real)
+}
+
+/// Reads what a child wrote by `real`, or as it was in a replay.
+///
+/// # Safety
+/// `buffer` has room for `length` bytes.
+unsafe fn piped(fd: i32, buffer: *mut u8, length: isize, real: impl Fn() -> isize) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if replay::on()
+            && let Some(result) = counters::replayed(fd, buffer, length.max(0) as usize)
+        {
+            return result;
+        }
+        randomness::after_read(fd, buffer, calls(0, real))
+    }
 }

@@ -105,6 +105,8 @@ calls! {
     53 TIMERFD "timerfd" "Read a timerfd, set it, or asked for it.";
     54 STATUS "status" "The process has ended, and how.";
     55 TCP "tcp" "Made a TCP connection, or took one; what goes over it is not recorded.";
+    56 WAIT "wait" "Waited for a child, or asked whether it has ended.";
+    57 PIPE "pipe" "Read what a child wrote into a pipe.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.

@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first bytes of a tape. Changes with its layout.
-pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape8");
+pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape9");
 /// Where the threads' identities lie: [`THREADS_MAX`] numbers of 64 bits.
 pub const THREADS_AT: usize = 4096;
 /// So many threads of a program can be replayed.
@@ -129,6 +129,9 @@ pub struct TapeControl {
     pub prints: u32,
     /// 1 where what it read of its standard input through the C library's streams is in the recording.
     pub streams: u32,
+    /// 1 where children, how they ended and what they wrote into pipes is in the recording: none is
+    /// started.
+    pub children: u32,
     /// How many signals the command has sent to the program that have not come yet.
     pub nudges: AtomicU32,
     /// What it printed: on its standard output, and on its standard error.

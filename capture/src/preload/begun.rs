@@ -88,7 +88,8 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             &parent(pid).to_le_bytes(),
             &numbers.rings.to_le_bytes(),
             &numbers.capacity.to_le_bytes(),
-            &[flags],
+            // Children, how they ended and what they wrote are recorded.
+            &[flags, 1],
         ],
     );
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

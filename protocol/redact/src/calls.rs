@@ -41,7 +41,7 @@ fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
         CallId::PEEK => (2, Holds::Packet),
         CallId::RANDOM => (1, Holds::Bytes(Removed::Random)),
         CallId::START => (1, Holds::Bytes(Removed::Environment)),
-        CallId::INPUT => (1, Holds::Bytes(Removed::Typed)),
+        CallId::INPUT | CallId::PIPE => (1, Holds::Bytes(Removed::Typed)),
         CallId::PRINTED => (1, Holds::Bytes(Removed::Printed)),
         CallId::LOOKED_UP => (0, Holds::Bytes(Removed::Lookups)),
         CallId::OWN_NAME | CallId::PEER_NAME => (2, Holds::Bytes(Removed::CallDetails)),
@@ -87,6 +87,7 @@ fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
         | CallId::LEVEL
         | CallId::EVENTFD
         | CallId::TIMERFD
+        | CallId::WAIT
         | CallId::STATUS => (details.len(), Holds::Numbers),
         _ => (details.len().min(2), Holds::Unknown),
     }
@@ -132,7 +133,10 @@ pub(crate) fn file(call: CallId, details: &[u8]) -> Option<&str> {
 /// What people wrote, or what names them, in details that have no form of their own: the environment,
 /// the standard input, printed lines.
 pub(crate) fn written(call: CallId, details: &[u8]) -> Option<&[u8]> {
-    let text = matches!(call, CallId::START | CallId::INPUT | CallId::PRINTED);
+    let text = matches!(
+        call,
+        CallId::START | CallId::INPUT | CallId::PIPE | CallId::PRINTED
+    );
     details.get(1..).filter(|_| text)
 }
 

@@ -45,6 +45,8 @@ pub struct Began {
     pub meets: bool,
     /// Whether what it read of its standard input through the C library's streams is recorded.
     pub streams: bool,
+    /// Whether children, how they ended and what they wrote into pipes is recorded.
+    pub children: bool,
     /// Whether the rings lay out of the way of what the program maps.
     pub aside: bool,
     /// The signals that were ignored and those that were blocked, a bit each, that of signal n bit
@@ -128,6 +130,7 @@ impl Began {
                 (self.ordered, self.one_thread) = (flags & 4 != 0, flags & 8 != 0);
                 (self.log, self.aside) = (flags & 16 != 0, flags & 32 != 0);
                 (self.meets, self.streams) = (flags & 64 != 0, flags & 128 != 0);
+                self.children = rest.get(17).is_some_and(|flags| flags & 1 != 0);
             }
             StartId::SIGNALS => {
                 let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;

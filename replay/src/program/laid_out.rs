@@ -42,6 +42,7 @@ pub(super) fn put_control(bytes: &mut [u8], control: &TapeControl) {
         (offset_of!(TapeControl, meets), control.meets),
         (offset_of!(TapeControl, prints), control.prints),
         (offset_of!(TapeControl, streams), control.streams),
+        (offset_of!(TapeControl, children), control.children),
     ] {
         put(at, &value.to_ne_bytes());
     }

@@ -79,6 +79,8 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         pending: BTreeMap::new(),
         raised: BTreeMap::new(),
         looking: Vec::new(),
+        children: began.children,
+        spawned: BTreeMap::new(),
         joined: Vec::new(),
         steps: ordered.then(Steps::default),
         floors: ordered.then(Floors::default),
@@ -141,6 +143,7 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         meets: u32::from(began.meets),
         prints: u32::from(began.log),
         streams: u32::from(began.streams),
+        children: u32::from(began.children),
         printed: [
             printed(end, out),
             printed(end + out.bytes.len() as u64, errors),
@@ -267,6 +270,9 @@ struct Making<'a> {
     raised: BTreeMap<u16, usize>,
     /// Threads that look a name up.
     looking: Vec<u16>,
+    /// Whether the recording tells of children, and the latest one that each thread has started.
+    children: bool,
+    spawned: BTreeMap<u16, i32>,
     /// Threads whose next packets one call passed.
     joined: Vec<u16>,
     /// Of the steps among locks, where their order is kept.
@@ -450,7 +456,19 @@ impl Making<'_> {
                     self.returned(at, entry.result);
                 }
             }
+            CallId::FORK if self.children => self.push(entry, &[], &[]),
+            // A child that tries several paths says so at each.
+            CallId::SPAWN if self.children => {
+                if self.spawned.insert(entry.thread, entry.result) != Some(entry.result) {
+                    self.push(entry, &[], &[]);
+                }
+            }
+            CallId::EXEC if self.children && entry.result < 0 => {}
             CallId::FORK | CallId::EXEC | CallId::SPAWN if !has_packets => {}
+            CallId::EXEC if self.children => self.miss(format!(
+                "the thread that uses UDP sockets becomes another program (event {number}), which a \
+                 replay does not do"
+            )),
             CallId::FORK | CallId::EXEC | CallId::SPAWN => self.miss(format!(
                 "the thread that uses UDP sockets starts another program (event {number}, {}), \
                  which a replay does not do",
