@@ -8,14 +8,14 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::attach;
 use crate::call::CallId;
-use crate::hook::{Onward, Real, hook, passing};
+use crate::hook::{Onward, hook, passing};
 use crate::objects::Function;
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::streams::fileno;
 use crate::sys::{IoVec, errno, set_errno};
 use crate::vectors::Vectors;
-use crate::{sockets, stdio, typed};
+use crate::{sockets, typed};
 
 /// So many pipes and pairs of sockets are known at a time.
 const PIPES: usize = 64;
@@ -154,7 +154,7 @@ hook! {
 
     fn wait[real](status: *mut i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { waits_for_status(status, |status| real(status)) }
+        unsafe { waits_for_status(status, real) }
     }
 
     fn wait3[real](status: *mut i32, options: i32, usage: *mut c_void) -> i32 {

@@ -151,11 +151,11 @@ unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
         } else {
             sockets::opened(fd);
             // SAFETY: the caller vouches for it.
-            unsafe { files::opened(folder, path, fd, files::writes(flags)) };
+            unsafe { files::opened(folder, path, fd, files::of_flags(flags)) };
         }
     } else {
         // SAFETY: the caller vouches for it.
-        unsafe { files::opened(folder, path, fd, files::writes(flags)) };
+        unsafe { files::opened(folder, path, fd, files::of_flags(flags)) };
     }
     fd
 }
