@@ -36,7 +36,8 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
         ));
     }
     let (mut more, mut limited) = (String::new(), false);
-    let outcome = preload::record(&wanted, &mut |report| match report {
+    let outcome = preload::record(&wanted, &mut |report| {
+        match report {
         Report::Live(live) => line.show(&live, &more),
         Report::Outlived(processes) => {
             if more.is_empty() {
@@ -57,6 +58,11 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
                 ));
             }
         }
+        Report::Threads(name) => line.say(&format!(
+            "{name}: several of its threads have packets. Everything is recorded but the order in which \
+             they look at each other's memory, by which a replay may part; --one-thread-at-a-time \
+             records that as well, and says at once where a program does not run so"
+        )),
         Report::Gap(sentence) => line.say(&format!("not recorded: {sentence}")),
         Report::Ended {
             name,
@@ -90,6 +96,7 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
              nothing is lost for it"
         )),
         Report::Failed(error) => line.say(&error.to_string()),
+    }
     });
     line.end();
     let outcome = outcome.map_err(Failure::new)?;

@@ -109,6 +109,8 @@ pub enum Report {
     },
     /// Something that is not in a reel; a sentence.
     Gap(String),
+    /// Several threads of the process of this name send or receive packets, and run at the same time.
+    Threads(String),
     /// Where the recording is, ten times a second.
     Live(Progress),
     /// The program has ended, and so many processes that it started go on.

@@ -113,6 +113,8 @@ pub(super) enum Doing {
         what: PastId,
         calls: Vec<u16>,
     },
+    /// A second one of its threads sends or receives packets.
+    Threads { pid: u32 },
     /// The kernel dropped so many packets of one of its sockets.
     Drops { pid: u32, inode: u64, drops: u64 },
 }
@@ -190,7 +192,13 @@ impl Process {
             hashes: look::hash(pid).into_iter().collect(),
             ..Header::default()
         };
-        let watch: Watch = Box::new(move |record| tell_of_gaps(pid, record, &doings));
+        let mut with_packets = WithPackets::None;
+        let watch: Watch = Box::new(move |record| {
+            if with_packets.become_several(record) {
+                doings.send(Doing::Threads { pid });
+            }
+            tell_of_gaps(pid, record, &doings);
+        });
         let options = Options {
             pushers_max: RINGS_MAX,
             ..options
@@ -413,6 +421,29 @@ pub(super) struct Finished {
     pub(super) limited: bool,
     pub(super) counts: Counts,
     pub(super) summary: Result<Summary, RecordError>,
+}
+
+/// Which threads of a process have sent or received packets.
+enum WithPackets {
+    None,
+    One(ThreadId),
+    Several,
+}
+
+impl WithPackets {
+    /// Whether they are several from this event on.
+    fn become_several(&mut self, record: &Record<'_>) -> bool {
+        if !matches!(record.event, Event::Sent { .. } | Event::Received { .. }) {
+            return false;
+        }
+        let now = match self {
+            WithPackets::None => WithPackets::One(record.thread),
+            WithPackets::One(first) if *first != record.thread => WithPackets::Several,
+            WithPackets::One(_) | WithPackets::Several => return false,
+        };
+        *self = now;
+        matches!(self, WithPackets::Several)
+    }
 }
 
 fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Telling) {

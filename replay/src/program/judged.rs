@@ -198,7 +198,8 @@ const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what c
 
 /// Where several threads ran at the same time.
 const AT_ONCE: &str = "its threads run at the same time, and what they say to each other through \
-                       memory alone is not in a reel: record it with --one-thread-at-a-time";
+                       memory alone is not in a reel; `netreel record --one-thread-at-a-time` keeps that \
+                       order, and says at once where a program does not run so";
 
 /// The last signal up to an event, or in all of the reel: a handler that ran amid what the program
 /// computed runs at its next call in a replay.
