@@ -156,3 +156,25 @@ fn a_file_that_a_program_reads_and_writes_is_the_first_reason_why_its_second_sta
         bench.again(&[], &command).expect(0);
     }
 }
+
+#[test]
+fn memory_lies_where_it_lay_behind_the_lookup_of_a_name_that_this_machine_knows() {
+    let order = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
+    let first = |line: &str| line.strip_prefix("hosts:").map(|it| it.trim().to_owned());
+    if !order
+        .lines()
+        .find_map(first)
+        .is_some_and(|it| it.starts_with("files"))
+    {
+        support::skipped("names are not looked for in /etc/hosts first here");
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.compile("heap");
+    for how in ["getaddrinfo", "gethostbyname"] {
+        let _ = std::fs::remove_dir_all(bench.out());
+        let command = [text(&program), how];
+        bench.record(&[], &command).expect(0);
+        bench.expect_exact(&command);
+    }
+}

@@ -45,6 +45,7 @@ mod floor;
 mod hello;
 mod holder;
 mod hook;
+mod hosts;
 mod joined;
 mod locks;
 mod lookups;

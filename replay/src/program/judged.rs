@@ -154,7 +154,8 @@ pub fn judge(
         reasons.known.extend(known);
         let more = &mut reasons.guesses;
         more.extend(signal(reel, before));
-        if matches!(&happened.came, Some((came, _)) if came.why == why::PACKET) {
+        let is_packet = matches!(&happened.came, Some((came, _)) if came.why == why::PACKET);
+        if is_packet || matches!(ended, Ended::Line(_)) {
             more.extend(looked_up(reel, before));
         }
         more.extend(tape.doubts.iter().cloned());
@@ -249,7 +250,7 @@ fn looked_up(reel: &Reel, before: Option<EventNumber>) -> Option<String> {
     });
     last.map(|event| {
         format!(
-            "it looked a name up until event {event}: the C library does that in the program's memory, and a              replay gives the answer alone; what the program sends without having written it (a byte of the              stack, an address) may be another since then. A name that stands as a number changes nothing"
+            "it looked a name up until event {event}: the C library does that in the program's memory, and a              replay gives the answer alone; what the program sends or prints without having written it (a byte of the              stack, an address) may be another since then. A name that stands as a number changes nothing"
         )
     })
 }
