@@ -258,6 +258,9 @@ pub struct Trigger {
     /// The folder that the recorders write into, as their `--out` names it.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+    /// Why: what the window and `netreel info` say of the trigger.
+    #[arg(value_name = "TEXT")]
+    pub text: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,10 @@ pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer, Failure> 
         )));
     }
     let (mut answer, mut keep) = (Answer::Clean, Vec::new());
-    for (recorder, asked) in found.iter().zip(PresentRecorder::trigger(&found)) {
+    for (recorder, asked) in found
+        .iter()
+        .zip(PresentRecorder::trigger(&found, &arguments.text.join(" ")))
+    {
         let process = recorder.process;
         match asked {
             Ok(true) => keep.push(process.to_string()),

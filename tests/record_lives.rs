@@ -441,6 +441,22 @@ fn await_packet(bench: &Bench) {
 }
 
 #[test]
+fn sigterm_ends_a_recording_with_its_program_however_long_that_takes() {
+    let bench = Bench::new();
+    let pair = bench.compile("pair");
+    let script = format!(
+        "trap '{0} 1 >/dev/null; sleep 2; {0} 1 >/dev/null; exit 3' TERM; {0} 1; \
+         while :; do sleep 0.05; done",
+        text(&pair)
+    );
+    let mut recorder = start(&bench, &[], &["sh", "-c", &script]);
+    await_packet(&bench);
+    assert!(signal(recorder.id(), libc::SIGTERM));
+    assert_eq!(ended(&mut recorder).code(), Some(3));
+    assert_eq!(bench.reels().len(), 3);
+}
+
+#[test]
 fn sigterm_ends_a_recording_whatever_its_program_leaves_behind() {
     let bench = Bench::new();
     let orphan = bench.compile("orphan");

@@ -4,13 +4,13 @@ mod support;
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use netreel_reel::{CallId, Event, EventNumber, Reel};
 use support::netreel;
 use support::programs::{Bench, records, replay, text};
+use support::terminals::terminal;
 
 /// What was printed on a descriptor: the number of each event, and its bytes.
 fn printed(reel: &Reel, descriptor: u8) -> Vec<(EventNumber, Vec<u8>)> {
@@ -186,17 +186,6 @@ fn parent_and_child_have_their_lines_in_their_own_reels() {
     );
     let out = String::from_utf8(out).unwrap();
     assert_eq!(out.lines().count(), 4, "{out}");
-}
-
-/// A terminal of its own: the end that programs get, and the other one.
-fn terminal() -> (OwnedFd, File) {
-    let (mut master, mut slave) = (0, 0);
-    let null = std::ptr::null_mut();
-    // SAFETY: two places for numbers; the rest is not asked for.
-    let made = unsafe { libc::openpty(&mut master, &mut slave, null, null.cast(), null.cast()) };
-    assert_eq!(made, 0);
-    // SAFETY: the descriptors that were just made.
-    unsafe { (OwnedFd::from_raw_fd(slave), File::from_raw_fd(master)) }
 }
 
 /// What a program prints on a terminal.

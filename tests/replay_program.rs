@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use netreel_reel::{CallId, Event, OwnedRecord, Reel};
+use netreel_reel::{CallId, Event, OwnedRecord};
 use support::netreel;
 use support::programs::{Bench, drawn, records, renumbered, replay, text, with_event, write};
 
@@ -393,28 +393,6 @@ fn a_program_without_a_udp_socket_is_refused() {
     assert!(ran.err.contains("used no UDP socket"), "{}", ran.err);
 }
 
-#[test]
-fn a_program_that_starts_others_is_refused_by_name() {
-    let bench = Bench::new();
-    let program = bench.compile("children");
-    bench.record_plainly(&[], &[text(&program)]);
-    let reels = bench.reels();
-    let forks = |reel: &Reel| {
-        let mut forks = false;
-        reel.for_each(|it| {
-            forks |= matches!(it.event, Event::Called { call, .. } if call == CallId::FORK);
-        });
-        forks
-    };
-    let parent = reels
-        .iter()
-        .find(|(_, reel)| forks(reel))
-        .expect("it forks");
-    let node = parent.1.header().node.clone();
-    let ran = bench.again(&["--node", &node], &[text(&program)]).expect(2);
-    assert!(ran.err.contains("starts another program"), "{}", ran.err);
-}
-
 /// Whether the program is answered by this event, or compared with it. The others may be as they
 /// like.
 fn matters(event: &Event<'_>) -> bool {
@@ -639,39 +617,20 @@ fn bytes_that_are_flipped_in_the_file_are_refused_or_found() {
 #[test]
 fn a_program_that_waits_for_what_is_not_recorded_is_ended_with_the_place() {
     let bench = Bench::new();
-    let program = bench.compile("pipes");
-    let command = [text(&program)];
-    let script = format!("echo go | {}", text(&program));
-    bench.record_plainly(&[], &["sh", "-c", &script]);
-    let reels = bench.reels();
-    let (_, reel) = reels
-        .iter()
-        .find(|(name, _)| name == "pipes")
-        .expect("it is recorded");
-    let node = reel.header().node.clone();
-    // The standard input is a pipe that nobody writes to.
-    let child = Command::new(env!("CARGO_BIN_EXE_netreel"))
-        .args([
-            "replay",
-            text(&bench.out()),
-            "--node",
-            &node,
-            "--patience",
-            "1",
-            "--",
-        ])
-        .args(command)
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn();
-    let mut child = child.unwrap();
-    let _open = child.stdin.take();
-    let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let (program, pipe) = (bench.compile("pipes"), bench.at("pipe"));
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let command = [text(&program), text(&pipe)];
+    let script = format!("echo go >{} & exec \"$@\"", text(&pipe));
+    let launched = ["sh", "-c", &script, "sh", command[0], command[1]];
+    bench.record_plainly(&["--name", "READER"], &launched);
+    // Nobody writes into it this time.
+    let flags = ["--node", "READER", "--patience", "1"];
+    let ran = bench.again(&flags, &command).expect(2);
     assert!(
-        told.contains("stands still") && told.contains("descriptor 0"),
-        "{told}"
+        ran.out.contains("stands still") && ran.out.contains("descriptor 3"),
+        "{}",
+        ran.out
     );
 }
 

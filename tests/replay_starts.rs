@@ -131,3 +131,50 @@ fn the_kernels_file_that_differs_is_named() {
         assert_eq!(others(&bench, &command), [named], "{file} {other}");
     }
 }
+
+#[test]
+fn a_file_that_a_program_reads_and_writes_is_the_first_reason_why_its_second_start_differs() {
+    let bench = Bench::new();
+    let (program, file) = (bench.compile("counts"), bench.at("count"));
+    let command = [text(&program), text(&file)];
+    for older in [None, Some("3")] {
+        let _ = std::fs::remove_dir_all(bench.out());
+        if let Some(older) = older {
+            std::fs::write(&file, older).unwrap();
+        }
+        bench.record(&[], &command).expect(0);
+        let ran = bench.again(&[], &command).expect(1);
+        let first = ran.out.lines().find(|line| line.contains("known: "));
+        let told = format!(
+            "    known: the file {} has another content than when it read it, and the program writes it \
+             itself: give it the one that it found then",
+            text(&file)
+        );
+        assert_eq!(first, Some(&told[..]), "{}", ran.out);
+        // With what it found then it does what it did.
+        std::fs::write(&file, older.unwrap_or_default()).unwrap();
+        bench.again(&[], &command).expect(0);
+    }
+}
+
+#[test]
+fn memory_lies_where_it_lay_behind_the_lookup_of_a_name_that_this_machine_knows() {
+    let order = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
+    let first = |line: &str| line.strip_prefix("hosts:").map(|it| it.trim().to_owned());
+    if !order
+        .lines()
+        .find_map(first)
+        .is_some_and(|it| it.starts_with("files"))
+    {
+        support::skipped("names are not looked for in /etc/hosts first here");
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.compile("heap");
+    for how in ["getaddrinfo", "gethostbyname"] {
+        let _ = std::fs::remove_dir_all(bench.out());
+        let command = [text(&program), how];
+        bench.record(&[], &command).expect(0);
+        bench.expect_exact(&command);
+    }
+}

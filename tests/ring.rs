@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use netreel_reel::{Event, Trigger, TriggerCause};
 use support::netreel;
-use support::programs::{Bench, text};
+use support::programs::{Bench, replay, text};
 
 /// Nothing here takes so long, on any machine.
 const LONG: Duration = Duration::from_secs(180);
@@ -239,6 +239,15 @@ fn a_signal_to_the_recorder_keeps_the_window_of_a_program_that_knows_nothing() {
         (50..1000).contains(&count),
         "half a second of packets: {count}"
     );
+    let told = replay(&windows[0], &[], &[text(&program)]).expect(2).err;
+    let folder = std::env::current_dir().unwrap();
+    for words in [
+        "its begin is not there: parts 0 to ",
+        "--ring and --keep delete what is older than they keep",
+        &format!("-- {}` in {}", text(&program), text(&folder)),
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
 }
 
 #[test]
@@ -254,7 +263,8 @@ fn one_trigger_of_a_folder_keeps_one_window_with_the_reels_of_all_who_record_int
             .map(|it| format!(".netreel-{}.recorder", it.child.id()));
         shown.all(is_there) && nodes.iter().all(|name| !is_there(format!("{name}.reel")))
     });
-    let asked = netreel(&["trigger", text(&bench.out())]).expect(0);
+    let why = ["A", "teleported"];
+    let asked = netreel(&["trigger", text(&bench.out()), why[0], why[1]]).expect(0);
     let both = "as one window\n";
     assert!(
         asked.out.starts_with("recorders ") && asked.out.ends_with(both),
@@ -279,6 +289,7 @@ fn one_trigger_of_a_folder_keeps_one_window_with_the_reels_of_all_who_record_int
     assert_eq!(named, BTreeSet::from(nodes));
     let ids: BTreeSet<(u64, i64)> = found.iter().map(|(_, it, _)| (it.id, it.utc_ns)).collect();
     assert_eq!(ids.len(), 1, "{found:?}");
+    assert!(found.iter().all(|(.., text)| text == "A teleported"));
 }
 
 #[test]

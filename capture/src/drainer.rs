@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
 use netreel_reel::{AppendError, WriteError, plain_read};
-use netreel_reel::{Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
+use netreel_reel::{CallId, Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
 use netreel_transport::GateRef;
 
 use crate::file::os_code;
@@ -45,6 +45,8 @@ pub(crate) struct Tally {
     pub(crate) bytes: AtomicU64,
     pub(crate) dropped: AtomicU64,
     pub(crate) sockets: AtomicU64,
+    /// TCP connections, which are not recorded.
+    pub(crate) connections: AtomicU64,
     /// Events of any kind.
     pub(crate) events: AtomicU64,
     /// How often it went on in a new file.
@@ -77,6 +79,9 @@ impl Tally {
             Event::SocketOpened { .. } => {
                 add(&self.sockets, 1);
             }
+            Event::Called {
+                call: CallId::TCP, ..
+            } => add(&self.connections, 1),
             _ => {}
         }
     }

@@ -10,6 +10,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use crate::file::{is_being_written, lock};
 use crate::ring_mode::{signal, utc_now_ns};
 
+/// Beside a recorder's own file: what is said of the trigger that it is sent, and of which moment it is.
+const TOLD: &str = "told";
+
 /// What files of a recorder's own begin with; its process id follows.
 pub(crate) const OWN: &str = ".netreel-";
 /// What a folder of a recorder's own in the system's temporary folder begins with; its process id
@@ -80,15 +83,16 @@ impl PresentRecorder {
         Ok(found)
     }
 
-    /// Pulls the triggers of all these, which keep one window together. `false` for one that was
-    /// started without a signal for that, an error for one that is gone, or another user's.
-    pub fn trigger(all: &[PresentRecorder]) -> Vec<io::Result<bool>> {
+    /// Pulls the triggers of all these, which keep one window together; `text` says why, if it is not
+    /// empty. `false` for one that was started without a signal for that, an error for one that is
+    /// gone, or another user's.
+    pub fn trigger(all: &[PresentRecorder], text: &str) -> Vec<io::Result<bool>> {
         let utc_ns = utc_now_ns();
-        all.iter().map(|it| it.trigger_for(utc_ns)).collect()
+        all.iter().map(|it| it.trigger_for(utc_ns, text)).collect()
     }
 
     /// Pulls its triggers for this moment.
-    fn trigger_for(&self, utc_ns: i64) -> io::Result<bool> {
+    fn trigger_for(&self, utc_ns: i64, text: &str) -> io::Result<bool> {
         if Signal::from_named_raw(self.signal).is_none() {
             return Ok(false);
         }
@@ -98,9 +102,25 @@ impl PresentRecorder {
         if !File::open(&self.shown).is_ok_and(|file| is_being_written(&file)) {
             return Err(io::ErrorKind::NotFound.into());
         }
+        if !text.is_empty() {
+            std::fs::write(self.shown.with_extension(TOLD), format!("{utc_ns}\n{text}"))?;
+        }
         signal::send(&process, self.signal, utc_ns)?;
         Ok(true)
     }
+}
+
+/// What was said to this process of the trigger of this moment, by whoever pulled the triggers of those
+/// that record into `folder`.
+pub(crate) fn told(folder: &Path, utc_ns: i64) -> Option<String> {
+    let path = folder.join(format!("{OWN}{}.{TOLD}", std::process::id()));
+    let text = std::fs::read_to_string(&path).ok()?;
+    let (moment, text) = text.split_once('\n')?;
+    let is_meant = moment.parse() == Ok(utc_ns);
+    is_meant.then(|| {
+        let _ = std::fs::remove_file(&path);
+        text.to_owned()
+    })
 }
 
 /// The process whose own file this is, if it is one of that kind: `.netreel-123.so`.

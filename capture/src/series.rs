@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use netreel_reel::WriteError;
-use netreel_reel::{Event, EventNumber, Header, Part, Record, ReelWriter, SocketId, Start};
+use netreel_reel::{CallId, Event, EventNumber, Header, Part, Record, ReelWriter, SocketId, Start};
 
 use crate::file::{FileAppend, FileSource, os_code};
 use crate::options::{Limits, Options, Reached};
@@ -162,6 +162,11 @@ impl Series {
             }
             Event::SocketClosed { socket } => self.close_socket(socket),
             Event::Switched { on } => self.next.on = on,
+            Event::Called {
+                call: CallId::START,
+                details,
+                ..
+            } => self.next.begun.push(details.to_vec()),
             _ => {}
         }
         Ok(())

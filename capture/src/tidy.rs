@@ -86,7 +86,10 @@ fn tidy_one(folder: &Path) {
     let mut leftovers: Vec<&PathBuf> = Vec::new();
     let mut rings: Vec<&PathBuf> = Vec::new();
     for path in &paths {
-        if let Some(process) = ["so", "recorder"].iter().find_map(|kind| owner(path, kind)) {
+        if let Some(process) = ["so", "recorder", "told"]
+            .iter()
+            .find_map(|kind| owner(path, kind))
+        {
             leftovers.extend((is_gone(process) && is_free(path)).then_some(path));
         } else if let Some(process) = owner(path, "socket") {
             // It has no lock of its own; its library was there before it.

@@ -36,7 +36,8 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
         ));
     }
     let (mut more, mut limited) = (String::new(), false);
-    let outcome = preload::record(&wanted, &mut |report| match report {
+    let outcome = preload::record(&wanted, &mut |report| {
+        match report {
         Report::Live(live) => line.show(&live, &more),
         Report::Outlived(processes) => {
             if more.is_empty() {
@@ -57,6 +58,11 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
                 ));
             }
         }
+        Report::Threads(name) => line.say(&format!(
+            "{name}: several of its threads have packets. Everything is recorded but the order in which \
+             they look at each other's memory, by which a replay may part; --one-thread-at-a-time \
+             records that as well, and says at once where a program does not run so"
+        )),
         Report::Gap(sentence) => line.say(&format!("not recorded: {sentence}")),
         Report::Ended {
             name,
@@ -90,6 +96,7 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
              nothing is lost for it"
         )),
         Report::Failed(error) => line.say(&error.to_string()),
+    }
     });
     line.end();
     let outcome = outcome.map_err(Failure::new)?;
@@ -108,8 +115,20 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
 fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
     let live = &outcome.live;
     let mut told = vec![format!("{}: {}", came_to(live), folder.display())];
-    if outcome.sockets == 0 && missing(outcome).is_empty() && !limited {
-        told.push("no UDP socket was opened; TCP is not recorded".to_owned());
+    let connections = text::count(outcome.connections, "TCP connection");
+    match (outcome.sockets, outcome.connections) {
+        (0, 0) if missing(outcome).is_empty() && !limited => {
+            told.push("no UDP socket was opened; TCP is not recorded".to_owned());
+        }
+        (0, 1..) => told.push(format!(
+            "no UDP socket was opened, and {connections}: TCP is not recorded"
+        )),
+        (1.., 1..) => told.push(format!(
+            "{} by UDP beside {connections}: TCP is not recorded; if that is where the game speaks, \
+             little of it is here",
+            text::count(live.packets, "packet")
+        )),
+        _ => {}
     }
     if live.kernel_drops > 0 {
         let by_signal = outcome

@@ -106,6 +106,7 @@ impl Armed {
         };
         if let Some(signal) = signal {
             triggers.on_signal(signal).map_err(Failure::new)?;
+            triggers.hear_in(folder);
         }
         let peers = peers(arguments)?;
         let peers = peers.map(|options| Peers::start(options, &triggers));

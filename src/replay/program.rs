@@ -17,7 +17,7 @@ use netreel_capture::preload::{self, RerunEnd};
 use netreel_protocol::session::ReelInput;
 use netreel_reel::{EventNumber, Header, ProcessEnd, Reel};
 use netreel_replay::program::{
-    Began, Ended, Happened, Judged, PrintedNow, Which, judge, others_of_the_kernel, record,
+    Began, Ended, Happened, Judged, PrintedNow, Reasons, Which, judge, others_of_the_kernel, record,
 };
 use netreel_wire::Wire;
 
@@ -113,7 +113,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
     let end = preload::rerun(&wanted, &mut |pid| told::stopped(pid, &arguments.sit.until));
     let end = end.map_err(Failure::new)?;
-    let more = [asked::moved(began, &end.maps), refused(end.refused)];
+    let (tcp, moved) = (refused(end.refused), asked::moved(began, &end.maps));
     let wire = match wire {
         Some(wire) => Some(wire),
         None => super::embedded_wire(&reel)?,
@@ -129,10 +129,10 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         (wire.as_deref(), &reel),
         &super::names(&all),
         || {
-            doubts.extend(files.changed());
-            doubts.extend(of_the_kernel);
-            doubts.extend(more.into_iter().flatten());
-            doubts
+            let known = tcp.into_iter().chain(files.changed()).collect();
+            doubts.extend(moved.into_iter().chain(of_the_kernel));
+            let guesses = doubts;
+            Reasons { known, guesses }
         },
     );
     match arguments.read.json {

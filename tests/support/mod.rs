@@ -10,6 +10,8 @@ pub mod plugins;
 pub mod programs;
 mod signals;
 mod skipped;
+#[allow(dead_code)]
+pub mod terminals;
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output};

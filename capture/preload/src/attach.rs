@@ -18,7 +18,7 @@ use crate::replay;
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 use crate::sys::{self, nr};
 use crate::thread::{THREAD_AT, Thread, now};
-use crate::{floor, printed, threads, tripwire};
+use crate::{floor, printed, threads, tripwire, typed};
 
 /// What a forked child must not inherit: the kernel gives it zeros instead.
 #[repr(C)]
@@ -190,6 +190,9 @@ fn try_attach(forked: bool) -> Option<()> {
     let (welcome, fd, bell) = ask(kind, u32::from(forked))?;
     if welcome.one_thread != 0 {
         floor::on();
+    }
+    if !forked && matches!(welcome.accepted, ACCEPTED | REPLAYED) {
+        typed::on();
     }
     if welcome.no_log == 0 && !forked && matches!(welcome.accepted, ACCEPTED | REPLAYED) {
         printed::on();

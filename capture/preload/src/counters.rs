@@ -75,11 +75,15 @@ pub unsafe fn replayed_parts(fd: i32, iov: *const IoVec, count: i32) -> Option<i
 }
 
 unsafe fn fill(call: CallId, fd: i32, iov: *const IoVec, count: usize) -> Option<isize> {
-    if !replay::tells_of_meetings() {
+    let (is_told, head) = match call {
+        CallId::PIPE => (replay::tells_of_children(), 1),
+        _ => (replay::tells_of_meetings(), HEAD),
+    };
+    if !is_told {
         return None;
     }
     // SAFETY: the caller vouches for it.
-    unsafe { replay::fill(Did::called(call, fd), iov, count, HEAD) }
+    unsafe { replay::fill(Did::called(call, fd), iov, count, head) }
 }
 
 /// The program raises an eventfd by `real`, with the number at `buffer`. Nothing can be written to a

@@ -8,6 +8,7 @@ use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::hook::{Onward, Real, hook, passing};
 use crate::objects::Function;
+use crate::others;
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::send;
@@ -161,6 +162,7 @@ unsafe extern "C" fn dprintf_chk_asks(arguments: &[usize; 6], _: usize) -> Onwar
     Onward::to(DPRINTF_CHK.get())
 }
 
+const EINPROGRESS: i32 = 115;
 const CLOSE_RANGE_CLOEXEC: i32 = 4;
 const F_DUPFD: i32 = 0;
 const F_DUPFD_CLOEXEC: i32 = 1030;
@@ -217,6 +219,8 @@ hook! {
             }
             let peer = peer.as_ref().map_or(&[][..], Endpoint::bytes);
             tell(fd, CallId::CONNECT, result, &[peer]);
+        } else if let Some(peer) = &peer && (result == 0 || errno() == EINPROGRESS) {
+            others::connected(others::MADE, fd, peer);
         }
         result
     }

@@ -23,6 +23,7 @@ static TOLD: [AtomicU64; 512] = [const { AtomicU64::new(0) }; 512];
 
 const ENOENT: i32 = 2;
 const O_ACCMODE: i32 = 3;
+const O_WRONLY: i32 = 1;
 const O_CREAT: i32 = 0o100;
 const O_TRUNC: i32 = 0o1000;
 
@@ -74,36 +75,52 @@ const PROC: u32 = 0x0000_9fa0;
 /// The program's working directory, as the calls name it that open a file below a directory.
 pub const AT_FDCWD: i32 = -100;
 
-/// Whether these flags of `open` let the program write.
-pub fn writes(flags: i32) -> bool {
-    flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0
+/// What the program may do with a file that it opens.
+#[derive(Clone, Copy)]
+pub struct Use {
+    writes: bool,
+    /// What was there before.
+    reads: bool,
 }
 
-/// Whether this mode of `fopen` does.
+/// What these flags of `open` let it do.
+pub fn of_flags(flags: i32) -> Use {
+    Use {
+        writes: flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0,
+        reads: flags & O_ACCMODE != O_WRONLY && flags & O_TRUNC == 0,
+    }
+}
+
+/// What this mode of `fopen` does.
 ///
 /// # Safety
 /// `mode` is null or a zero-ended string.
-pub unsafe fn mode_writes(mode: *const c_char) -> bool {
+pub unsafe fn of_mode(mode: *const c_char) -> Use {
+    let (writes, reads) = (true, false);
     if mode.is_null() {
-        return true;
+        return Use { writes, reads };
     }
     // SAFETY: the caller vouches for it.
     let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
-    mode.first() != Some(&b'r') || mode.contains(&b'+')
+    let (first, both) = (mode.first(), mode.contains(&b'+'));
+    Use {
+        writes: first != Some(&b'r') || both,
+        reads: first == Some(&b'r') || first == Some(&b'a') && both,
+    }
 }
 
 /// The program has opened a file, or was told that there is none below the directory `folder`.
 ///
 /// # Safety
 /// `path` is null or a zero-ended string.
-pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, writes: bool) {
+pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, how: Use) {
     if replay::is_muted() || attach::generation().is_none() {
         return;
     }
     let code = errno();
     if fd >= 0 {
-        there(fd, writes);
-    } else if code == ENOENT && !path.is_null() && !writes {
+        there(fd, how);
+    } else if code == ENOENT && !path.is_null() && !how.writes {
         // SAFETY: the caller vouches for it.
         missing(folder, unsafe { CStr::from_ptr(path) }.to_bytes());
     }
@@ -138,7 +155,7 @@ fn push(result: i32, head: &[u8; 25], path: &[&[u8]; 3]) {
 }
 
 #[cold]
-fn there(fd: i32, writes: bool) {
+fn there(fd: i32, Use { writes, reads }: Use) {
     // SAFETY: numbers alone.
     let mut stat: Stat = unsafe { core::mem::zeroed() };
     let arguments = [fd as usize, (&raw mut stat) as usize, 0, 0, 0, 0];
@@ -162,7 +179,7 @@ fn there(fd: i32, writes: bool) {
     let Some(path) = path_of(fd, &mut path) else {
         return;
     };
-    let sum = if writes { None } else { sum_of(fd, size) };
+    let sum = if reads { sum_of(fd, size) } else { None };
     let changed = stat.changed[0]
         .wrapping_mul(1_000_000_000)
         .wrapping_add(stat.changed[1]);
@@ -170,7 +187,7 @@ fn there(fd: i32, writes: bool) {
     head[..8].copy_from_slice(&size.to_le_bytes());
     head[8..16].copy_from_slice(&changed.to_le_bytes());
     head[16..24].copy_from_slice(&sum.unwrap_or(0).to_le_bytes());
-    head[24] = u8::from(writes) | u8::from(sum.is_some()) << 1;
+    head[24] = u8::from(writes) | u8::from(sum.is_some()) << 1 | u8::from(writes && reads) << 3;
     push(fd, &head, &[path, &[], &[]]);
 }
 

@@ -302,5 +302,6 @@ pub fn is_answered(call: CallId) -> bool {
             | CallId::RECEIVE_QUEUE
             | CallId::LOOKS_UP
             | CallId::PRINTED
+            | CallId::TCP
     )
 }

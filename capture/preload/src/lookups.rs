@@ -12,12 +12,13 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, cancels, clocks, counters, descriptors, exec_list, locks, meets, names, others,
-    printed, processes, randomness, receive, sandbox, send, signals, streams, threads, twins,
-    uring, waits,
+    by_number, cancels, children, clocks, counters, descriptors, exec_list, locks, meets, names,
+    others, printed, processes, randomness, receive, sandbox, send, signals, streams, threads,
+    twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
+    Hooked::new(c"vfork", children::vfork as *const ()),
     Hooked::new(c"dlsym", dlsym as *const ()),
     Hooked::new(c"dlvsym", dlvsym as *const ()),
     Hooked::new(c"dlopen", dlopen as *const ()),
@@ -43,6 +44,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         receive::HOOKED,
         by_number::HOOKED,
         cancels::HOOKED,
+        children::HOOKED,
         twins::HOOKED,
         descriptors::HOOKED,
         others::HOOKED,

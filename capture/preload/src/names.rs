@@ -7,6 +7,7 @@ use crate::call::CallId;
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::hook::hook;
+use crate::hosts;
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::sockets;
@@ -83,6 +84,7 @@ pub struct Host {
 
 unsafe extern "C" {
     fn __h_errno_location() -> *mut i32;
+    fn freeaddrinfo(list: *mut Address);
 }
 
 /// Of an address that a name was found to have: kind of socket, protocol, endpoint.
@@ -102,6 +104,11 @@ impl Found {
             bytes: [0; FOUND * FOUND_MAX],
             length: 0,
         }
+    }
+
+    /// Whether these are the recorded ones.
+    fn is(&self, recorded: &[u8]) -> bool {
+        self.bytes.get(..self.length) == Some(recorded)
     }
 
     fn add(&mut self, kind: i32, protocol: i32, endpoint: &Endpoint) {
@@ -232,6 +239,17 @@ unsafe fn host(name: *const c_char, real: impl Fn(*const c_char) -> *mut Host) -
     if replay::on()
         && let Some((result, found)) = replay::looked_up()
     {
+        // SAFETY: as the program vouches for its own call; each thread has its own error code.
+        unsafe {
+            if hosts::knows(name) {
+                let answer = real(name);
+                let (told, now) = told_of_host(answer);
+                if told == result && now.is(found) {
+                    floor::pushes();
+                    return answer;
+                }
+            }
+        }
         let mut words = [0; 64];
         let first = found.first_chunk::<FOUND>();
         if let Some([_, _, endpoint @ ..]) = first.filter(|_| result == 0) {
@@ -246,8 +264,19 @@ unsafe fn host(name: *const c_char, real: impl Fn(*const c_char) -> *mut Host) -
     }
     begins();
     let answer = real(name);
+    // SAFETY: as the C library has made it.
+    let (result, found) = unsafe { told_of_host(answer) };
+    ended(result, &found);
+    answer
+}
+
+/// The result of a lookup, and the addresses.
+///
+/// # Safety
+/// The answer is null or as the C library has made it.
+unsafe fn told_of_host(answer: *const Host) -> (i32, Found) {
     let mut found = Found::new();
-    // SAFETY: as the C library has made it; each thread has its own error code.
+    // SAFETY: the caller vouches for it; each thread has its own error code.
     let result = unsafe {
         match answer.as_ref() {
             Some(host) => {
@@ -257,8 +286,26 @@ unsafe fn host(name: *const c_char, real: impl Fn(*const c_char) -> *mut Host) -
             None => -*__h_errno_location(),
         }
     };
-    ended(result, &found);
-    answer
+    (result, found)
+}
+
+/// The addresses in a list.
+///
+/// # Safety
+/// It is null or as `getaddrinfo` has made it.
+unsafe fn told_of_list(mut one: *const Address) -> Found {
+    let mut found = Found::new();
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        while let Some(address) = one.as_ref() {
+            let endpoint = Endpoint::from_pointer(address.address, address.length.min(28));
+            if let Some(endpoint) = endpoint {
+                found.add(address.kind, address.protocol, &endpoint);
+            }
+            one = address.next;
+        }
+    }
+    found
 }
 
 /// # Safety
@@ -331,6 +378,17 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             if replay::on() && let Some((result, found)) = replay::looked_up() {
+                if hosts::knows(node) {
+                    let now = real(node, service, hints, into);
+                    let list = if now == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
+                    if now == result && told_of_list(list).is(found) {
+                        floor::pushes();
+                        return now;
+                    }
+                    if !list.is_null() {
+                        freeaddrinfo(list);
+                    }
+                }
                 if result != 0 {
                     return result;
                 }
@@ -341,15 +399,8 @@ hook! {
             }
             begins();
             let result = real(node, service, hints, into);
-            let mut found = Found::new();
-            let mut one = if result == 0 { (*into).cast::<Address>().cast_const() } else { core::ptr::null() };
-            while let Some(address) = one.as_ref() {
-                if let Some(endpoint) = Endpoint::from_pointer(address.address, address.length.min(28)) {
-                    found.add(address.kind, address.protocol, &endpoint);
-                }
-                one = address.next;
-            }
-            ended(result, &found);
+            let list = if result == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
+            ended(result, &told_of_list(list));
             result
         }
     }

@@ -1,8 +1,50 @@
 //! Descriptors of other kinds than UDP sockets, whose numbers UDP sockets may have had: also where
-//! the C library closed those inside itself.
+//! the C library closed those inside itself. Of TCP connections it is told that they are made.
 
+use crate::call::CallId;
+use crate::children;
+use crate::endpoint::Endpoint;
 use crate::hook::hook;
-use crate::sockets;
+use crate::push::pushing;
+use crate::sys::{errno, set_errno};
+use crate::{attach, replay, sockets};
+
+/// How a TCP connection came to be: the program made it, or took it.
+pub const MADE: u16 = 1;
+const TAKEN: u16 = 2;
+
+/// Pushes that there is a TCP connection. Leaves `errno` as it is.
+pub fn connected(how: u16, fd: i32, peer: &Endpoint) {
+    if attach::generation().is_none() || replay::on() {
+        return;
+    }
+    let code = errno();
+    if sockets::is_tcp(fd)
+        && let Some(mut pushing) = pushing()
+    {
+        pushing.called(CallId::TCP, fd, &[&how.to_le_bytes(), peer.bytes()]);
+    }
+    set_errno(code);
+}
+
+/// Takes a connection by `real`.
+///
+/// # Safety
+/// Both are null, or as `accept` wants them.
+unsafe fn takes(address: *const u8, length: *const u32, real: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the caller vouches for it.
+    let room = unsafe { length.as_ref() }.copied().unwrap_or(0);
+    let fd = real();
+    if fd >= 0 {
+        // SAFETY: as above; the kernel says how long the address is, however little room there was.
+        let peer = unsafe {
+            let length = length.as_ref().copied().unwrap_or(0);
+            Endpoint::from_pointer(address, length.min(room))
+        };
+        connected(TAKEN, fd, &peer.unwrap_or(Endpoint::NONE));
+    }
+    made(fd)
+}
 
 fn made(fd: i32) -> i32 {
     if fd >= 0 {
@@ -22,29 +64,42 @@ unsafe fn made_two(result: i32, pair: *const [i32; 2]) -> i32 {
     result
 }
 
+/// # Safety
+/// As [`made_two`].
+unsafe fn made_a_pipe(result: i32, pair: *const [i32; 2]) -> i32 {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        made_two(result, pair);
+        if let (0, Some(pair)) = (result, pair.as_ref()) {
+            children::made_pipe(*pair);
+        }
+    }
+    result
+}
+
 hook! {
     fn accept[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        made(unsafe { real(fd, address, length) })
+        unsafe { takes(address, length, || real(fd, address, length)) }
     }
 
     fn accept4[real](fd: i32, address: *mut u8, length: *mut u32, flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        made(unsafe { real(fd, address, length, flags) })
+        unsafe { takes(address, length, || real(fd, address, length, flags)) }
     }
 
     fn pipe[real](pair: *mut [i32; 2]) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_two(real(pair), pair) }
+        unsafe { made_a_pipe(real(pair), pair) }
     }
 
     fn pipe2[real](pair: *mut [i32; 2], flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_two(real(pair, flags), pair) }
+        unsafe { made_a_pipe(real(pair, flags), pair) }
     }
 
     fn socketpair[real](domain: i32, kind: i32, protocol: i32, pair: *mut [i32; 2]) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_two(real(domain, kind, protocol, pair), pair) }
+        unsafe { made_a_pipe(real(domain, kind, protocol, pair), pair) }
     }
 }

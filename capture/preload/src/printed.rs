@@ -13,9 +13,9 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::hook::{Real, hook, next};
-use crate::objects;
 use crate::push::{Pushing, pushing_alone};
 use crate::replay;
+use crate::stdio;
 use crate::sys::{self, IoVec, errno, nr, set_errno};
 
 /// Where what is needed lies in the C library's `FILE`, as `<bits/types/struct_FILE.h>` has it for
@@ -23,21 +23,13 @@ use crate::sys::{self, IoVec, errno, nr, set_errno};
 mod file {
     pub const WRITE_BASE: usize = 32;
     pub const WRITE_AT: usize = 40;
-    pub const DESCRIPTOR: usize = 112;
     pub const LOCK: usize = 136;
-    /// Behind the `FILE`: the table of its functions.
-    pub const FUNCTIONS: usize = 216;
-    /// Which of them writes.
-    pub const WRITE: usize = 15;
     /// In the lock: who has it.
     pub const OWNER: usize = 8;
 }
 
 /// A longer line is several events.
 const LINE_MAX: usize = 4096;
-
-/// How large the system's pages may be.
-const PAGES: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
 
 /// One of the C library's two streams.
 struct StdStream {
@@ -90,56 +82,16 @@ pub fn on() {
     }
     let names: [&CStr; 2] = [c"_IO_2_1_stdout_", c"_IO_2_1_stderr_"];
     let files = names.map(|name| next(name).cast::<u8>());
-    if files.iter().any(|file| file.is_null()) || !stands_before(files) {
+    if !stdio::stands_before(
+        &files,
+        stdio::WRITE,
+        &FILE_WRITE,
+        stream_writes as *const (),
+    ) {
         return;
     }
     for (stream, file) in STREAMS.iter().zip(files) {
         stream.file.store(file, Ordering::Relaxed);
-    }
-}
-
-/// Sets the entry in the table of both streams, and in that of streams of wide characters, which a
-/// stream gets when such are first written. `false` where the C library is not laid out as this
-/// knows it.
-fn stands_before(files: [*mut u8; 2]) -> bool {
-    // SAFETY: the C library's streams, which have a table of functions behind them.
-    let [table, other] =
-        files.map(|file| unsafe { file.add(file::FUNCTIONS).cast::<*mut usize>().read() });
-    if table != other || !is_set(table) {
-        return false;
-    }
-    is_set(next(c"_IO_wfile_jumps").cast());
-    true
-}
-
-/// Sets the entry in a table of functions, if it is there.
-fn is_set(table: *mut usize) -> bool {
-    let known = FILE_WRITE.get();
-    if known.is_null() || table.is_null() {
-        return false;
-    }
-    // SAFETY: a table of the C library's, which is longer.
-    unsafe {
-        let place = table.add(file::WRITE);
-        if place.read_volatile() != known as usize {
-            return false;
-        }
-        let protect = |size: usize, how: usize| {
-            let page = place as usize & !(size - 1);
-            sys::syscall(nr::MPROTECT, [page, size, how, 0, 0, 0]) == 0
-        };
-        let set = || place.write_volatile(stream_writes as *const () as usize);
-        if !objects::is_read_only(place as usize) {
-            set();
-            return true;
-        }
-        let mut sizes = PAGES.into_iter();
-        let size = sizes.find(|size| protect(*size, sys::PROT_READ_WRITE));
-        if let Some(size) = size {
-            set();
-            protect(size, sys::PROT_READ);
-        }
-        size.is_some()
     }
 }
 
@@ -170,7 +122,7 @@ unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize
     } else if result > 0 {
         // SAFETY: a `FILE`, and what was written of it.
         unsafe {
-            let fd = file.add(file::DESCRIPTOR).cast::<i32>().read();
+            let fd = file.add(stdio::DESCRIPTOR).cast::<i32>().read();
             wrote(fd, data, result);
         }
     }
@@ -393,18 +345,4 @@ hook! {
         }
         result
     }
-
-    fn isatty[real](fd: i32) -> i32 {
-        match replay::is_terminal(fd) {
-            Some(true) => 1,
-            Some(false) => {
-                set_errno(ENOTTY);
-                0
-            }
-            // SAFETY: as the program vouches for its own call.
-            None => unsafe { real(fd) },
-        }
-    }
 }
-
-const ENOTTY: i32 = 25;

@@ -4,6 +4,7 @@ use core::ffi::{CStr, c_char, c_void};
 
 use crate::attach;
 use crate::call::CallId;
+use crate::children;
 use crate::floor;
 use crate::hook::hook;
 use crate::meets;
@@ -116,6 +117,18 @@ unsafe fn spawned(
     }
 }
 
+/// What `posix_spawn` returns in a replay, where this was recorded of it.
+///
+/// # Safety
+/// `child` is null or a place for a number.
+unsafe fn was_spawned(child: *mut i32, told: i32) -> i32 {
+    // SAFETY: the caller vouches for it.
+    if let (0.., Some(place)) = (told, unsafe { child.as_mut() }) {
+        *place = told;
+    }
+    -told.min(0)
+}
+
 const AT_SYSINFO_EHDR: u64 = 33;
 
 /// Pushes that the program ends by itself, after its `main`.
@@ -130,7 +143,7 @@ pub fn ends() {
     }
 }
 
-/// In a replay no thread that is replayed starts another process: those are refused beforehand.
+/// In a replay no thread that is replayed becomes another program: those are refused beforehand.
 fn starts_none(call: CallId) {
     if replay::on() {
         // Parts from the recording.
@@ -151,7 +164,9 @@ hook! {
 
     fn fork[real]() -> i32 {
         attach::forks();
-        starts_none(CallId::FORK);
+        if let Some(child) = children::starts(CallId::FORK) {
+            return child;
+        }
         // SAFETY: no argument.
         let child = unsafe { real() };
         if child == 0 {
@@ -195,7 +210,9 @@ hook! {
     fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            starts_none(CallId::SPAWN);
+            if let Some(told) = children::starts(CallId::SPAWN) {
+                return was_spawned(child, told);
+            }
             let result = real(child, path, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
@@ -204,7 +221,9 @@ hook! {
     fn posix_spawnp[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            starts_none(CallId::SPAWN);
+            if let Some(told) = children::starts(CallId::SPAWN) {
+                return was_spawned(child, told);
+            }
             let result = real(child, path, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
@@ -230,6 +249,10 @@ hook! {
 
     fn kill[real](process: i32, signal: i32) -> i32 {
         let this = replay::processes().filter(|(this, _)| *this as i32 == process);
+        if this.is_none() && !matches!(process, -1 | 0) && replay::tells_of_children() {
+            // A child of the recording's, whose number is another process's by now.
+            return 0;
+        }
         let process = this.map_or(process, |_| sys::process() as i32);
         // SAFETY: as the program vouches for its own call.
         unsafe { real(process, signal) }

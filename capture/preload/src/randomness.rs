@@ -10,7 +10,7 @@ use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::sys::{self, IoVec, errno, nr, set_errno};
 use crate::vectors::Vectors;
-use crate::{counters, files, sockets, threads};
+use crate::{children, counters, files, sockets, threads};
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;
@@ -132,6 +132,7 @@ unsafe fn told(fd: i32, iov: *const IoVec, count: usize, result: isize) -> isize
     // SAFETY: the caller vouches for it.
     unsafe {
         match sockets::counter(fd) {
+            Some(CallId::PIPE) => children::was_read(iov, count, result),
             Some(call) => counters::was_read(call, fd, iov, count, result),
             None if sockets::is_random_source(fd) => given_parts(DEVICE, iov, count, result),
             None => result,
@@ -150,11 +151,11 @@ unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
         } else {
             sockets::opened(fd);
             // SAFETY: the caller vouches for it.
-            unsafe { files::opened(folder, path, fd, files::writes(flags)) };
+            unsafe { files::opened(folder, path, fd, files::of_flags(flags)) };
         }
     } else {
         // SAFETY: the caller vouches for it.
-        unsafe { files::opened(folder, path, fd, files::writes(flags)) };
+        unsafe { files::opened(folder, path, fd, files::of_flags(flags)) };
     }
     fd
 }

@@ -37,7 +37,7 @@ pub use network::{
 };
 pub use nudges::is_nudge;
 pub use places::{ends_in, is_cancelled, will_be_cancelled};
-pub use printed::{is_terminal, says};
+pub use printed::says;
 pub use waits::{epoll, polls, selects, slept};
 
 use queue::QUEUES;
@@ -104,6 +104,16 @@ fn tape() -> Option<&'static TapeControl> {
 #[inline]
 pub fn tells_of_meetings() -> bool {
     tape().is_some_and(|tape| tape.meets != 0)
+}
+
+/// Whether the recording tells what was read of the standard input through the C library's streams.
+pub fn tells_of_streams() -> bool {
+    tape().is_some_and(|tape| tape.streams != 0)
+}
+
+/// Whether the recording tells which children were started, how they ended, and what they wrote.
+pub fn tells_of_children() -> bool {
+    tape().is_some_and(|tape| tape.children != 0)
 }
 
 /// Whether threads run beside the replayed ones that are not answered.
@@ -515,6 +525,23 @@ pub unsafe fn fill(did: Did<'_>, list: *const IoVec, count: usize, skip: usize) 
         });
     }
     Some(result(turn.done()) as isize)
+}
+
+/// Fills the program's place with all that is recorded of a call. What the call returns.
+///
+/// # Safety
+/// `place` leads to a buffer.
+pub unsafe fn fill_whole(did: Did<'_>, place: *const IoVec) -> Option<i32> {
+    let turn = turn()?;
+    turn.expect(did);
+    // SAFETY: the caller vouches for it.
+    if !unsafe { scatter(turn.bytes(), place, 1) } {
+        part(Did {
+            why: why::NO_ROOM,
+            ..did
+        });
+    }
+    Some(result(turn.done()))
 }
 
 /// Puts bytes into buffers; `false` where they have too little room.

@@ -2,6 +2,7 @@
 
 use crate::body::{self, EventKind, SendOutcome};
 use crate::call::{CallId, PastId};
+use crate::children;
 use crate::corks::{self, First, To, Whole};
 use crate::counters;
 use crate::descriptors;
@@ -433,6 +434,8 @@ hook! {
                 if !sockets::is_still_udp(fd) {
                     return real(fd, buffer, length);
                 }
+            } else if let Some(length) = children::swallows(fd, || length) {
+                return length;
             } else if let Some(call) = sockets::counter(fd) {
                 return counters::raises(call, fd, buffer, length, || real(fd, buffer, length));
             }
@@ -449,6 +452,10 @@ hook! {
         unsafe {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
                 return real(fd, iov, count);
+            }
+            let length = || Vectors::new(iov, usize::try_from(count).unwrap_or(0)).length();
+            if let Some(length) = children::swallows(fd, length) {
+                return length;
             }
             let result = send_by(fd, &Outgoing::vectors(iov, count), 0, || real(fd, iov, count));
             if printed::is_printed(fd) && sockets::udp(fd).is_none() {
@@ -473,7 +480,10 @@ hook! {
         unsafe {
             match message.as_ref().filter(|_| sockets::udp(fd).is_some()) {
                 Some(asked) => send_by(fd, &Outgoing::message(asked), flags, || real(fd, message, flags)),
-                None => real(fd, message, flags),
+                None => {
+                    let length = || message.as_ref().map_or(0, |it| Vectors::new(it.iov, it.iov_count).length());
+                    children::swallows(fd, length).unwrap_or_else(|| real(fd, message, flags))
+                }
             }
         }
     }

@@ -12,9 +12,10 @@ use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::sys::{errno, set_errno};
 
-/// Interrupts, and what is asked of a program: HUP, INT, QUIT, USR1, USR2, ALRM, TERM. The others
-/// come of what the program itself does.
-const WATCHED: [i32; 7] = [1, 2, 3, 10, 12, 14, 15];
+/// Interrupts, what is asked of a program, and that a child has ended: HUP, INT, QUIT, USR1, USR2, ALRM,
+/// TERM, CHLD. The others come of what the program itself does.
+const WATCHED: [i32; 8] = [1, 2, 3, 10, 12, 14, 15, CHLD];
+const CHLD: i32 = 17;
 /// Those that end a program that has no handler for them, and that a person sends.
 const ENDING: [i32; 4] = [1, 2, 3, 15];
 const SIGNALS: usize = 65;
@@ -37,6 +38,8 @@ type Handler = unsafe extern "C" fn(i32, *mut c_void, *mut c_void);
 
 fn place(signal: i32) -> Option<&'static AtomicPtr<c_void>> {
     let watched = WATCHED.contains(&signal) && attach::generation().is_some();
+    // Where the recording does not tell of children, they are really there.
+    let watched = watched && (signal != CHLD || !replay::on() || replay::tells_of_children());
     HANDLERS
         .get(usize::try_from(signal).ok()?)
         .filter(|_| watched)

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::attach;
 use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
+use crate::children;
 use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::filters;
@@ -21,8 +22,10 @@ const RANDOM_SOURCE: u32 = 2;
 /// Made by the program: an eventfd, a timerfd.
 const EVENTFD: u32 = 3;
 const TIMERFD: u32 = 4;
+/// One end of a pipe; a child has the other one.
+const PIPE: u32 = 5;
 /// Being closed: what another thread asks of it now says nothing of what comes next.
-const CLOSING: u32 = 5;
+const CLOSING: u32 = 6;
 /// A UDP socket: its number plus this.
 const UDP: u32 = 16;
 
@@ -89,21 +92,23 @@ fn is_at(fd: i32, socket: u16) -> bool {
     class(fd) == Some(UDP + u32::from(socket))
 }
 
-/// Whether what is read from the descriptor is told: random bytes, an eventfd, a timerfd.
+/// Whether what is read from the descriptor is told: random bytes, an eventfd, a timerfd, a child's pipe.
 #[inline]
 pub fn is_told(fd: i32) -> bool {
     if class(fd) == Some(UNKNOWN) {
         classify(fd);
     }
-    class(fd).is_some_and(|class| (RANDOM_SOURCE..=TIMERFD).contains(&class))
+    class(fd).is_some_and(|class| (RANDOM_SOURCE..=PIPE).contains(&class))
 }
 
-/// The calls on this descriptor, where it is an eventfd or a timerfd that the program made.
+/// The calls on this descriptor, where it is an eventfd or a timerfd that the program made, or a
+/// child's pipe.
 #[inline]
 pub fn counter(fd: i32) -> Option<CallId> {
     match class(fd)? {
         EVENTFD => Some(CallId::EVENTFD),
         TIMERFD => Some(CallId::TIMERFD),
+        PIPE => Some(CallId::PIPE),
         _ => None,
     }
 }
@@ -112,6 +117,7 @@ pub fn counter(fd: i32) -> Option<CallId> {
 pub fn made_counter(fd: i32, call: CallId) {
     let class = match call {
         CallId::EVENTFD => EVENTFD,
+        CallId::PIPE => PIPE,
         _ => TIMERFD,
     };
     if fd >= 0 && !attach::is_borrowed() {
@@ -190,6 +196,11 @@ pub fn is_udp(fd: i32) -> bool {
     let is = |name, value| option(fd, sys::SOL_SOCKET, name) == Some(value);
     // A raw socket may name the protocol as well.
     is(sys::SO_PROTOCOL, sys::SOL_UDP) && is(sys::SO_TYPE, sys::SOCK_DGRAM)
+}
+
+/// Whether it is a TCP socket.
+pub fn is_tcp(fd: i32) -> bool {
+    option(fd, sys::SOL_SOCKET, sys::SO_PROTOCOL) == Some(sys::SOL_TCP)
 }
 
 /// What the kernel says of a file, as far as it is asked.
@@ -544,6 +555,9 @@ pub fn closing(fd: i32) {
         && !attach::is_borrowed()
     {
         printed::closes(fd);
+    }
+    if !attach::is_borrowed() {
+        children::closes(fd);
     }
     let Some(class) = class(fd).filter(|class| *class != UNKNOWN) else {
         return;

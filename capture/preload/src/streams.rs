@@ -123,7 +123,7 @@ unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) 
                 fileno(stream)
             }
         };
-        files::opened(files::AT_FDCWD, path, fd, files::mode_writes(mode));
+        files::opened(files::AT_FDCWD, path, fd, files::of_mode(mode));
     }
     stream
 }

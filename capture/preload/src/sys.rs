@@ -20,6 +20,7 @@ pub const SO_DOMAIN: c_int = 39;
 pub const SO_PROTOCOL: c_int = 38;
 /// The protocol's number, and the level of its options.
 pub const SOL_UDP: c_int = 17;
+pub const SOL_TCP: c_int = 6;
 pub const UDP_CORK: c_int = 1;
 pub const UDP_SEGMENT: c_int = 103;
 pub const UDP_GRO: c_int = 104;

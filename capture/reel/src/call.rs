@@ -104,6 +104,9 @@ calls! {
     52 EVENTFD "eventfd" "Read an eventfd, or raises it.";
     53 TIMERFD "timerfd" "Read a timerfd, set it, or asked for it.";
     54 STATUS "status" "The process has ended, and how.";
+    55 TCP "tcp" "Made a TCP connection, or took one; what goes over it is not recorded.";
+    56 WAIT "wait" "Waited for a child, or asked whether it has ended.";
+    57 PIPE "pipe" "Read what a child wrote into a pipe.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.
@@ -132,10 +135,20 @@ impl StartId {
     /// What the recorder was asked to start, where that is another program or has other arguments:
     /// u32 CRC-32 of its file, its name and each argument with a zero byte behind it.
     pub const LAUNCHED: StartId = StartId(9);
-    /// More of an open descriptor that leads to a file: i32 its number, u32 the flags it was opened
+    /// More of an open descriptor that leads to a file or to nothing (`/dev/null`): i32 its number, u32 the flags it was opened
     /// with, u64 how far it has been read, u64 the file's length, i64 when it was last changed, in
     /// nanoseconds since 1970.
     pub const HELD: StartId = StartId(10);
+    /// More of an open descriptor that leads to a terminal: i32 its number, u16 how many rows and u16 how
+    /// many columns it has.
+    pub const TERMINAL: StartId = StartId(11);
+}
+
+/// Whether what a descriptor leads to, as [`StartId::DESCRIPTOR`] has it, is a terminal.
+#[allow(dead_code)] // as above
+pub fn is_terminal(target: &str) -> bool {
+    let kinds = ["/dev/pts/", "/dev/tty", "/dev/console"];
+    kinds.iter().any(|it| target.starts_with(it))
 }
 
 /// What a program does that no hook sees.

@@ -42,7 +42,7 @@ pub use believed::{
     BELIEF_LINE, Believed, SaidNumber, SaidValue, said_value, say_numbers, say_text,
 };
 pub use body::{EventKind, SendOutcome};
-pub use call::{CallId, ClockId, PastId, StartId};
+pub use call::{CallId, ClockId, PastId, StartId, is_terminal};
 pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, LIMIT_NOTE, Recovery};
 pub use event::{Event, Record};

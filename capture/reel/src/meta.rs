@@ -16,6 +16,9 @@ pub(crate) const META_MAX: usize = 16 << 20;
 /// Stands before what was taken out of a recording. No number begins with it, and so no `Part`.
 pub(crate) const REDACTED: u8 = 0xff;
 
+/// Stands before what a program was started with, behind a `Part`.
+pub(crate) const BEGUN: u8 = 0xfe;
+
 /// The bytes of `value`.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Option<Vec<u8>> {
     let bytes = encode_to_vec(value, config::standard()).ok()?;

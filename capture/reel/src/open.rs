@@ -187,12 +187,20 @@ pub(crate) fn open_start(source: &dyn ReadAt, length: u64) -> Result<Start, Open
     }
     let damaged = |why| OpenError::HeaderDamaged { end, why };
     let (mut header, rest) = meta::decode_prefix::<Header>(&bytes).map_err(&damaged)?;
-    let (part, rest) = match rest {
+    let (mut part, rest) = match rest {
         [] | [meta::REDACTED, ..] => (None, rest),
         rest => {
-            let (part, rest) = meta::decode_prefix(rest).map_err(&damaged)?;
+            let (part, rest) = meta::decode_prefix::<Part>(rest).map_err(&damaged)?;
             (Some(part), rest)
         }
+    };
+    let rest = match (&mut part, rest) {
+        (Some(part), [meta::BEGUN, rest @ ..]) => {
+            let (begun, rest) = meta::decode_prefix(rest).map_err(&damaged)?;
+            part.begun = begun;
+            rest
+        }
+        _ => rest,
     };
     match rest {
         [] => {}

@@ -19,6 +19,10 @@ pub struct Part {
     pub sockets: Vec<(SocketId, Endpoint)>,
     /// Whether recording was on when it began.
     pub on: bool,
+    /// What an unmodified program was started with: the details of its start's events
+    /// ([`CallId::START`](crate::CallId::START)), which stand in the first part.
+    #[serde(skip)]
+    pub begun: Vec<Vec<u8>>,
 }
 
 impl Part {
@@ -29,6 +33,7 @@ impl Part {
             first: EventNumber(0),
             sockets: Vec::new(),
             on: true,
+            begun: Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first bytes of a tape. Changes with its layout.
-pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape7");
+pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape9");
 /// Where the threads' identities lie: [`THREADS_MAX`] numbers of 64 bits.
 pub const THREADS_AT: usize = 4096;
 /// So many threads of a program can be replayed.
@@ -127,9 +127,11 @@ pub struct TapeControl {
     pub meets: u32,
     /// 1 where what the program prints is compared.
     pub prints: u32,
-    /// Which of the first three descriptors was a terminal: bit n of descriptor n;
-    /// [`TERMINALS_KNOWN`] besides.
-    pub terminals: u32,
+    /// 1 where what it read of its standard input through the C library's streams is in the recording.
+    pub streams: u32,
+    /// 1 where children, how they ended and what they wrote into pipes is in the recording: none is
+    /// started.
+    pub children: u32,
     /// How many signals the command has sent to the program that have not come yet.
     pub nudges: AtomicU32,
     /// What it printed: on its standard output, and on its standard error.
@@ -137,9 +139,6 @@ pub struct TapeControl {
     /// What came instead; whole once `state` is [`state::PARTED`].
     pub came: Came,
 }
-
-/// [`TapeControl::terminals`]: the recording tells them.
-pub const TERMINALS_KNOWN: u32 = 8;
 
 /// What the program printed on one descriptor, and how the replay agrees with it.
 #[repr(C)]

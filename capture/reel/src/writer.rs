@@ -109,6 +109,10 @@ impl<W: Append> ReelWriter<W> {
         let mut header = meta::encode(header).ok_or(too_large)?;
         if let Some(part) = part {
             header.extend(meta::encode(part).ok_or(too_large)?);
+            if !part.begun.is_empty() {
+                header.push(meta::BEGUN);
+                header.extend(meta::encode(&part.begun).ok_or(too_large)?);
+            }
         }
         if let Some(redacted) = redacted {
             header.push(meta::REDACTED);

@@ -162,6 +162,7 @@ fn a_part_that_goes_on_in_the_next_one_says_so_at_both_ends() {
         first: EventNumber(300),
         sockets: vec![(SocketId(0), "127.0.0.1:7000".parse().unwrap())],
         on: true,
+        begun: Vec::new(),
     };
     let writer = ReelWriter::create_part(Vec::new(), &header, 9, &part).unwrap();
     let header_end = writer.length() as usize;

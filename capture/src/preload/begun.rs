@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use netreel_reel::StartId;
+use netreel_reel::{StartId, is_terminal};
 
 use super::look;
 
@@ -77,7 +78,9 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
         // Rings lie out of the way.
         | 32
         // Barriers, eventfds and the like are recorded.
-        | 64;
+        | 64
+        // So is what is read of the standard input through the C library's streams.
+        | 128;
     told(
         StartId::NUMBERS,
         &[
@@ -85,7 +88,8 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             &parent(pid).to_le_bytes(),
             &numbers.rings.to_le_bytes(),
             &numbers.capacity.to_le_bytes(),
-            &[flags],
+            // Children, how they ended and what they wrote are recorded.
+            &[flags, 1],
         ],
     );
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -132,6 +136,10 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
         told(StartId::DESCRIPTOR, &[&fd.to_le_bytes(), target.as_bytes()]);
         if let Some(held) = held(pid, fd) {
             told(StartId::HELD, &[&fd.to_le_bytes(), &held]);
+        }
+        if let Some((rows, columns)) = terminal_size(pid, fd) {
+            let size = [rows.to_le_bytes(), columns.to_le_bytes()];
+            told(StartId::TERMINAL, &[&fd.to_le_bytes(), size.as_flattened()]);
         }
     }
 }
@@ -205,11 +213,13 @@ fn flags(pid: u32, fd: i32) -> u32 {
     flags.map_or(0, |it| u32::from_str_radix(&it, 8).unwrap_or(0))
 }
 
-/// More of a descriptor that leads to a file, as [`StartId::HELD`] has it behind the number.
+/// More of a descriptor that leads to a file, or to nothing, as [`StartId::HELD`] has it behind the number.
 fn held(pid: u32, fd: i32) -> Option<Vec<u8>> {
-    let file = fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    let path = format!("/proc/{pid}/fd/{fd}");
+    let file = fs::metadata(&path).ok()?;
     let position: u64 = line(pid, fd, "pos:")?.parse().ok()?;
-    file.is_file().then(|| {
+    let is_nothing = || fs::read_link(&path).is_ok_and(|it| it == Path::new("/dev/null"));
+    (file.is_file() || is_nothing()).then(|| {
         let changed = file.mtime().wrapping_mul(1_000_000_000);
         let mut held = flags(pid, fd).to_le_bytes().to_vec();
         held.extend_from_slice(&position.to_le_bytes());
@@ -217,6 +227,26 @@ fn held(pid: u32, fd: i32) -> Option<Vec<u8>> {
         held.extend_from_slice(&changed.wrapping_add(file.mtime_nsec()).to_le_bytes());
         held
     })
+}
+
+/// How many rows and columns the terminal has that a descriptor leads to.
+fn terminal_size(pid: u32, fd: i32) -> Option<(u16, u16)> {
+    let path = format!("/proc/{pid}/fd/{fd}");
+    if !is_terminal(&fs::read_link(&path).ok()?.to_string_lossy()) {
+        return None;
+    }
+    let mut options = fs::File::options();
+    let flags = libc::O_NOCTTY | libc::O_NONBLOCK;
+    let terminal = options.read(true).custom_flags(flags).open(path).ok()?;
+    let mut size = libc::winsize {
+        ws_row: 0,
+        ws_col: 0,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: a descriptor that is open, and a place for what is asked for.
+    let asked = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+    (asked == 0).then_some((size.ws_row, size.ws_col))
 }
 
 /// The descriptors that it has from whoever started it: what each leads to. Sockets that it has made

@@ -25,7 +25,9 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 pub use escape::{Escape, check_program, find_program};
-pub use rerun::{Came, Descriptor, Input, Printed, Rerun, RerunEnd, rerun};
+pub use rerun::{
+    Came, Descriptor, Printed, Rerun, RerunEnd, Standard, Terminal, WrittenFile, rerun,
+};
 
 use crate::options::{Options, Reached};
 use crate::progress::Progress;
@@ -107,6 +109,8 @@ pub enum Report {
     },
     /// Something that is not in a reel; a sentence.
     Gap(String),
+    /// Several threads of the process of this name send or receive packets, and run at the same time.
+    Threads(String),
     /// Where the recording is, ten times a second.
     Live(Progress),
     /// The program has ended, and so many processes that it started go on.
@@ -151,6 +155,8 @@ pub struct Outcome {
     pub live: Progress,
     /// UDP sockets that were opened, by all processes.
     pub sockets: u64,
+    /// TCP connections that were made or taken, by all processes.
+    pub connections: u64,
     /// How many sentences told of gaps.
     pub gaps: u64,
     /// How many reels could not be made, or stopped.

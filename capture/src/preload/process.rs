@@ -29,7 +29,7 @@ const NOT_COVERED: &str = "recorded from outside the program, by a preloaded lib
 Not covered, so that a replay may part where they steer the network loop: \
 locks that are not the C library's (futex), \
 processor instructions for time and randomness (RDTSC, RDRAND), \
-reads of files, pipes and TCP sockets, the standard input through stdio, the time left over that select writes back, \
+reads of files, pipes and TCP sockets, the time left over that select writes back, \
 what stands beside a packet (control data), signalfd, \
 the 65th and later descriptors that one wait finds ready, \
 functions of the C library that are found in the loader's tables without dlsym, \
@@ -113,6 +113,8 @@ pub(super) enum Doing {
         what: PastId,
         calls: Vec<u16>,
     },
+    /// A second one of its threads sends or receives packets.
+    Threads { pid: u32 },
     /// The kernel dropped so many packets of one of its sockets.
     Drops { pid: u32, inode: u64, drops: u64 },
 }
@@ -190,7 +192,13 @@ impl Process {
             hashes: look::hash(pid).into_iter().collect(),
             ..Header::default()
         };
-        let watch: Watch = Box::new(move |record| tell_of_gaps(pid, record, &doings));
+        let mut with_packets = WithPackets::None;
+        let watch: Watch = Box::new(move |record| {
+            if with_packets.become_several(record) {
+                doings.send(Doing::Threads { pid });
+            }
+            tell_of_gaps(pid, record, &doings);
+        });
         let options = Options {
             pushers_max: RINGS_MAX,
             ..options
@@ -384,6 +392,8 @@ pub(super) struct Counts {
     pub(super) dropped: u64,
     /// UDP sockets that were opened.
     pub(super) sockets: u64,
+    /// TCP connections.
+    pub(super) connections: u64,
 }
 
 impl Counts {
@@ -394,6 +404,7 @@ impl Counts {
             bytes: get(&tally.bytes),
             dropped: get(&tally.dropped),
             sockets: get(&tally.sockets),
+            connections: get(&tally.connections),
         }
     }
 }
@@ -410,6 +421,29 @@ pub(super) struct Finished {
     pub(super) limited: bool,
     pub(super) counts: Counts,
     pub(super) summary: Result<Summary, RecordError>,
+}
+
+/// Which threads of a process have sent or received packets.
+enum WithPackets {
+    None,
+    One(ThreadId),
+    Several,
+}
+
+impl WithPackets {
+    /// Whether they are several from this event on.
+    fn become_several(&mut self, record: &Record<'_>) -> bool {
+        if !matches!(record.event, Event::Sent { .. } | Event::Received { .. }) {
+            return false;
+        }
+        let now = match self {
+            WithPackets::None => WithPackets::One(record.thread),
+            WithPackets::One(first) if *first != record.thread => WithPackets::Several,
+            WithPackets::One(_) | WithPackets::Several => return false,
+        };
+        *self = now;
+        matches!(self, WithPackets::Several)
+    }
 }
 
 fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Telling) {

@@ -1,6 +1,7 @@
 //! Starting an unmodified program again with the library in it, answered from a tape.
 
 mod nudge;
+mod standard;
 mod start;
 mod stuck;
 
@@ -26,20 +27,12 @@ use super::library::Unpacked;
 use super::messages::{read_hello, write_welcome};
 use super::serve::listen;
 use nudge::Nudges;
+use standard::Standards;
 use stuck::Watchdog;
 
-/// What the program reads as its standard input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Nothing.
-    Nothing,
-    /// A file, as it was.
-    File(PathBuf),
-    /// What this process has.
-    Own,
-}
+pub use standard::{Standard, Terminal, WrittenFile};
 
-/// A descriptor that the program is started with.
+/// A further descriptor that the program is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// Its number.
@@ -60,8 +53,8 @@ pub struct Rerun {
     pub variables: Vec<Vec<u8>>,
     /// Where it is started.
     pub folder: PathBuf,
-    /// Its standard input.
-    pub input: Input,
+    /// Its standard input, its standard output and its standard error; `None`: that one is not open.
+    pub standard: [Option<Standard>; 3],
     /// Further descriptors that were open.
     pub descriptors: Vec<Descriptor>,
     /// Whether addresses were random.
@@ -145,14 +138,19 @@ pub fn rerun(wanted: &Rerun, stopped: &mut dyn FnMut(u32)) -> Result<RerunEnd, P
     let unpacked = unpacked.map_err(failed("unpack the library into the temporary folder"))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program"))?;
     let mut tape = Tape::new(&wanted.tape).map_err(failed("make the tape"))?;
-    let child = start::start(wanted, &unpacked);
     let shown = String::from_utf8_lossy(&wanted.program).into_owned();
-    let mut child = child.map_err(failed(&format!("start {shown}")))?;
+    let starts = format!("start {shown}");
+    let standards = Standards::open(&wanted.standard).map_err(failed(&starts))?;
+    let child = start::start(wanted, &standards, &unpacked);
+    let mut child = child.map_err(failed(&starts))?;
+    let relay = standards.relay();
     let watched = watch(wanted, &listener, &mut tape, &mut child, stopped);
     if watched.is_err() {
         let _ = child.kill();
     }
     let status = child.wait().map_err(failed("wait for the program"))?;
+    // All that it printed is handed on before anything is said of it.
+    drop(relay.map_err(failed("hand on what it prints"))?);
     let watched = watched.map_err(failed("watch the program"))?;
     if !watched.loaded {
         let why = "Is LD_PRELOAD forbidden for it, or the temporary folder mounted noexec?";

@@ -32,6 +32,8 @@ struct Hub {
     seen: Mutex<VecDeque<u64>>,
     signals: AtomicU32,
     signal: AtomicU32,
+    /// Where the recorders are at work whose triggers the signal pulls.
+    folder: OnceLock<PathBuf>,
     lanes_ever: AtomicU64,
 }
 
@@ -344,6 +346,12 @@ impl Triggers {
         Ok(())
     }
 
+    /// Whoever sends the signal may say more of it in this folder
+    /// ([`PresentRecorder::trigger`](crate::PresentRecorder::trigger)).
+    pub fn hear_in(&self, folder: &std::path::Path) {
+        let _ = self.0.folder.set(folder.to_owned());
+    }
+
     /// Pulls the triggers if the signal came since this was asked last. Writing threads ask; whoever
     /// has no recorder yet may ask as well.
     pub fn look_for_signal(&self) {
@@ -356,7 +364,9 @@ impl Triggers {
         if self.0.signals.swap(count, Ordering::AcqRel) != count {
             let named = signal::moment(signal).and_then(Moment::named);
             let moment = named.unwrap_or_else(Moment::now);
-            let text = signal::name(signal);
+            let told = |folder: &PathBuf| crate::presence::told(folder, moment.utc_ns);
+            let text = self.0.folder.get().and_then(told);
+            let text = text.unwrap_or_else(|| signal::name(signal));
             self.pull_locked(lock(&self.0.lanes), moment, TriggerCause::SIGNAL, &text);
         }
     }

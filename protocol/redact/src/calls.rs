@@ -32,14 +32,16 @@ enum Holds {
 /// What a call's details hold, and how many bytes in front of that are numbers.
 fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
     match call {
-        CallId::CONNECT if endpoint(call, details).is_some() => (details.len(), Holds::Peer),
-        CallId::CONNECT => (2, Holds::Numbers),
+        CallId::CONNECT | CallId::TCP if endpoint(call, details).is_some() => {
+            (details.len(), Holds::Peer)
+        }
+        CallId::CONNECT | CallId::TCP => (2, Holds::Numbers),
         CallId::EXEC | CallId::SPAWN => (1, Holds::Program),
         CallId::FILE => (FILE_NUMBERS.min(details.len()), Holds::File),
         CallId::PEEK => (2, Holds::Packet),
         CallId::RANDOM => (1, Holds::Bytes(Removed::Random)),
         CallId::START => (1, Holds::Bytes(Removed::Environment)),
-        CallId::INPUT => (1, Holds::Bytes(Removed::Typed)),
+        CallId::INPUT | CallId::PIPE => (1, Holds::Bytes(Removed::Typed)),
         CallId::PRINTED => (1, Holds::Bytes(Removed::Printed)),
         CallId::LOOKED_UP => (0, Holds::Bytes(Removed::Lookups)),
         CallId::OWN_NAME | CallId::PEER_NAME => (2, Holds::Bytes(Removed::CallDetails)),
@@ -85,6 +87,7 @@ fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
         | CallId::LEVEL
         | CallId::EVENTFD
         | CallId::TIMERFD
+        | CallId::WAIT
         | CallId::STATUS => (details.len(), Holds::Numbers),
         _ => (details.len().min(2), Holds::Unknown),
     }
@@ -103,10 +106,10 @@ pub(crate) fn endpoint(call: CallId, details: &[u8]) -> Option<Endpoint> {
     }
 }
 
-/// A socket and an endpoint: laid out as they are where a packet was sent.
+/// A socket, or how a connection was made, and an endpoint: laid out as they are where a packet was sent.
 fn connected(call: CallId, details: &[u8]) -> Option<Event<'_>> {
     let read = || plain_read(EventKind::Sent as u8, details).ok();
-    (call == CallId::CONNECT).then(read)?
+    matches!(call, CallId::CONNECT | CallId::TCP).then(read)?
 }
 
 /// The path of the program that a call starts, where it is a text.
@@ -130,7 +133,10 @@ pub(crate) fn file(call: CallId, details: &[u8]) -> Option<&str> {
 /// What people wrote, or what names them, in details that have no form of their own: the environment,
 /// the standard input, printed lines.
 pub(crate) fn written(call: CallId, details: &[u8]) -> Option<&[u8]> {
-    let text = matches!(call, CallId::START | CallId::INPUT | CallId::PRINTED);
+    let text = matches!(
+        call,
+        CallId::START | CallId::INPUT | CallId::PIPE | CallId::PRINTED
+    );
     details.get(1..).filter(|_| text)
 }
 

@@ -70,6 +70,7 @@ fn reel(world: &World, place: usize, events: &[Happened], truth: &mut Truth) -> 
                 first: EventNumber(1 + before as u64),
                 sockets: vec![(SOCKET, local)],
                 on: true,
+                begun: Vec::new(),
             };
             ReelWriter::create_part(Vec::new(), &header, 7, &part)
         }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::tape::TERMINALS_KNOWN;
 use netreel_reel::{CallId, Event, Reel, StartId};
 
 /// A variable of a program's environment.
@@ -44,6 +43,10 @@ pub struct Began {
     pub log: bool,
     /// Whether barriers, what runs once, eventfds, timerfds and the like are recorded.
     pub meets: bool,
+    /// Whether what it read of its standard input through the C library's streams is recorded.
+    pub streams: bool,
+    /// Whether children, how they ended and what they wrote into pipes is recorded.
+    pub children: bool,
     /// Whether the rings lay out of the way of what the program maps.
     pub aside: bool,
     /// The signals that were ignored and those that were blocked, a bit each, that of signal n bit
@@ -59,13 +62,15 @@ pub struct Began {
     pub files: Vec<(u64, u32, Vec<u8>)>,
     /// Open descriptors, and what each led to.
     pub descriptors: Vec<(i32, String)>,
-    /// More of those that led to files, by their numbers.
+    /// More of those that led to files, or to nothing, by their numbers.
     pub held: BTreeMap<i32, Held>,
+    /// How many rows and columns those have that led to terminals, by their numbers.
+    pub terminals: BTreeMap<i32, (u16, u16)>,
     /// What the recorder was asked to start, where that was another program.
     pub launched: Option<Launched>,
 }
 
-/// An open descriptor that leads to a file.
+/// An open descriptor that leads to a file, or to nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// The flags that it was opened with.
@@ -88,28 +93,23 @@ pub struct Launched {
 }
 
 impl Began {
-    /// What the reel tells; `None` where it was recorded before reels told it.
+    /// What the reel tells, or where its begin is not there, the first part that is; `None` where it was
+    /// recorded before reels told it.
     pub fn of(reel: &Reel) -> Option<Began> {
-        let mut began = None;
+        let first = reel.parts().first().filter(|it| it.part.number > 0);
+        let told = first.map_or(&[][..], |it| &it.part.begun);
+        let mut began: Option<Began> = None;
+        for details in told {
+            began.get_or_insert_default().take(details);
+        }
         reel.for_each(|record| {
             if let Event::Called { call, details, .. } = record.event
                 && call == CallId::START
             {
-                began.get_or_insert_with(Began::default).take(details);
+                began.get_or_insert_default().take(details);
             }
         });
         began.filter(|began| !began.program.is_empty() && !began.folder.is_empty())
-    }
-
-    /// Which of the first three descriptors were terminals, as [`netreel_reel::tape`] has it.
-    pub(super) fn terminals(&self) -> u32 {
-        let told = self.descriptors.iter().filter(|(fd, target)| {
-            (0..3).contains(fd)
-                && ["/dev/pts/", "/dev/tty"]
-                    .iter()
-                    .any(|it| target.starts_with(it))
-        });
-        told.fold(TERMINALS_KNOWN, |all, (fd, _)| all | 1 << fd)
     }
 
     fn take(&mut self, details: &[u8]) {
@@ -129,7 +129,8 @@ impl Began {
                 (self.random_addresses, self.forked) = (flags & 1 != 0, flags & 2 != 0);
                 (self.ordered, self.one_thread) = (flags & 4 != 0, flags & 8 != 0);
                 (self.log, self.aside) = (flags & 16 != 0, flags & 32 != 0);
-                self.meets = flags & 64 != 0;
+                (self.meets, self.streams) = (flags & 64 != 0, flags & 128 != 0);
+                self.children = rest.get(17).is_some_and(|flags| flags & 1 != 0);
             }
             StartId::SIGNALS => {
                 let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
@@ -160,6 +161,10 @@ impl Began {
                     changed: eight(24) as i64,
                 };
                 self.held.insert(word(0) as i32, held);
+            }
+            StartId::TERMINAL => {
+                let size = (word(4) as u16, (word(4) >> 16) as u16);
+                self.terminals.insert(word(0) as i32, size);
             }
             StartId::LAUNCHED => {
                 let words = behind(4);

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use netreel_reel::tape::Opened;
 use netreel_reel::{CallId, Event, Reel};
 
-/// A file that the program read, before it had written to it.
+/// A file that the program read, as it was before it had written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadFile {
     /// Its path; absolute.
     pub path: Vec<u8>,
     /// How it was when it was first opened.
     pub was: FileWas,
+    /// Whether the program may have written to it as well.
+    pub written: bool,
 }
 
 /// See [`ReadFile::was`].
@@ -37,6 +39,8 @@ pub enum FileWas {
 
 /// [`CallId::FILE`]: the file is the kernel's own, which has other bytes at each reading.
 const OF_THE_KERNEL: u8 = 4;
+/// The same: the program may write to it, and read what was there.
+const READ_AND_WRITTEN: u8 = 8;
 
 /// The kernel's own files (`/proc`) that the program opened now and that said something else then, by
 /// their paths: the nth time that one is opened is held against the nth time then.
@@ -89,13 +93,14 @@ pub fn read_files(reel: &Reel) -> Vec<ReadFile> {
             files.extend(was.map(|was| ReadFile {
                 path: path.to_vec(),
                 was,
+                written: head[24] & READ_AND_WRITTEN != 0,
             }));
         }
     });
     files
 }
 
-/// `None` for one that the program may write to.
+/// `None` for one that the program only writes to.
 fn was(result: i32, head: &[u8; 25]) -> Option<FileWas> {
     let number = |at: usize| {
         let eight = head.get(at..).and_then(|rest| rest.first_chunk());
@@ -108,7 +113,10 @@ fn was(result: i32, head: &[u8; 25]) -> Option<FileWas> {
     if flags & OF_THE_KERNEL != 0 {
         return None;
     }
-    match (flags & 1 != 0, flags & 2 != 0) {
+    match (
+        flags & 1 != 0 && flags & READ_AND_WRITTEN == 0,
+        flags & 2 != 0,
+    ) {
         (true, _) => None,
         (false, true) => Some(FileWas::Summed {
             size,

@@ -85,8 +85,17 @@ pub struct Judged {
     pub line: Option<LineDifference>,
     /// How it ended beside how it did; `None` where it did not come that far.
     pub end: Option<EndCompared>,
-    /// Likely reasons, a sentence each.
-    pub reasons: Vec<String>,
+    /// Why it was not exact.
+    pub reasons: Reasons,
+}
+
+/// Why a replay was not exact, a sentence each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasons {
+    /// What is known to be otherwise than it was.
+    pub known: Vec<String>,
+    /// What may be why.
+    pub guesses: Vec<String>,
 }
 
 /// Says what came of it. `doubts` tells what is known besides, and is asked where it was not exact;
@@ -96,7 +105,7 @@ pub fn judge(
     happened: &Happened,
     (wire, reel): (Option<&Wire>, &Reel),
     name: &dyn Fn(Endpoint) -> Option<String>,
-    doubts: impl FnOnce() -> Vec<String>,
+    doubts: impl FnOnce() -> Reasons,
 ) -> Judged {
     let at = tape.at(happened.next);
     let (event, expected) = match &at {
@@ -133,30 +142,34 @@ pub fn judge(
         (None, Some(stuck)) => (Ended::Stuck(stuck.clone()), None),
         (None, None) => (Ended::Early(happened.ended.clone()), None),
     };
-    let (mut reasons, mut last) = (Vec::new(), Vec::new());
+    let (mut reasons, mut last) = (Reasons::default(), Vec::new());
     if ended != Ended::Exact {
         let before = match &ended {
             Ended::Line(line) => line.event,
             _ => event,
         };
         last = agreed(reel, before.unwrap_or(EventNumber(u64::MAX)), wire, name);
-        reasons.extend(reason);
-        reasons.extend(signal(reel, before));
-        if matches!(&happened.came, Some((came, _)) if came.why == why::PACKET) {
-            reasons.extend(looked_up(reel, before));
+        let Reasons { known, guesses } = doubts();
+        reasons.known.extend(reason);
+        reasons.known.extend(known);
+        let more = &mut reasons.guesses;
+        more.extend(signal(reel, before));
+        let is_packet = matches!(&happened.came, Some((came, _)) if came.why == why::PACKET);
+        if is_packet || matches!(ended, Ended::Line(_)) {
+            more.extend(looked_up(reel, before));
         }
-        reasons.extend(tape.doubts.iter().cloned());
-        reasons.extend(doubts());
+        more.extend(tape.doubts.iter().cloned());
+        more.extend(guesses);
         if tape.at_once {
-            reasons.push(AT_ONCE.to_owned());
+            more.push(AT_ONCE.to_owned());
         }
-        reasons.dedup();
-        if reasons.is_empty() {
+        more.dedup();
+        if more.is_empty() && reasons.known.is_empty() {
             let told = match ended {
                 Ended::Line(_) => UNRECORDED_LINE,
                 _ => UNRECORDED,
             };
-            reasons.push(told.to_owned());
+            reasons.guesses.push(told.to_owned());
         }
     }
     Judged {
@@ -186,7 +199,8 @@ const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what c
 
 /// Where several threads ran at the same time.
 const AT_ONCE: &str = "its threads run at the same time, and what they say to each other through \
-                       memory alone is not in a reel: record it with --one-thread-at-a-time";
+                       memory alone is not in a reel; `netreel record --one-thread-at-a-time` keeps that \
+                       order, and says at once where a program does not run so";
 
 /// The last signal up to an event, or in all of the reel: a handler that ran amid what the program
 /// computed runs at its next call in a replay.
@@ -236,7 +250,7 @@ fn looked_up(reel: &Reel, before: Option<EventNumber>) -> Option<String> {
     });
     last.map(|event| {
         format!(
-            "it looked a name up until event {event}: the C library does that in the program's memory, and a              replay gives the answer alone; what the program sends without having written it (a byte of the              stack, an address) may be another since then. A name that stands as a number changes nothing"
+            "it looked a name up until event {event}: the C library does that in the program's memory, and a              replay gives the answer alone; what the program sends or prints without having written it (a byte of the              stack, an address) may be another since then. A name that stands as a number changes nothing"
         )
     })
 }

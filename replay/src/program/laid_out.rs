@@ -41,7 +41,8 @@ pub(super) fn put_control(bytes: &mut [u8], control: &TapeControl) {
     for (at, value) in [
         (offset_of!(TapeControl, meets), control.meets),
         (offset_of!(TapeControl, prints), control.prints),
-        (offset_of!(TapeControl, terminals), control.terminals),
+        (offset_of!(TapeControl, streams), control.streams),
+        (offset_of!(TapeControl, children), control.children),
     ] {
         put(at, &value.to_ne_bytes());
     }

@@ -18,7 +18,7 @@ mod words;
 pub use began::{Began, Held, Variable};
 pub use ending::EndCompared;
 pub use files::{FileWas, ReadFile, others_of_the_kernel, read_files, sum};
-pub use judged::{Ended, Happened, Judged, judge};
+pub use judged::{Ended, Happened, Judged, Reasons, judge};
 pub use printed::{LineDifference, PrintedNow, Rows};
 pub use tape::{Tape, Which, record};
 pub(crate) use words::call_words;

@@ -56,6 +56,9 @@ const EAGAIN: i32 = 11;
 const RAISED: u8 = 1;
 const NOT_RAISED: u8 = 2;
 
+/// What the details of a TCP connection begin with where the program took it.
+const TAKEN: u16 = 2;
+
 /// Which threads are answered from the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -76,6 +79,8 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         pending: BTreeMap::new(),
         raised: BTreeMap::new(),
         looking: Vec::new(),
+        children: began.children,
+        spawned: BTreeMap::new(),
         joined: Vec::new(),
         steps: ordered.then(Steps::default),
         floors: ordered.then(Floors::default),
@@ -137,7 +142,8 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         next: (ENTRIES_AT as u64).into(),
         meets: u32::from(began.meets),
         prints: u32::from(began.log),
-        terminals: began.terminals(),
+        streams: u32::from(began.streams),
+        children: u32::from(began.children),
         printed: [
             printed(end, out),
             printed(end + out.bytes.len() as u64, errors),
@@ -264,6 +270,9 @@ struct Making<'a> {
     raised: BTreeMap<u16, usize>,
     /// Threads that look a name up.
     looking: Vec<u16>,
+    /// Whether the recording tells of children, and the latest one that each thread has started.
+    children: bool,
+    spawned: BTreeMap<u16, i32>,
     /// Threads whose next packets one call passed.
     joined: Vec<u16>,
     /// Of the steps among locks, where their order is kept.
@@ -447,7 +456,19 @@ impl Making<'_> {
                     self.returned(at, entry.result);
                 }
             }
+            CallId::FORK if self.children => self.push(entry, &[], &[]),
+            // A child that tries several paths says so at each.
+            CallId::SPAWN if self.children => {
+                if self.spawned.insert(entry.thread, entry.result) != Some(entry.result) {
+                    self.push(entry, &[], &[]);
+                }
+            }
+            CallId::EXEC if self.children && entry.result < 0 => {}
             CallId::FORK | CallId::EXEC | CallId::SPAWN if !has_packets => {}
+            CallId::EXEC if self.children => self.miss(format!(
+                "the thread that uses UDP sockets becomes another program (event {number}), which a \
+                 replay does not do"
+            )),
             CallId::FORK | CallId::EXEC | CallId::SPAWN => self.miss(format!(
                 "the thread that uses UDP sockets starts another program (event {number}, {}), \
                  which a replay does not do",
@@ -463,6 +484,12 @@ impl Making<'_> {
             {
                 self.too_many(number);
             }
+            // One that the program makes is refused, and told then.
+            CallId::TCP if short(details, 0) == TAKEN => self.miss(format!(
+                "it takes a TCP connection (event {number}), and TCP is not recorded, so that a replay \
+                 has none to give"
+            )),
+            CallId::TCP => {}
             CallId::CONNECT => self.push(entry, details.get(2..).unwrap_or(&[]), &[]),
             CallId::PEEK => match self.threads.peeked.get(&number) {
                 Some((from, shown)) => self.push(entry, &endpoint_bytes(*from), shown),

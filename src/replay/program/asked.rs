@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use netreel_capture::preload::{Input, Rerun, find_program};
+use netreel_capture::preload::{Rerun, find_program};
 use netreel_reel::{Header, Reel};
 use netreel_replay::program::{Began, Tape, Variable};
 
-use super::held::held;
+use super::held::{held, standard};
 use super::sums::Sums;
 use crate::outcome::Failure;
 
@@ -37,6 +37,9 @@ pub fn check<'a>(
              info` lists all)"
                 .to_owned(),
         );
+    }
+    if let Some(why) = lacks_begin(reel, began) {
+        return refuse(why);
     }
     let Some(began) = began else {
         return refuse(
@@ -81,6 +84,23 @@ pub fn check<'a>(
         ));
     }
     Ok(began)
+}
+
+/// Why a recording cannot be started again whose begin is not there: a window of ring mode, as often as
+/// not.
+fn lacks_begin(reel: &Reel, began: Option<&Began>) -> Option<String> {
+    let missing = reel.missing_parts().first();
+    let missing = missing.filter(|it| it.parts.start == 0)?;
+    let folder = began.map(|began| String::from_utf8_lossy(&began.folder));
+    let folder = folder.map_or(String::new(), |folder| format!(" in {folder}"));
+    Some(format!(
+        "its begin is not there: {missing}; --ring and --keep delete what is older than they keep. A \
+         program is started again from its beginning, and nothing can bring it to where this begins. \
+         A recording without --ring and --keep can be started again: \
+         `netreel record --name {} --out FOLDER -- {}`{folder}",
+        quoted(&reel.header().node),
+        recorded(reel.header())
+    ))
 }
 
 /// The program that was recorded, where it is asked for and is another file by now.
@@ -195,17 +215,13 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
         }
     });
     let variables: Vec<Vec<u8>> = variables.collect();
+    let (standard, others) = standard(began);
+    doubts.extend(others);
     let (descriptors, others) = held(began);
     doubts.extend(others);
     for doubt in &doubts {
         anstream::eprintln!("netreel: {doubt}");
     }
-    let input = began.descriptors.iter().find(|(fd, _)| *fd == 0);
-    let input = match input.map(|(_, target)| target.as_str()) {
-        None | Some("/dev/null") => Input::Nothing,
-        Some(path) if Path::new(path).is_file() => Input::File(path.into()),
-        Some(_) => Input::Own,
-    };
     let rerun = Rerun {
         program,
         arguments: header
@@ -215,7 +231,7 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
             .collect(),
         variables,
         folder,
-        input,
+        standard,
         descriptors,
         random_addresses: began.random_addresses,
         one_thread: began.one_thread,

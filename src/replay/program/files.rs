@@ -33,8 +33,12 @@ impl Files {
             let Some(how) = how(path(file), now, file.was) else {
                 continue;
             };
+            let written = match file.written {
+                true => ", and the program writes it itself: give it the one that it found then",
+                false => "",
+            };
             match told.len() < NAMED_MAX {
-                true => told.push(format!("the file {} {how}", path(file).display())),
+                true => told.push(format!("the file {} {how}{written}", path(file).display())),
                 false => more += 1,
             }
         }

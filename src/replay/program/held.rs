@@ -4,7 +4,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use netreel_capture::preload::Descriptor;
+use netreel_capture::preload::{Descriptor, Standard, Terminal, WrittenFile};
+use netreel_reel::is_terminal;
 use netreel_replay::program::{Began, Held};
 
 /// So many are named.
@@ -31,6 +32,66 @@ pub fn held(began: &Began) -> (Vec<Descriptor>, Vec<String>) {
         ));
     }
     (all, told)
+}
+
+/// The first three, each of the kind that it was, and a sentence for each that is another one than
+/// recorded.
+pub fn standard(began: &Began) -> ([Option<Standard>; 3], Vec<String>) {
+    let mut told = Vec::new();
+    let each = [0, 1, 2].map(|fd| {
+        let (_, target) = began.descriptors.iter().find(|(it, _)| *it == fd)?;
+        let (kind, how) = of_kind(began, fd, target);
+        let how = how.map(|how| format!("descriptor {fd} led to {target}, {how}"));
+        told.extend(how);
+        Some(kind)
+    });
+    (each, told)
+}
+
+/// How many rows and columns a terminal has of which nothing is known.
+const USUAL_SIZE: (u16, u16) = (24, 80);
+
+fn of_kind(began: &Began, fd: i32, target: &str) -> (Standard, Option<&'static str>) {
+    let numbered = |kind: &str| {
+        let number = target.strip_prefix(kind)?.strip_suffix(']')?;
+        number.parse().ok()
+    };
+    let held = began.held.get(&fd);
+    let nothing = Standard::Nothing(held.map_or(libc::O_RDWR, |it| it.flags as i32));
+    if target == "/dev/null" {
+        return (nothing, None);
+    }
+    if let Some(number) = numbered("pipe:[") {
+        return (Standard::Pipe(number), None);
+    }
+    if let Some(number) = numbered("socket:[") {
+        return (Standard::Socket(number), None);
+    }
+    if is_terminal(target) {
+        let size = began.terminals.get(&fd).copied();
+        let terminal = Terminal {
+            path: target.to_owned(),
+            size: size.unwrap_or(USUAL_SIZE),
+        };
+        return (Standard::Terminal(terminal), None);
+    }
+    let Some(held) = held else {
+        return (nothing, Some(NOTHING));
+    };
+    if held.flags & libc::O_ACCMODE as u32 != 0 {
+        let written = WrittenFile {
+            path: target.into(),
+            flags: held.flags as i32,
+            position: held.position,
+        };
+        return (Standard::Written(written), None);
+    }
+    let (position, how) = again(target, Some(held));
+    let read = Standard::Read {
+        path: position.map(|_| target.into()),
+        position: held.position,
+    };
+    (read, how)
 }
 
 const NOTHING: &str = "and leads to nothing now (/dev/null)";

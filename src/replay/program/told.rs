@@ -98,7 +98,10 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
             line.expected()
         )?;
     }
-    for reason in &judged.reasons {
+    for reason in &judged.reasons.known {
+        writeln!(out, "    known: {reason}")?;
+    }
+    for reason in &judged.reasons.guesses {
         writeln!(out, "    maybe because {reason}")?;
     }
     Ok(())
@@ -184,6 +187,8 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
         },
     });
     let event = judged.event.map(|event| event.0);
+    let reasons = &judged.reasons;
+    let reasons: Vec<&String> = reasons.known.iter().chain(&reasons.guesses).collect();
     let mut told = match &judged.ended {
         Ended::Exact => return object,
         Ended::Parted(explanation) => json!({
@@ -191,28 +196,32 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
             "expected": explanation.expected,
             "came": explanation.came,
             "field": explanation.field.as_ref().map(crate::replay::field_json),
-            "reasons": judged.reasons,
+            "reasons": reasons,
+            "known": judged.reasons.known.len(),
         }),
         Ended::Line(line) => json!({
             "event": line.event.map(|event| event.0),
             "expected": line.expected(),
             "came": line.came(),
             "field": null,
-            "reasons": judged.reasons,
+            "reasons": reasons,
+            "known": judged.reasons.known.len(),
         }),
         Ended::Otherwise { expected, came } => json!({
             "event": null,
             "expected": expected,
             "came": came,
             "field": null,
-            "reasons": judged.reasons,
+            "reasons": reasons,
+            "known": judged.reasons.known.len(),
         }),
         Ended::Early(came) | Ended::Stuck(came) => json!({
             "event": event,
             "expected": judged.expected,
             "came": came,
             "field": null,
-            "reasons": judged.reasons,
+            "reasons": reasons,
+            "known": judged.reasons.known.len(),
         }),
     };
     told["agreed"] = agreed_json(&judged.agreed);

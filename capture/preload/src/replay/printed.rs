@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sys::{self, nr, pause};
-use crate::tape::{PRINTED_AT, PRINTED_MAX, Printed, TERMINALS_KNOWN, TapeControl};
+use crate::tape::{PRINTED_AT, PRINTED_MAX, Printed, TapeControl};
 
 use super::tape;
 
@@ -75,12 +75,4 @@ fn keep(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]) {
     if end.is_some() || room < line.len() {
         printed.whole.store(1, Ordering::Relaxed);
     }
-}
-
-/// Whether a descriptor was a terminal in the recording, as far as it is told there.
-pub fn is_terminal(fd: i32) -> Option<bool> {
-    let told = tape()
-        .filter(|tape| tape.terminals & TERMINALS_KNOWN != 0)?
-        .terminals;
-    (0..3).contains(&fd).then(|| told & (1 << fd) != 0)
 }

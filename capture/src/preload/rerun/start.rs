@@ -7,15 +7,20 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
-use super::{Descriptor, Input, Rerun};
+use super::standard::Standards;
+use super::{Descriptor, Rerun};
 use crate::preload::hello::VARIABLE;
 use crate::preload::library::Unpacked;
 use crate::signals::{END, bit};
 
-/// Starts it. What it prints goes to the error output.
-pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
+/// Starts it, with its ends of `standards`.
+pub(super) fn start(
+    wanted: &Rerun,
+    standards: &Standards,
+    unpacked: &Unpacked,
+) -> io::Result<Child> {
     let variables: Vec<CString> = wanted
         .variables
         .iter()
@@ -29,30 +34,15 @@ pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
         each.chain([0]).collect()
     };
     let (arguments_at, variables_at) = (pointers(&arguments), pointers(&variables));
-    // SAFETY: a second number of a descriptor that is there.
-    let errors = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, 3) };
-    if errors < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor that was just made.
-    let errors = unsafe { OwnedFd::from_raw_fd(errors) };
     // What is named here is not run: the last thing that happens before is the program itself.
     let mut command = Command::new(OsString::from("/"));
-    command
-        .current_dir(&wanted.folder)
-        .stdout(Stdio::from(errors));
-    match &wanted.input {
-        Input::Nothing => {
-            command.stdin(Stdio::null());
-        }
-        Input::File(path) => {
-            command.stdin(File::open(path)?);
-        }
-        Input::Own => {}
-    }
+    command.current_dir(&wanted.folder);
     let held = held(&wanted.descriptors)?;
     let descriptors: Vec<(RawFd, RawFd)> =
         held.iter().map(|(to, it)| (*to, it.as_raw_fd())).collect();
+    let own = |end: &Option<OwnedFd>| end.as_ref().map(AsRawFd::as_raw_fd);
+    let first = standards.given.each_ref().map(own);
+    let terminal = standards.terminal;
     let (random, signals) = (wanted.random_addresses, wanted.signals);
     // SAFETY: between fork and exec: system calls alone.
     unsafe {
@@ -73,6 +63,20 @@ pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
                 u32::MAX,
                 libc::CLOSE_RANGE_CLOEXEC,
             );
+            for (to, from) in (0..).zip(first) {
+                match from {
+                    Some(from) if libc::dup2(from, to) < 0 => {
+                        return Err(io::Error::last_os_error());
+                    }
+                    None if libc::close(to) < 0 => {}
+                    _ => {}
+                }
+            }
+            if let Some(terminal) = terminal {
+                // It is steered by its own terminal, and not by that of this process.
+                libc::setsid();
+                libc::ioctl(terminal, libc::TIOCSCTTY, 0);
+            }
             for (to, from) in &descriptors {
                 // Whatever is there in this process is none of the program's.
                 if libc::dup2(*from, *to) < 0 {

@@ -49,8 +49,6 @@ const A_WHILE: Duration = Duration::from_secs(5);
 const DROPPING_LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The same when nothing is left but to see whether anybody lives.
 const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
-/// So long a program has to end that was asked to by SIGTERM.
-const TERMINATION: Duration = Duration::from_millis(800);
 /// So long the last events of a process that has ended are waited for.
 const SETTLE: Duration = Duration::from_secs(2);
 
@@ -108,6 +106,7 @@ pub(super) fn record(
         ended: Progress::default(),
         drops: Drops::default(),
         sockets: 0,
+        connections: 0,
         gaps: 0,
         failed: 0,
         not_followed: 0,
@@ -135,6 +134,7 @@ pub(super) fn record(
         status: status.map_err(failed("wait for the program".to_owned()))?,
         live,
         sockets: server.sockets,
+        connections: server.connections,
         gaps: server.gaps,
         failed: server.failed,
         not_followed: server.not_followed,
@@ -204,6 +204,7 @@ struct Server<'a> {
     /// What the kernel dropped of their packets.
     drops: Drops,
     sockets: u64,
+    connections: u64,
     gaps: u64,
     failed: u64,
     not_followed: u64,
@@ -266,12 +267,8 @@ impl Server<'_> {
         let mut over: Option<(Instant, u32)> = None;
         // How often in a row nobody was left.
         let mut quiet = 0;
-        let mut terminated: Option<Instant> = None;
         loop {
             let mut until = live_at.min(look_at);
-            if let Some(since) = terminated {
-                until = until.min(since + TERMINATION);
-            }
             if !self.loaded {
                 until = until.min(self.begun + LOAD_MAX);
             }
@@ -335,13 +332,9 @@ impl Server<'_> {
             if over.is_some() && self.processes.is_empty() && alone {
                 return Ok(status);
             }
-            if signals.terminated() {
-                let since = *terminated.get_or_insert_with(Instant::now);
-                if over.is_some() || since.elapsed() >= TERMINATION {
-                    return Ok(status);
-                }
-            }
-            if stopped || signals.asked() >= 2 {
+            // Whoever ends all that was started waits for the program, and not for what it leaves behind.
+            let terminated = signals.terminated() && over.is_some();
+            if terminated || stopped || signals.asked() >= 2 {
                 return Ok(status);
             }
             let late = !self.loaded && self.begun.elapsed() > LOAD_MAX;
@@ -448,6 +441,7 @@ impl Server<'_> {
         self.ended.packets += done.counts.packets;
         self.ended.bytes += done.counts.bytes;
         self.sockets += done.counts.sockets;
+        self.connections += done.counts.connections;
         if let Some(past) = &done.past {
             let name = &done.name;
             self.gaps += 1;

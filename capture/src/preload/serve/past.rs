@@ -162,6 +162,14 @@ impl Server<'_> {
                         process.drops.see(inode, drops);
                     }
                 }
+                Doing::Threads { pid } => {
+                    if let Some(process) =
+                        self.processes.get(&pid).filter(|_| !self.wanted.one_thread)
+                    {
+                        let name = process.name.clone();
+                        (self.report)(Report::Threads(name));
+                    }
+                }
                 Doing::Vdso { pid } => {
                     let name = self.processes.get(&pid).map(|process| process.name.clone());
                     let name = name.unwrap_or_else(|| format!("process {pid}"));

@@ -32,6 +32,7 @@ fn recorded_in_files() -> Vec<Vec<u8>> {
             first: EventNumber(first),
             sockets: sockets.clone(),
             on: number != 3,
+            begun: Vec::new(),
         };
         let mut writer = ReelWriter::create_part(Vec::new(), &header(), 77, &part).unwrap();
         for number in [first, first + 1, first + 4] {

@@ -1,0 +1,253 @@
+//! Children: how they ended, and what they wrote into pipes.
+//!
+//! A replay starts none. What it tells of them is in the recording: their numbers, how each ended, and
+//! what came by a pipe of which they alone have the other end.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::attach;
+use crate::call::CallId;
+use crate::hook::{Onward, hook, passing};
+use crate::objects::Function;
+use crate::push::pushing;
+use crate::replay::{self, Did};
+use crate::streams::fileno;
+use crate::sys::{IoVec, errno, set_errno};
+use crate::vectors::Vectors;
+use crate::{sockets, typed};
+
+/// So many pipes and pairs of sockets are known at a time.
+const PIPES: usize = 64;
+/// The two ends of each; 0: none.
+static OPEN: [AtomicU64; PIPES] = [const { AtomicU64::new(0) }; PIPES];
+/// 1 once there has been a child.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// The program has made a pipe, or a pair of sockets.
+pub fn made_pipe([one, other]: [i32; 2]) {
+    if attach::is_borrowed() {
+        return;
+    }
+    let both = u64::from(one as u32) << 32 | u64::from(other as u32);
+    let order = (Ordering::Relaxed, Ordering::Relaxed);
+    let _ = OPEN
+        .iter()
+        .any(|place| place.compare_exchange(0, both, order.0, order.1).is_ok());
+}
+
+/// The program closes a descriptor: if it is one end of a pipe, a child has that end.
+pub fn closes(fd: i32) {
+    for place in &OPEN {
+        let both = place.load(Ordering::Relaxed);
+        let (one, other) = ((both >> 32) as i32, both as i32);
+        if both == 0 || fd != one && fd != other {
+            continue;
+        }
+        place.store(0, Ordering::Relaxed);
+        if STARTED.load(Ordering::Relaxed) != 0 {
+            sockets::made_counter(if fd == one { other } else { one }, CallId::PIPE);
+        }
+    }
+}
+
+/// The program writes so many bytes for a child that is not there, which has taken them then; `None`: it
+/// is there, or it is something else.
+pub fn swallows(fd: i32, length: impl FnOnce() -> usize) -> Option<isize> {
+    let is_told = replay::on() && sockets::counter(fd) == Some(CallId::PIPE);
+    (is_told && replay::tells_of_children()).then(|| length() as isize)
+}
+
+/// A child is about to be started: the recorded result of the call, where there is to be none.
+pub fn starts(call: CallId) -> Option<i32> {
+    STARTED.store(1, Ordering::Relaxed);
+    if replay::is_muted() || !replay::on() {
+        return None;
+    }
+    replay::call(Did::called(call, -1))
+}
+
+/// Pushes what came from a child, or its end. Leaves `errno` as it is. Returns `result`.
+///
+/// # Safety
+/// `iov` leads to `count` buffers, with `result` bytes where that is positive.
+pub unsafe fn was_read(iov: *const IoVec, count: usize, result: isize) -> isize {
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        match usize::try_from(result) {
+            // SAFETY: the caller vouches for the buffers.
+            Ok(length) => unsafe {
+                let mut bytes = Vectors::new(iov, count);
+                pushing.called_with(CallId::PIPE, length as i32, 0, &mut bytes, length);
+            },
+            Err(_) => pushing.called(CallId::PIPE, -code, &[&[0]]),
+        }
+    }
+    set_errno(code);
+    result
+}
+
+/// What is told of a child that was waited for: its status, and what `waitid` says besides.
+type Ended = [i32; 4];
+const ENDED: usize = size_of::<Ended>();
+
+/// Waits for a child by `real`, which puts what is told of it into its place; in a replay it is as it
+/// was then.
+fn waits(ended: &mut Ended, real: impl FnOnce(&mut Ended) -> i32) -> i32 {
+    let place = IoVec::new(ended.as_mut_ptr().cast(), ENDED);
+    if replay::on() && replay::tells_of_children() {
+        // SAFETY: a place of this length.
+        let told = unsafe { replay::fill_whole(Did::called(CallId::WAIT, -1), &raw const place) };
+        if let Some(result) = told {
+            return result;
+        }
+    }
+    let result = real(ended);
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        let told = if result < 0 { -code } else { result };
+        // SAFETY: a place of this length.
+        let bytes = unsafe { core::slice::from_raw_parts(ended.as_ptr().cast::<u8>(), ENDED) };
+        pushing.called(CallId::WAIT, told, &[bytes]);
+    }
+    set_errno(code);
+    result
+}
+
+/// The same where the status alone is told, at `status`.
+///
+/// # Safety
+/// `status` is null or a place for a number.
+unsafe fn waits_for_status(status: *mut i32, real: impl FnOnce(*mut i32) -> i32) -> i32 {
+    let mut ended = Ended::default();
+    let result = waits(&mut ended, |ended| real(ended.as_mut_ptr()));
+    // SAFETY: the caller vouches for it.
+    if let (1.., Some(status)) = (result, unsafe { status.as_mut() }) {
+        *status = ended[0];
+    }
+    result
+}
+
+/// What `waitid` tells, as the kernel lays it out.
+#[repr(C)]
+pub struct ChildInfo {
+    signal: i32,
+    error: i32,
+    code: i32,
+    gap: i32,
+    process: i32,
+    user: u32,
+    status: i32,
+    rest: [i32; 25],
+}
+
+const SIGCHLD: i32 = 17;
+/// In a replay a program that ends at once stands for the child of `popen`.
+const NOTHING_TO_READ: &CStr = c"exit 0";
+const NOTHING_TO_WRITE: &CStr = c"exec cat >/dev/null";
+
+hook! {
+    fn waitpid[real](process: i32, status: *mut i32, options: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { waits_for_status(status, |status| real(process, status, options)) }
+    }
+
+    fn wait[real](status: *mut i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { waits_for_status(status, real) }
+    }
+
+    fn wait3[real](status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { waits_for_status(status, |status| real(status, options, usage)) }
+    }
+
+    fn wait4[real](process: i32, status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { waits_for_status(status, |status| real(process, status, options, usage)) }
+    }
+
+    fn waitid[real](kind: i32, process: u32, info: *mut ChildInfo, options: i32) -> i32 {
+        let mut ended = Ended::default();
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = waits(&mut ended, |ended| {
+                let result = real(kind, process, info, options);
+                if let (0, Some(info)) = (result, info.as_ref()) {
+                    *ended = [info.status, info.process, info.user as i32, info.code];
+                }
+                result
+            });
+            if let (0, true, Some(info)) = (result, replay::on(), info.as_mut()) {
+                let [status, process, user, code] = ended;
+                let signal = if process == 0 { 0 } else { SIGCHLD };
+                *info = ChildInfo {
+                    signal, error: 0, code, gap: 0, process, user: user as u32, status, rest: [0; 25],
+                };
+            }
+            result
+        }
+    }
+
+    fn system[real](command: *const c_char) -> i32 {
+        let mut ended = Ended::default();
+        // SAFETY: as the program vouches for its own call.
+        waits(&mut ended, |_| unsafe { real(command) })
+    }
+
+    fn popen[real](command: *const c_char, mode: *const c_char) -> *mut c_void {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let is_told = replay::on() && replay::tells_of_children();
+            let reads = mode.as_ref().is_some_and(|it| *it as u8 == b'r');
+            let command = match (is_told, reads) {
+                (false, _) => command,
+                (true, true) => NOTHING_TO_READ.as_ptr(),
+                (true, false) => NOTHING_TO_WRITE.as_ptr(),
+            };
+            let stream = real(command, mode);
+            if !stream.is_null() && attach::generation().is_some() {
+                let code = errno();
+                if reads {
+                    typed::reads_of(stream.cast());
+                    sockets::made_counter(fileno(stream), CallId::PIPE);
+                }
+                set_errno(code);
+            }
+            stream
+        }
+    }
+
+    fn pclose[real](stream: *mut c_void) -> i32 {
+        let mut ended = Ended::default();
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let fd = if stream.is_null() { -1 } else { fileno(stream) };
+            sockets::closing(fd);
+            let result = if replay::on() && replay::tells_of_children() {
+                let own = real(stream);
+                waits(&mut ended, |_| own)
+            } else {
+                waits(&mut ended, |_| real(stream))
+            };
+            sockets::closed(fd);
+            result
+        }
+    }
+}
+
+passing! {
+    vfork => vfork_asks;
+}
+
+static VFORK: Function = Function::next(c"vfork");
+
+/// In a replay there is no child, and the parent goes on.
+unsafe extern "C" fn vfork_asks(_: &[usize; 6], _: usize) -> Onward {
+    STARTED.store(1, Ordering::Relaxed);
+    let told = replay::tells_of_children().then(|| starts(CallId::SPAWN));
+    match told.flatten() {
+        Some(child) => Onward::answer(core::ptr::without_provenance_mut(child as usize)),
+        None => Onward::to(VFORK.get()),
+    }
+}

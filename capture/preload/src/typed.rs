@@ -1,0 +1,70 @@
+//! What the program reads of its standard input, and of what its children write, through the C library's
+//! streams.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::call::CallId;
+use crate::hook::{Real, calls};
+use crate::{attach, counters, randomness, replay, sockets, stdio};
+
+static FILE_READ: Real = Real::new(c"_IO_file_read");
+static ON: AtomicU32 = AtomicU32::new(0);
+
+type Reads = unsafe extern "C" fn(*mut u8, *mut u8, isize) -> isize;
+
+/// What the program reads so is taken from here on.
+pub fn on() {
+    if ON.swap(1, Ordering::Relaxed) == 0 {
+        let input = stdio::stream(c"_IO_2_1_stdin_");
+        stdio::stands_before(&[input], stdio::READ, &FILE_READ, stream_reads as *const ());
+    }
+}
+
+/// The same of a stream that has a table of functions of its own.
+pub fn reads_of(stream: *mut u8) {
+    stdio::stands_before(
+        &[stream],
+        stdio::READ,
+        &FILE_READ,
+        stream_reads as *const (),
+    );
+}
+
+/// What the C library calls to fill a stream's buffer.
+unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize) -> isize {
+    // SAFETY: the C library's function of this name, for its own call.
+    let real = || unsafe {
+        let real: Reads = core::mem::transmute(FILE_READ.get());
+        real(file, buffer, length)
+    };
+    // SAFETY: a `FILE`.
+    let fd = unsafe { file.add(stdio::DESCRIPTOR).cast::<i32>().read() };
+    let is_told = attach::generation().is_some() && (!replay::on() || replay::tells_of_streams());
+    if fd != 0 && is_told && sockets::counter(fd) == Some(CallId::PIPE) {
+        // SAFETY: the C library's buffer, which has this room.
+        return unsafe { piped(fd, buffer, length, real) };
+    }
+    if fd != 0 || !is_told {
+        return real();
+    }
+    let real = || calls(0, real);
+    // SAFETY: the C library's buffer, which has this room.
+    let read = unsafe { randomness::input(buffer, length.max(0) as usize, real) };
+    read.unwrap_or_else(real)
+}
+
+/// Reads what a child wrote by `real`, or as it was in a replay.
+///
+/// # Safety
+/// `buffer` has room for `length` bytes.
+unsafe fn piped(fd: i32, buffer: *mut u8, length: isize, real: impl Fn() -> isize) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if replay::on()
+            && let Some(result) = counters::replayed(fd, buffer, length.max(0) as usize)
+        {
+            return result;
+        }
+        randomness::after_read(fd, buffer, calls(0, real))
+    }
+}

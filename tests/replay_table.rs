@@ -1,0 +1,178 @@
+//! What of programs is exact when they are started again, as a table: `NETREEL_TABLE=10 cargo test --test
+//! replay_table` records each ten times and writes the table into `docs/replay.md`.
+
+mod support;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use support::programs::{Bench, text};
+
+const BEGIN: &str = "<!-- made by NETREEL_TABLE=10 cargo test --test replay_table -->\n";
+const END: &str = "<!-- end -->\n";
+
+const ONE: &[&str] = &["--one-thread-at-a-time"];
+
+const SOCKETS: &str = "import random, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0))
+for turn in range(20):
+    s.sendto(b'%d %f' % (random.randint(1, 6), time.time()), s.getsockname()); s.recv(100)";
+
+const SUBPROCESS: &str = "import socket, subprocess
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0))
+for turn in range(3):
+    said = subprocess.run(['cat', '/proc/sys/kernel/random/uuid'], capture_output=True).stdout
+    s.sendto(said, s.getsockname()); s.recv(100)";
+
+const DATAGRAMS: &str = "const s = require('dgram').createSocket('udp4'); let turn = 0;
+const send = () => s.send('turn ' + Math.random(), s.address().port, '127.0.0.1');
+s.on('message', () => { if (++turn == 20) s.close(); else setTimeout(send, 2); });
+s.bind(0, '127.0.0.1', send);";
+
+const EXEC_FILE: &str = "const s = require('dgram').createSocket('udp4');
+s.bind(0, '127.0.0.1', () => require('child_process').execFile('cat',
+  ['/proc/sys/kernel/random/uuid'], (_, said) =>
+  s.send(said, s.address().port, '127.0.0.1', () => s.close())));";
+
+const GEN_UDP: &str = "{ok, S} = gen_udp:open(0, [binary, {active, false}, {ip, {127,0,0,1}}]), \
+{ok, P} = inet:port(S), [begin gen_udp:send(S, {127,0,0,1}, P, integer_to_binary(rand:uniform(1000))), \
+gen_udp:recv(S, 0) end || _ <- lists:seq(1, 20)], halt().";
+
+/// A program: what kind it is of, its name for people, the options of `record`, and its command; the
+/// first word of one of ours is compiled.
+struct Row(
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const ROWS: &[Row] = &[
+    Row(
+        "one thread",
+        "C, sendto and recvfrom",
+        &[],
+        &["pair", "100"],
+    ),
+    Row(
+        "one thread",
+        "Python, sockets",
+        &[],
+        &["python3", "-c", SOCKETS],
+    ),
+    Row(
+        "threads",
+        "C, locks, conditions, semaphores",
+        &[],
+        &["locks", "60"],
+    ),
+    Row(
+        "threads",
+        "C, a loop that looks at memory",
+        &[],
+        &["spins", "20"],
+    ),
+    Row(
+        "threads",
+        "C, a loop that looks at memory",
+        ONE,
+        &["spins", "20"],
+    ),
+    Row(
+        "runtimes",
+        "Node.js, dgram and timers",
+        &[],
+        &["node", "-e", DATAGRAMS],
+    ),
+    Row(
+        "runtimes",
+        "Erlang, gen_udp",
+        ONE,
+        &["erl", "-noshell", "-eval", GEN_UDP],
+    ),
+    Row(
+        "children",
+        "C, fork, exec, wait, a pipe",
+        &[],
+        &["starts", "fork"],
+    ),
+    Row("children", "C, popen", &[], &["starts", "popen"]),
+    Row(
+        "children",
+        "Python, subprocess",
+        &[],
+        &["python3", "-c", SUBPROCESS],
+    ),
+    Row(
+        "children",
+        "Node.js, execFile",
+        &[],
+        &["node", "-e", EXEC_FILE],
+    ),
+    Row(
+        "children",
+        "C, becomes another program",
+        &[],
+        &["starts", "becomes"],
+    ),
+    Row(
+        "TCP beside UDP",
+        "C, makes a connection",
+        &[],
+        &["tcp", "calls"],
+    ),
+    Row(
+        "TCP beside UDP",
+        "C, takes a connection",
+        &[],
+        &["tcp", "waits"],
+    ),
+];
+
+/// How many of so many recordings are exact, part, and are refused or stand still.
+fn tried(bench: &Bench, row: &Row, times: usize) -> [usize; 3] {
+    let Row(_, _, options, command) = row;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let own = source.join(format!("{}.c", command[0])).exists();
+    let program = own.then(|| bench.compile(command[0]));
+    let first = program.as_deref().map_or(command[0], text);
+    let command: Vec<&str> = [&[first], &command[1..]].concat();
+    let mut came = [0; 3];
+    for _ in 0..times {
+        let _ = std::fs::remove_dir_all(bench.out());
+        let options = [options, &["--name", "IT"][..]].concat();
+        bench.record_plainly(&options, &command);
+        let ran = bench.again(&["--node", "IT"], &[]);
+        came[usize::try_from(ran.code.unwrap()).unwrap().min(2)] += 1;
+    }
+    came
+}
+
+#[test]
+fn the_table_says_what_is_exact() {
+    let Ok(times) = std::env::var("NETREEL_TABLE") else {
+        support::skipped("the table is made with NETREEL_TABLE=10");
+        return;
+    };
+    let times = times.parse().unwrap();
+    let mut table = String::from(
+        "| kind | program | `record` with | exact | parts | refused, or stands still |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for row in ROWS {
+        let bench = Bench::new();
+        let [exact, parts, refused] = tried(&bench, row, times);
+        let Row(kind, name, options, _) = row;
+        let options = options.join(" ");
+        writeln!(
+            table,
+            "| {kind} | {name} | {options} | {exact} | {parts} | {refused} |"
+        )
+        .unwrap();
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/replay.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("where the table begins");
+    let (_, behind) = rest.split_once(END).expect("where it ends");
+    std::fs::write(&path, [before, BEGIN, &table, END, behind].concat()).unwrap();
+}
