@@ -339,3 +339,49 @@ fn a_loop_is_written_as_jobs_for_schedulers() {
     assert!(github.contains("part: [1, 2, 3, 4, 5]\n"), "{github}");
     assert!(github.contains(&command("${{ matrix.part }}")), "{github}");
 }
+
+#[test]
+fn nodes_wait_for_their_debuggers_and_the_script_goes_on_with_them() {
+    if Command::new("gdbserver").arg("--version").output().is_err() {
+        support::skipped("gdbserver is not installed");
+        return;
+    }
+    let folder = folder();
+    let file = folder.path().join("debugged.toml");
+    let scenario = "\
+        limit = 1\nscript = '''\nstart()\nwait_log(1, nodes, \"here\")\n'''\n\
+        [every]\nends = true\nconsole = \"none\"\ncommand = [\"/bin/echo\", \"here\"]\n\
+        [[node]]\nname = \"A\"\n[[node]]\nname = \"B\"\n";
+    std::fs::write(&file, scenario).expect("a file");
+    let mut runner = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args([
+            "run",
+            text(&file),
+            "--gdb",
+            "--out",
+            text(&folder.path().join("run")),
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let out = std::io::BufReader::new(runner.stdout.take().expect("its output"));
+    let mut waited = Vec::new();
+    let mut last = String::new();
+    for line in std::io::BufRead::lines(out).map_while(Result::ok) {
+        // What is printed is what somebody types.
+        if let Some((_, gdb)) = line.split_once(" waits: ") {
+            // Longer than the match may take by itself.
+            std::thread::sleep(Duration::from_millis(700));
+            let typed = format!("{gdb} -batch -ex continue");
+            let attached = Command::new("sh")
+                .args(["-c", &typed])
+                .output()
+                .expect("gdb");
+            assert!(attached.status.success(), "{attached:?}");
+            waited.push(gdb.to_owned());
+        }
+        last = line;
+    }
+    assert_eq!(waited.len(), 2, "{last}");
+    assert!(runner.wait().expect("it has ended").success(), "{last}");
+}

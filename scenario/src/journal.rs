@@ -209,7 +209,7 @@ fn locked(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError
         file.write_all(b"\n").map_err(failed)?;
     }
     let lines = text.split_inclusive('\n');
-    let entries = lines.map(|line| serde_json::from_str(line));
+    let entries = lines.map(serde_json::from_str);
     // A line that cannot be read keeps its number: it names nothing.
     let nothing = || Entry::Undone { entry: usize::MAX };
     let entries = entries.map(|entry| entry.unwrap_or_else(|_| nothing()));

@@ -22,6 +22,9 @@ use crate::starter::Filled;
 /// So long a node may take from its start until its console listens, unless a script says otherwise.
 pub(crate) const READY: Duration = Duration::from_secs(20);
 
+/// So long a match may take that somebody debugs.
+const NO_LIMIT: Duration = Duration::from_secs(7 * 86_400);
+
 /// What a match is played with.
 pub struct Wants<'a> {
     /// Which match of the run, from 1.
@@ -36,6 +39,8 @@ pub struct Wants<'a> {
     pub netreel: &'a Path,
     /// The digests of what was brought to the nodes, by node and file.
     pub brought: &'a [(String, String)],
+    /// See [`crate::Loop::debugs`].
+    pub debugs: bool,
     /// Says when the run is to end.
     pub is_cancelled: &'a Arc<AtomicBool>,
     /// Hears what a person has to do, and what the script prints.
@@ -131,7 +136,10 @@ pub(crate) fn play_with(
         nodes: BTreeMap::new(),
         lives: BTreeMap::new(),
         expected: Vec::new(),
-        until: begun + Duration::from_secs_f64(scenario.limit),
+        until: match wants.debugs {
+            true => begun + NO_LIMIT,
+            false => begun + Duration::from_secs_f64(scenario.limit),
+        },
         notes,
         is_hopeless: false,
         is_missed: false,
@@ -235,8 +243,22 @@ impl<'a> Stage<'a> {
         (self.notes)(text);
     }
 
-    /// Starts a node, once more if it has ended, and waits until its console listens.
-    pub fn start(&mut self, name: &str) -> Result<(), String> {
+    /// Starts nodes in order, each once more if it has ended, and waits until the console of each listens: of
+    /// each before the next, or of all where somebody has to do something for each.
+    pub fn start(&mut self, names: &[String]) -> Result<(), String> {
+        if self.wants.debugs {
+            names.iter().try_for_each(|name| self.launch(name))?;
+            return names
+                .iter()
+                .try_for_each(|name| self.wait_for_console(name));
+        }
+        names.iter().try_for_each(|name| {
+            self.launch(name)?;
+            self.wait_for_console(name)
+        })
+    }
+
+    fn launch(&mut self, name: &str) -> Result<(), String> {
         let plan = self.plan(name)?;
         if self.nodes.get_mut(name).is_some_and(Running::lives) {
             return Err(format!("node {name} has been started"));
@@ -253,6 +275,10 @@ impl<'a> Stage<'a> {
         if plan.start == Start::External {
             (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
         }
+        let mut filled = filled;
+        if self.wants.debugs && plan.start == Start::Local && plan.reach.is_empty() {
+            self.wait_for_debugger(plan, &mut filled)?;
+        }
         let reach = self.reach(plan)?;
         let running = Running::start(
             plan,
@@ -265,6 +291,11 @@ impl<'a> Stage<'a> {
             format!("node {name} cannot be started: {why}")
         })?;
         self.nodes.insert(name.to_owned(), running);
+        Ok(())
+    }
+
+    fn wait_for_console(&mut self, name: &str) -> Result<(), String> {
+        let plan = self.plan(name)?;
         if plan.console == ConsolePlan::None {
             return Ok(());
         }
@@ -277,7 +308,7 @@ impl<'a> Stage<'a> {
             if is_there.map_err(|why| format!("node {name}: {why}"))? {
                 return Ok(());
             }
-            if Instant::now() > ready && !by_hand {
+            if Instant::now() > ready && !by_hand && !self.wants.debugs {
                 let seconds = READY.as_secs();
                 return Err(format!(
                     "node {name}: nobody listens at its console after {seconds} s"
@@ -285,6 +316,20 @@ impl<'a> Stage<'a> {
             }
             std::thread::sleep(LOOK);
         }
+    }
+
+    /// Has a node start under a debugger's server, and tells where that is.
+    fn wait_for_debugger(&mut self, plan: &NodePlan, filled: &mut Filled) -> Result<(), String> {
+        let port = self.port(&format!("debugger of {}", plan.name))?;
+        let place = format!("127.0.0.1:{port}");
+        let program = filled.words.first().cloned().unwrap_or_default();
+        let server = ["gdbserver", "--once", &place].map(str::to_owned);
+        filled.words.splice(0..0, server);
+        let (name, program) = (&plan.name, crate::fill::quoted(&program));
+        (self.wants.tell)(&format!(
+            "node {name} waits: gdb -ex 'target remote {place}' {program}"
+        ));
+        Ok(())
     }
 
     /// Says a command to a node: its answer.
@@ -323,7 +368,7 @@ impl<'a> Stage<'a> {
             self.go_on()?;
             let is_so = is_so(self)?;
             let took = begun.elapsed().as_secs_f64();
-            if is_so || took > seconds {
+            if is_so || took > seconds && !self.wants.debugs {
                 return self.waited(what, (is_so, took), seconds);
             }
             std::thread::sleep(LOOK);

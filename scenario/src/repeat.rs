@@ -41,6 +41,9 @@ pub struct Loop<'a> {
     pub keeps_good: bool,
     /// The program that `{netreel}` stands for.
     pub netreel: &'a Path,
+    /// Whether each node of this machine waits for a debugger before its first instruction, and nothing has a
+    /// time-out.
+    pub debugs: bool,
     /// Says when the run is to end.
     pub is_cancelled: &'a Arc<AtomicBool>,
     /// Hears what happens.
@@ -198,6 +201,7 @@ impl Run<'_> {
             run: &self.run,
             netreel: self.wants.netreel,
             brought: &self.brought,
+            debugs: self.wants.debugs,
             is_cancelled: self.wants.is_cancelled,
             tell: &tell,
             notes: self.wants.notes,

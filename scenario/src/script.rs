@@ -99,6 +99,9 @@ fn place(traceback: &str) -> Option<String> {
 /// Where the functions of a script find the match.
 type Shared<'s, 'a> = RefCell<&'s mut Stage<'a>>;
 
+/// What is done with one node.
+type Act = fn(&mut Stage<'_>, &str) -> Result<(), String>;
+
 /// Does something with the match on behalf of a script.
 fn with<T>(
     stage: &Shared<'_, '_>,
@@ -150,7 +153,7 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
                     true => all.collect(),
                     false => names.to_vec(),
                 };
-                names.iter().try_for_each(|name| stage.start(name))
+                stage.start(&names)
             })
         })?,
     )?;
@@ -229,14 +232,14 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
             })
         })?,
     )?;
-    let single: [(&str, fn(&mut Stage<'_>, &str) -> Result<(), String>); 3] = [
+    let single: [(&str, Act); 3] = [
         ("kill", |stage, name| stage.kill(name)),
         ("stop", |stage, name| stage.stop(name)),
         ("restart", |stage, name| {
             if stage.lives(name)? {
                 stage.kill(name)?;
             }
-            stage.start(name)
+            stage.start(&[name.to_owned()])
         }),
     ];
     for (called, act) in single {
@@ -344,12 +347,13 @@ fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result
         let what = what.first().map(Value::to_string).transpose()?;
         let what = format!("wait for {}", what.as_deref().unwrap_or("a function"));
         let begun = Instant::now();
+        let debugs = stage.borrow().wants.debugs;
         loop {
             with(stage, |stage| stage.go_on())?;
             // The function may do whatever a script does: the match is not held meanwhile.
             let is_so = is_so.call::<bool>(())?;
             let took = begun.elapsed().as_secs_f64();
-            if is_so || took > seconds {
+            if is_so || took > seconds && !debugs {
                 return with(stage, |stage| stage.waited(&what, (is_so, took), seconds));
             }
             std::thread::sleep(LOOK);

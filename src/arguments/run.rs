@@ -45,6 +45,9 @@ pub struct Run {
     /// Write a report for CI, a test case a match.
     #[arg(long, value_name = "FILE.xml")]
     pub junit: Option<PathBuf>,
+    /// Each node of this machine waits for a debugger (gdbserver); where, is told. Nothing has a time-out meanwhile.
+    #[arg(long)]
+    pub gdb: bool,
     /// Write a report for people: one page, with a picture of each bad match.
     #[arg(long, value_name = "FILE.html")]
     pub html: Option<PathBuf>,

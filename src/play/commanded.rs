@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use netreel_console::read_token;
@@ -30,9 +29,7 @@ pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result
     let commanded = Commanded::listen(address, token).map_err(Failure::new)?;
     let folder = match &arguments.out {
         Some(folder) => folder.clone(),
-        None => {
-            PathBuf::from(std::env::temp_dir()).join(format!("netreel-play-{}", std::process::id()))
-        }
+        None => std::env::temp_dir().join(format!("netreel-play-{}", std::process::id())),
     };
     std::fs::create_dir_all(&folder).map_err(|error| {
         Failure::new(format!(
@@ -61,12 +58,15 @@ pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result
     Ok(Answer::Clean)
 }
 
+/// What is played, and the node that is played here.
+type Seat = (Setup, (Peer, UdpTransport));
+
 /// The node that is played here, once all are there; `None` where the console goes home instead.
 fn seated(
     arguments: &Play,
     commanded: &Commanded,
     out: &mut dyn Write,
-) -> Result<Option<(Setup, (Peer, UdpTransport))>, Failure> {
+) -> Result<Option<Seat>, Failure> {
     if arguments.host.is_some() || arguments.join.is_some() {
         let (setup, sockets) = gather(arguments, out)?;
         return Ok(sockets.into_iter().next().map(|socket| (setup, socket)));

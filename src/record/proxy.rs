@@ -118,7 +118,7 @@ fn hear(console: &Console) -> Next {
     match faults {
         Ok(faults) => {
             request.done("");
-            Next::Faults(faults)
+            Next::Faults(Box::new(faults))
         }
         Err(error) => {
             request.refuse(error.to_string());

@@ -71,6 +71,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         ends_at_bad: arguments.until_finding.is_some(),
         keeps_good: arguments.keep_all,
         netreel: &netreel,
+        debugs: arguments.gdb,
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,

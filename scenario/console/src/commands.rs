@@ -37,6 +37,9 @@ pub struct Call {
     pub arguments: Vec<Value>,
 }
 
+/// An argument that a command takes: what it is called, and what it is.
+pub type Parameter<'a> = (&'a str, Kind);
+
 /// All commands of a node.
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
@@ -65,7 +68,7 @@ impl Commands {
     pub fn with(
         mut self,
         name: &str,
-        (needed, optional): (&[(&str, Kind)], &[(&str, Kind)]),
+        (needed, optional): (&[Parameter<'_>], &[Parameter<'_>]),
         about: &str,
     ) -> Commands {
         let parameters = needed.iter().chain(optional);

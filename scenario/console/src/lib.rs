@@ -17,7 +17,7 @@ mod server;
 mod words;
 
 pub use client::{Client, ClientError};
-pub use commands::{Call, Commands, Kind, Value};
+pub use commands::{Call, Commands, Kind, Parameter, Value};
 pub use remote::{Remote, Way};
 pub use server::{Asked, Console, ListenError, Request};
 pub use words::{Answer, read_token};

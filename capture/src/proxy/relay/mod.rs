@@ -57,12 +57,12 @@ pub struct Proxy {
 }
 
 /// What a proxy does next.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// It goes on.
     GoOn,
     /// It goes on, and these faults hold from the next packet on.
-    Faults(FaultSpec),
+    Faults(Box<FaultSpec>),
     /// It ends.
     Stop,
 }
@@ -156,7 +156,7 @@ impl Proxy {
         loop {
             match next().into() {
                 Next::GoOn => {}
-                Next::Faults(faults) => self.set_faults(faults),
+                Next::Faults(faults) => self.set_faults(*faults),
                 Next::Stop => break,
             }
             events.clear();
