@@ -100,10 +100,11 @@ fn say(
         && !nodes.iter().any(|node| node.name == to)
     {
         let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        return Err(Failure::new(format!(
-            "there is no node {to:?}; there are {}",
+        anstream::eprintln!(
+            "netreel: there is no node {to:?}; there are {}",
             names.join(", ")
-        )));
+        );
+        return Ok(false);
     }
     let meant = nodes
         .iter_mut()

@@ -91,7 +91,9 @@ fn main() -> ExitCode {
         // Whoever reads the pipe has seen enough. An exit code that is an answer is not made up.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             match arguments.command {
-                Command::Check(_) | Command::Replay(_) | Command::Diff(_) => ExitCode::from(2),
+                Command::Check(_) | Command::Replay(_) | Command::Diff(_) | Command::Run(_) => {
+                    ExitCode::from(2)
+                }
                 _ => ExitCode::SUCCESS,
             }
         }

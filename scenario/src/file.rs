@@ -162,7 +162,7 @@ struct Settings {
     console: Option<Spanned<String>>,
     token: Option<Spanned<String>>,
     ends: Option<bool>,
-    quit: Option<String>,
+    quit: Option<Spanned<String>>,
     faults: Option<Spanned<String>>,
 }
 
@@ -220,7 +220,9 @@ impl Scenario {
     /// As [`Scenario::read`].
     pub fn of_text(text: &str, path: &Path, set: &[(String, String)]) -> Result<Scenario, Mistake> {
         let file = path.display().to_string();
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let folder = path.parent().unwrap_or(Path::new(""));
+        // The runner may be elsewhere than the file.
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let scenario = Scenario::parse(text, (&file, folder), set);
         scenario.map_err(|wrong| wrong.placed(&file, text))
     }
@@ -396,10 +398,10 @@ fn node_plan(
     let Some(name) = &own.name else {
         return Err(Wrong::new(at, "this node has no name"));
     };
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_".contains(letter);
     let text = name.as_ref();
-    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) || text.starts_with('.') {
-        let why = "a node's name is of letters, digits, -, _ and ., up to 64: files are called so";
+    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) || text == "RUNNER" {
+        let why = "a node's name is of letters, digits, - and _, up to 64, and not RUNNER: files are called so";
         return Err(Wrong::new(name.span(), why));
     }
     let filled = |text: &Spanned<String>| checked(text, &fill::OWN, values);
@@ -445,6 +447,11 @@ fn node_plan(
         let to = checked(&bring.to, &[], values)?;
         Ok(Bring { from, to })
     });
+    let fetch = own.fetch.as_ref().or(every.fetch.as_ref());
+    if let (Some(fetch), None) = (fetch, own.reach.as_ref().or(every.reach.as_ref())) {
+        let why = "what is recorded here needs no fetching: a node with `fetch` has a `reach`";
+        return Err(Wrong::new(fetch.span(), why));
+    }
     let faults = own.faults.as_ref().or(every.faults.as_ref());
     if let Some(faults) = faults
         && !faults.as_ref().contains("{faults}")
@@ -458,13 +465,13 @@ fn node_plan(
         command: command?,
         environment,
         folder: optional(own.folder.as_ref().or(every.folder.as_ref()))?,
-        start: start.map_or(Ok(Start::Local), start_as)?,
+        start: start.map_or(Ok(Start::Local), |start| start_as(start, values))?,
         reach: reach.transpose()?.unwrap_or_default(),
         bring: bring.collect::<Result<_, _>>()?,
-        fetch: optional(own.fetch.as_ref().or(every.fetch.as_ref()))?,
+        fetch: optional(fetch)?,
         console,
         ends: own.ends.or(every.ends).unwrap_or(false),
-        quit: own.quit.clone().or(every.quit.clone()),
+        quit: optional(own.quit.as_ref().or(every.quit.as_ref()))?,
         faults: faults.map(|faults| faults.as_ref().clone()),
     })
 }
@@ -481,11 +488,16 @@ fn checked(
     }
 }
 
-fn start_as(start: &Spanned<StartAs>) -> Result<Start, Wrong> {
+fn start_as(start: &Spanned<StartAs>, values: &BTreeMap<String, String>) -> Result<Start, Wrong> {
     match start.as_ref() {
         StartAs::Word(word) if word == "local" => Ok(Start::Local),
         StartAs::Word(word) if word == "external" => Ok(Start::External),
         StartAs::Through(words) if words.iter().any(|word| word.contains("{command}")) => {
+            for word in words {
+                let word = word.replace("{command}", "");
+                fill::check(&word, &fill::OWN, values)
+                    .map_err(|why| Wrong::new(start.span(), why))?;
+            }
             Ok(Start::Through(words.clone()))
         }
         _ => Err(Wrong::new(start.span(), HOW_TO_START)),

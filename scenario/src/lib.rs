@@ -26,5 +26,5 @@ pub use journal::{RecoverError, Recovered, recover};
 pub use judged::{Expected, Found, Judge, Judged};
 pub use once::{MakesNotes, Match, Notes, Outcome, PlayError};
 pub use reach::Bring;
-pub use repeat::{Loop, Told, kept, played, repeat};
+pub use repeat::{Loop, Told, kept, planned, played, repeat};
 pub use sums::{Share, Sums, chance};

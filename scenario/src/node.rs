@@ -21,7 +21,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(10);
 const CONNECTS: Duration = Duration::from_secs(2);
 
 /// So long a node has to end by itself.
-const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// A node that was started.
 pub(crate) struct Running {
@@ -36,6 +36,12 @@ pub(crate) struct Running {
     ends: bool,
     /// Whether somebody wanted it to end.
     is_let_go: bool,
+    /// Whether it took a word to end by, and is to end in order.
+    is_told: bool,
+    /// Whether it was ended as if it had crashed.
+    is_killed: bool,
+    /// Whether a person starts it: nobody sees whether it lives.
+    is_external: bool,
 }
 
 impl Running {
@@ -47,18 +53,21 @@ impl Running {
         (log, mark): (&Path, &str),
     ) -> Result<Running, String> {
         let speaks = console == ConsolePlan::Stdin;
-        let child = filled.start((&plan.start, reach), (log, mark), speaks);
+        let child = filled.start(reach, (log, mark), speaks);
         let mut child = child.map_err(|error| filled.missing(&error))?;
         let stdin = child.as_mut().and_then(|child| child.stdin.take());
         Ok(Running {
             child,
-            speaker: stdin.map(Speaker::Stdin),
+            speaker: stdin.map(Speaker::stdin),
             console,
-            quit: plan.quit.clone(),
+            quit: filled.quit.clone(),
             log: log.to_owned(),
             ended: None,
             ends: plan.ends,
             is_let_go: plan.start == Start::External,
+            is_told: false,
+            is_killed: false,
+            is_external: plan.start == Start::External,
         })
     }
 
@@ -82,7 +91,8 @@ impl Running {
     /// Whether it has a process that lives, or that nobody can see.
     pub fn lives(&mut self) -> bool {
         self.look();
-        self.ended.is_none()
+        let is_gone = self.is_external && (self.is_told || self.is_killed);
+        self.ended.is_none() && !is_gone
     }
 
     /// Connects to its console if that was not done; whether there is one that listens.
@@ -101,7 +111,10 @@ impl Running {
                 let token = token.transpose()?;
                 match Remote::connect(*way, address, token.as_deref(), CONNECTS) {
                     Ok(remote) => self.speaker = Some(Speaker::Remote(remote)),
-                    Err(ClientError::Connection { .. }) => return Ok(false),
+                    // It does not listen yet, or is held up.
+                    Err(ClientError::Connection { .. } | ClientError::Silent { .. }) => {
+                        return Ok(false);
+                    }
                     Err(error) => return Err(error.to_string()),
                 }
             }
@@ -118,9 +131,10 @@ impl Running {
 
     /// Ends it at once, as if it had crashed.
     pub fn kill(&mut self) {
-        self.is_let_go = true;
+        (self.is_let_go, self.is_killed) = (true, true);
+        self.speaker = None;
         self.signal(Signal::KILL);
-        self.wait(GRACE);
+        self.wait(Instant::now() + GRACE);
     }
 
     /// Tells it to end.
@@ -134,6 +148,7 @@ impl Running {
             (Some(quit), Some(speaker)) => speaker.say(quit, GRACE).is_ok(),
             _ => false,
         };
+        self.is_told = told;
         // One that reads its input to the end is done then.
         self.speaker = None;
         if !told {
@@ -141,17 +156,32 @@ impl Running {
         }
     }
 
-    /// Waits until it has ended, and ends it where it does not; whether it ended by itself.
-    pub fn wait_for_end(&mut self) -> bool {
-        if self.wait(GRACE) {
-            return true;
+    /// Waits until it has ended, at most until then, and ends it where it does not.
+    ///
+    /// # Errors
+    /// It did not end in order: how.
+    pub fn wait_for_end(&mut self, until: Instant) -> Result<(), String> {
+        if !self.wait(until) {
+            self.kill();
+            return Err("did not end when it was told to, and was killed".to_owned());
         }
-        self.kill();
-        false
+        let Some(status) = self.ended.filter(|_| !self.is_killed) else {
+            return Ok(());
+        };
+        let is_asked =
+            |signal: i32| signal == Signal::TERM.as_raw() || signal == Signal::HUP.as_raw();
+        match (status.code(), status.signal()) {
+            (_, Some(signal)) if !is_asked(signal) => {}
+            (Some(code), _) if self.is_told && code != 0 => {}
+            _ => return Ok(()),
+        }
+        Err(format!(
+            "was to end, and did so badly: {}",
+            ended_words(status)
+        ))
     }
 
-    fn wait(&mut self, patience: Duration) -> bool {
-        let until = Instant::now() + patience;
+    fn wait(&mut self, until: Instant) -> bool {
         loop {
             self.look();
             if self.child.is_none() {

@@ -1,6 +1,7 @@
 //! One match: its nodes are started, its script drives them, they end, and what they recorded is judged.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::file::{ConsolePlan, NodePlan, Scenario, Start};
 use crate::fill::{Unfilled, fill};
 use crate::journal::{Journal, end_marked};
-use crate::judged::{Expected, Judge, Judged};
-use crate::node::{LOOK, Running};
+use crate::judged::{Expected, Judge, Judged, gravity};
+use crate::node::{GRACE, LOOK, Running};
 use crate::places::Ports;
 use crate::reach::Reach;
 use crate::script;
@@ -50,6 +51,8 @@ pub struct Wants<'a> {
     pub notes: &'a MakesNotes<'a>,
     /// Says what came of it.
     pub judge: Judge<'a>,
+    /// The rules whose findings that may be; none where nobody knows.
+    pub rules: &'a [&'static str],
 }
 
 /// Who writes down what the runner did.
@@ -147,7 +150,7 @@ pub(crate) fn play_with(
     for (what, digest) in wants.brought {
         stage.note(&format!("brought {what}, sha256 {digest}"));
     }
-    let played = script::run(&mut stage);
+    let played = script::run(&mut stage).and_then(|()| stage.go_on());
     let ended = stage.end();
     let played = played.and(ended);
     let mark = stage.mark.clone();
@@ -233,6 +236,14 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
+    /// How long an answer may take.
+    pub fn patience(&self) -> Duration {
+        match self.wants.debugs {
+            true => NO_LIMIT,
+            false => READY,
+        }
+    }
+
     /// When it has taken too long.
     pub fn until(&self) -> Instant {
         self.until
@@ -267,7 +278,7 @@ impl<'a> Stage<'a> {
         *life += 1;
         let log = match *life {
             1 => format!("logs/{name}.log"),
-            life => format!("logs/{name}-{life}.log"),
+            life => format!("logs/{name}.life-{life}.log"),
         };
         let log = self.folder.join(log);
         let (filled, console) = self.filled(plan)?;
@@ -305,6 +316,10 @@ impl<'a> Stage<'a> {
             self.go_on()?;
             let node = self.running(name)?;
             let is_there = node.connect();
+            if by_hand {
+                // A person's time is nobody's limit.
+                self.until += LOOK;
+            }
             if is_there.map_err(|why| format!("node {name}: {why}"))? {
                 return Ok(());
             }
@@ -333,8 +348,9 @@ impl<'a> Stage<'a> {
     }
 
     /// Says a command to a node: its answer.
-    pub fn say(&mut self, name: &str, line: &str, patience: Duration) -> Result<String, String> {
+    pub fn say(&mut self, name: &str, line: &str) -> Result<String, String> {
         self.go_on()?;
+        let patience = self.patience();
         self.note(&format!("say {name}: {line}"));
         self.ask(name, line, patience)
     }
@@ -349,7 +365,8 @@ impl<'a> Stage<'a> {
     pub fn script(&mut self, name: &str, text: &str) -> Result<String, String> {
         self.go_on()?;
         self.note(&format!("script {name}: {text}"));
-        let answer = self.speaker(name)?.script(text, READY);
+        let patience = self.patience();
+        let answer = self.speaker(name)?.script(text, patience);
         answer.map_err(|why| format!("node {name}: {why}"))
     }
 
@@ -395,12 +412,10 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What a node has printed.
+    /// What a node has printed, the last [`LOG_MAX`] bytes of it.
     pub fn log(&mut self, name: &str) -> Result<String, String> {
         let log = self.running(name)?.log.clone();
-        let text = std::fs::read(&log);
-        let text = text.map_err(|error| format!("{}: {error}", log.display()))?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        tail(&log, LOG_MAX).map_err(|error| format!("{}: {error}", log.display()))
     }
 
     /// Makes the link from one node to another worse, or one that is itself something that runs; or as it
@@ -420,7 +435,7 @@ impl<'a> Stage<'a> {
         let line = fill(template, &mut value).map_err(|_| {
             format!("node {to} is told of faults of the link from a node: name that first")
         })?;
-        self.say(to, line.trim_end(), READY).map(|_| ())
+        self.say(to, line.trim_end()).map(|_| ())
     }
 
     /// Ends a node as a crash would.
@@ -430,6 +445,8 @@ impl<'a> Stage<'a> {
         self.running(name)?.kill();
         let plan = self.plan(name)?;
         if plan.reach.is_empty() {
+            // What it started has crashed with it, whatever group that is in.
+            end_marked(&self.node_mark(name));
             return Ok(());
         }
         // What led there has ended; the node itself may live on.
@@ -443,9 +460,18 @@ impl<'a> Stage<'a> {
         self.note(&format!("stop {name}"));
         let node = self.running(name)?;
         node.tell_to_end();
-        match node.wait_for_end() {
+        let ended = node.wait_for_end(Instant::now() + GRACE);
+        ended.map_err(|why| format!("node {name} {why}"))
+    }
+
+    /// Whether there is such a rule or level.
+    pub fn is_known(&self, what: &str) -> Result<(), String> {
+        let rules = self.wants.rules;
+        match rules.is_empty() || rules.contains(&what) || gravity(what).is_some() {
             true => Ok(()),
-            false => Err(format!("node {name} did not end when it was told to")),
+            false => Err(format!(
+                "there is no rule and no level {what:?}: docs/check.md has all"
+            )),
         }
     }
 
@@ -470,14 +496,17 @@ impl<'a> Stage<'a> {
     /// Ends all nodes: first each is told, then each is waited for. On other machines nothing of the match
     /// stays, and what was recorded there comes here.
     fn end(&mut self) -> Result<(), String> {
+        let mut done = Ok(());
         for node in self.nodes.values_mut() {
             node.tell_to_end();
         }
-        for node in self.nodes.values_mut() {
-            node.wait_for_end();
+        // Nodes that do not end are waited for together.
+        let until = Instant::now() + GRACE;
+        for (name, node) in &mut self.nodes {
+            let ended = node.wait_for_end(until);
+            done = done.and(ended.map_err(|why| format!("node {name} {why}")));
         }
         let scenario = self.scenario;
-        let mut done = Ok(());
         for plan in &scenario.nodes {
             if plan.reach.is_empty() || !self.nodes.contains_key(&plan.name) {
                 continue;
@@ -526,7 +555,10 @@ impl<'a> Stage<'a> {
                 way: *way,
                 address: self.fill(plan, address, "")?,
                 token: match token {
-                    Some(token) => Some(self.fill(plan, token, "")?),
+                    Some(token) => {
+                        let file = self.fill(plan, token, "")?;
+                        Some(self.scenario.folder.join(file).display().to_string())
+                    }
                     None => None,
                 },
             },
@@ -544,14 +576,41 @@ impl<'a> Stage<'a> {
         for (name, value) in &plan.environment {
             environment.push((name.clone(), self.fill(plan, value, &address)?));
         }
+        // A path of this machine begins where the scenario is; another machine has no such folder.
+        let here = self.scenario.folder.clone();
         let folder = match &plan.folder {
-            Some(folder) => Some(self.fill(plan, folder, &address)?),
-            None => Some(self.scenario.folder.display().to_string()).filter(|it| !it.is_empty()),
+            Some(folder) => {
+                let folder = self.fill(plan, folder, &address)?;
+                Some(match plan.reach.is_empty() {
+                    true => here.join(folder).display().to_string(),
+                    false => folder,
+                })
+            }
+            None if plan.reach.is_empty() => Some(here.display().to_string()),
+            None => None,
+        };
+        let start = match &plan.start {
+            Start::Through(words) => {
+                let mut filled = Vec::new();
+                for word in words {
+                    // The command itself comes later.
+                    let word = word.replace("{command}", "{{command}}");
+                    filled.push(self.fill(plan, &word, &address)?);
+                }
+                Start::Through(filled)
+            }
+            start => start.clone(),
+        };
+        let quit = match &plan.quit {
+            Some(quit) => Some(self.fill(plan, quit, &address)?),
+            None => None,
         };
         let filled = Filled {
             words,
             environment,
             folder,
+            start,
+            quit,
         };
         Ok((filled, console))
     }
@@ -615,8 +674,26 @@ pub(crate) fn of_a_run(
         .collect()
 }
 
+/// The last line of a log, the end of it where it is long.
 fn last_line(log: &Path) -> String {
-    let text = std::fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    text.lines().next_back().unwrap_or_default().to_owned()
+    let text = tail(log, 4096).unwrap_or_default();
+    let line = text.lines().next_back().unwrap_or_default();
+    let from = line.char_indices().rev().nth(LINE_MAX - 1);
+    line[from.map_or(0, |(at, _)| at)..].to_owned()
+}
+
+/// So much of what a node has printed a script sees. Bytes.
+const LOG_MAX: u64 = 1 << 20;
+
+/// So much of a node's last line is told, in letters.
+const LINE_MAX: usize = 200;
+
+/// The last so many bytes of a file, as text.
+fn tail(file: &Path, most: u64) -> std::io::Result<String> {
+    let mut file = std::fs::File::open(file)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

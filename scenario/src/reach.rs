@@ -84,7 +84,8 @@ impl Reach {
             }
             // One that was there before, and is another, is not taken away again.
             if let Some(journal) = journal.filter(|_| !there.contains_key(to)) {
-                let line = format!("rm -f {}", quoted(to));
+                let new = quoted(&new_name(to));
+                let line = format!("rm -f {} {new}", quoted(to));
                 let undo = journal.undo(self.command(&line));
                 undo.map_err(|error| error.to_string())?;
             }
@@ -103,7 +104,7 @@ impl Reach {
         let mode = file.metadata().map_err(told)?.permissions().mode() & 0o777;
         let folder = Path::new(to).parent().unwrap_or(Path::new("/"));
         let folder = quoted(&folder.display().to_string());
-        let (to, new) = (quoted(to), quoted(&format!("{to}.netreel-new")));
+        let (to, new) = (quoted(to), quoted(&new_name(to)));
         // A program that runs keeps the file that it has.
         let line =
             format!("mkdir -p {folder} && cat > {new} && chmod {mode:o} {new} && mv -f {new} {to}");
@@ -136,7 +137,21 @@ impl Reach {
         Ok(found)
     }
 
-    /// Fetches all files of a folder there into one here, and takes the folder away there.
+    /// Makes a folder there; what undoes it is in the journal before, unless it is there already.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make(&self, folder: &str, journal: &Journal) -> Result<(), String> {
+        let folder = quoted(folder);
+        let there = self.run(&format!("[ ! -e {folder} ] || echo there"), None)?;
+        if there.is_empty() {
+            let undo = journal.undo(self.command(&format!("rm -rf {folder}")));
+            undo.map_err(|error| error.to_string())?;
+        }
+        self.run(&format!("mkdir -p {folder}"), None).map(drop)
+    }
+
+    /// Fetches all files of a folder there into one here. They stay there as well.
     ///
     /// # Errors
     /// A folder that is not there, or files that cannot be written here.
@@ -161,8 +176,7 @@ impl Reach {
                 to.display()
             ));
         }
-        self.run(&format!("rm -rf {}", quoted(from)), None)
-            .map(drop)
+        Ok(())
     }
 
     /// The line that ends all processes there whose environment has this mark, or one that begins so: of a run, of
@@ -176,12 +190,21 @@ impl Reach {
     }
 }
 
+/// What a file is called before all of it is there.
+fn new_name(to: &str) -> String {
+    format!("{to}.netreel-new")
+}
+
 /// All files below a path, by where they go.
 fn walk(from: &Path, to: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", from.display());
-    if !std::fs::metadata(from).map_err(told)?.is_dir() {
+    let kind = std::fs::metadata(from).map_err(told)?;
+    if kind.is_file() {
         files.insert(to.to_owned(), from.to_owned());
         return Ok(());
+    }
+    if !kind.is_dir() {
+        return Err(format!("{} is neither a file nor a folder", from.display()));
     }
     for entry in std::fs::read_dir(from).map_err(told)? {
         let entry = entry.map_err(told)?;
@@ -202,6 +225,10 @@ fn digest(file: &Path) -> Result<String, String> {
             count => sum.update(&bytes[..count]),
         }
     }
-    let digest = sum.finalize();
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&sum.finalize()))
+}
+
+/// Bytes as people write them.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -3,18 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::file::Scenario;
-use crate::journal::{Journal, MATCH, Recovered};
+use crate::journal::{Journal, MARK, MATCH, Recovered};
 use crate::judged::Judge;
+use crate::node::LOOK;
 use crate::once::{MakesNotes, Match, PlayError, Wants, of_a_run, play_with};
-use crate::reach::Reach;
+use crate::reach::{Reach, hex};
+
+/// The file of a run that says what it is.
+const RUN: &str = "run.json";
 
 /// The file of a run that has a line a match.
 const MATCHES: &str = "matches.jsonl";
@@ -52,6 +58,8 @@ pub struct Loop<'a> {
     pub notes: &'a MakesNotes<'a>,
     /// Says what a match came to.
     pub judge: Judge<'a>,
+    /// The rules whose findings that may be; none where nobody knows.
+    pub rules: &'a [&'static str],
 }
 
 /// What happens in a run.
@@ -71,10 +79,11 @@ pub enum Told<'a> {
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Plan {
     scenario: String,
-    values: BTreeMap<String, String>,
+    /// The digest of the scenario's file, its script and its values.
+    digest: String,
     seed: u64,
-    /// The scenario's file and its script, as they were.
-    texts: [String; 2],
+    /// How many matches the loop has, with those of its other parts.
+    matches: u64,
 }
 
 /// Plays the matches of a run that are not played yet; all of them, by number, those that an earlier
@@ -97,7 +106,7 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
         (wants.tell)(Told::GoesOn(played.len() as u64));
     }
     let folder = std::path::absolute(wants.folder).map_err(|error| failed(&error))?;
-    let brought = prepare(wants, &folder).and_then(|()| bring(wants, &folder, &journal));
+    let brought = prepare(wants, &folder, &journal).and_then(|()| bring(wants, &folder, &journal));
     let brought = match brought {
         Ok(brought) => brought,
         Err(why) => {
@@ -206,6 +215,7 @@ impl Run<'_> {
             tell: &tell,
             notes: self.wants.notes,
             judge: self.wants.judge,
+            rules: self.wants.rules,
         };
         let played = play_with(self.wants.scenario, &wants, &self.journal);
         let is_bad = |it: &Match| it.is_bad(self.wants.level);
@@ -239,26 +249,38 @@ impl Run<'_> {
 }
 
 /// Runs what makes the programs of the nodes.
-fn prepare(wants: &Loop<'_>, run: &Path) -> Result<(), String> {
+fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String> {
     let scenario = wants.scenario;
     for command in &scenario.prepare {
         let words = of_a_run(command, scenario, (run, wants.netreel))?;
-        let mut program = Command::new(&words[0]);
-        program.args(&words[1..]);
-        if !scenario.folder.as_os_str().is_empty() {
-            program.current_dir(&scenario.folder);
-        }
-        let output = program
-            .output()
-            .map_err(|error| format!("prepare: {}: {error}", words[0]))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!(
-                "prepare: {}: {}\n{}",
-                words.join(" "),
-                output.status,
-                said.trim()
-            ));
+        let told = |why: &str| format!("prepare: {}: {why}", words.join(" "));
+        let said = run.join("prepare.log");
+        let log = File::create(&said).map_err(|error| told(&error.to_string()))?;
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
+            .current_dir(&scenario.folder)
+            .env(MARK, journal.run_mark())
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().map_err(|error| told(&error.to_string()))?)
+            .stderr(log)
+            .spawn()
+            .map_err(|error| told(&error.to_string()))?;
+        let ended = loop {
+            if let Some(ended) = child.try_wait().map_err(|error| told(&error.to_string()))? {
+                break ended;
+            }
+            if wants.is_cancelled.load(Ordering::Relaxed) {
+                // What it started is ended with all of the run.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err("the run was ended".to_owned());
+            }
+            std::thread::sleep(LOOK);
+        };
+        if !ended.success() {
+            let said = std::fs::read_to_string(said).unwrap_or_default();
+            return Err(told(&format!("{ended}\n{}", said.trim())));
         }
     }
     Ok(())
@@ -277,6 +299,13 @@ fn bring(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<Vec<(String,
             let line = Reach::end_line(journal.run_mark());
             let undo = journal.undo(reach.command(&line));
             undo.map_err(|error| told(error.to_string()))?;
+        }
+        if let Some(fetch) = &plan.fetch {
+            let folder = of_a_run(std::slice::from_ref(fetch), scenario, (run, wants.netreel));
+            // One that is another in each match its nodes make.
+            if let Ok([folder]) = folder.as_deref() {
+                reach.make(folder, journal).map_err(told)?;
+            }
         }
         let keeps = scenario.keeps_brought;
         let brought = reach
@@ -306,28 +335,48 @@ fn matches(text: &str) -> BTreeMap<u64, Match> {
     all.map(|it: Match| (it.number, it)).collect()
 }
 
+/// How many matches the loop has that a folder has a part of, or all.
+///
+/// # Errors
+/// There is no run in this folder, or it cannot be read.
+pub fn planned(folder: &Path) -> std::io::Result<u64> {
+    let text = std::fs::read(folder.join(RUN))?;
+    let plan: Plan = serde_json::from_slice(&text)?;
+    Ok(plan.matches)
+}
+
 /// Whether the folder has a run of this scenario, or none.
 fn is_same(wants: &Loop<'_>) -> Result<(), String> {
-    let plan = Plan {
-        scenario: wants.scenario.name.clone(),
-        values: wants.scenario.values.clone(),
-        seed: wants.seed,
-        texts: [&wants.scenario.text, &wants.scenario.script.text].map(String::clone),
-    };
-    let path = wants.folder.join("run.json");
-    let text = serde_json::to_string(&plan).map_err(|error| error.to_string())?;
-    match std::fs::read(&path) {
-        Ok(known) => match serde_json::from_slice::<Plan>(&known) {
-            Ok(known) if known == plan => Ok(()),
-            _ => Err(
-                "it holds a run of another scenario (or of this one as it was), of other values or of another seed; name another \
-                 folder with --out"
-                    .to_owned(),
-            ),
-        },
-        Err(_) => std::fs::write(&path, text + "\n").map_err(|error| error.to_string()),
+    let scenario = wants.scenario;
+    let mut sum = Sha256::new();
+    for text in [&scenario.text, &scenario.script.text] {
+        sum.update(text);
+        sum.update([0]);
     }
+    for (name, value) in &scenario.values {
+        sum.update(format!("{name}={value}\0"));
+    }
+    let mut plan = Plan {
+        scenario: scenario.name.clone(),
+        digest: hex(&sum.finalize()),
+        seed: wants.seed,
+        matches: wants.matches,
+    };
+    let path = wants.folder.join(RUN);
+    if let Ok(known) = std::fs::read(&path) {
+        let known = serde_json::from_slice::<Plan>(&known).ok();
+        let is_it = |it: &Plan| {
+            (&it.scenario, &it.digest, it.seed) == (&plan.scenario, &plan.digest, plan.seed)
+        };
+        let known = known.filter(is_it).ok_or(ANOTHER)?;
+        plan.matches = plan.matches.max(known.matches);
+    }
+    let text = serde_json::to_string(&plan).map_err(|error| error.to_string())?;
+    std::fs::write(&path, text + "\n").map_err(|error| error.to_string())
 }
+
+const ANOTHER: &str = "it holds a run of another scenario (or of this one as it was), of other values or of another \
+                       seed; name another folder with --out";
 
 /// What was played before, by number, and the file to go on with.
 fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {

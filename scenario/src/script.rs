@@ -14,7 +14,7 @@ use crate::faults;
 use crate::file;
 use crate::judged::Expected;
 use crate::node::LOOK;
-use crate::once::{READY, Stage};
+use crate::once::Stage;
 
 /// A node that is waited for and does not answer is asked again after so long.
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     // A script that only counts ends as well.
     let (until, is_cancelled) = (stage.until(), Arc::clone(stage.wants.is_cancelled));
     let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
-    let hooked = lua.set_hook(triggers, move |_, _| {
+    let hooked = lua.set_global_hook(triggers, move |_, _| {
         match is_cancelled.load(Ordering::Relaxed) || Instant::now() > until {
             true => Err(mlua::Error::runtime("the match is over")),
             false => Ok(VmState::Continue),
@@ -117,12 +117,18 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
         let stage = stage.borrow();
         let names = stage.scenario.nodes.iter().map(|node| node.name.as_str());
         own.set("nodes", lua.create_sequence_from(names)?)?;
-        own.set(
-            "values",
-            lua.create_table_from(stage.scenario.values.clone())?,
-        )?;
+        let values = stage.scenario.values.iter();
+        let values = values.map(|(name, text)| (name.as_str(), value(text)));
+        own.set("values", lua.create_table_from(values)?)?;
         own.set("seed", stage.wants.seed)?;
         own.set("match", stage.wants.number)?;
+        let os: Table = own.get("os")?;
+        let exits = lua.create_function(|_, _: MultiValue| -> mlua::Result<()> {
+            Err(mlua::Error::runtime(
+                "a script ends with `return`, not with os.exit",
+            ))
+        })?;
+        os.set("exit", exits)?;
         let math: Table = own.get("math")?;
         // What is drawn is drawn from the seed of the match, whole: Lua takes two halves.
         let halves = (
@@ -160,16 +166,14 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
     own.set(
         "say",
         scope.create_function(|lua, (who, line): (Who, String)| {
-            who.each(lua, |name| {
-                with(stage, |stage| stage.say(name, &line, READY))
-            })
+            who.each(lua, |name| with(stage, |stage| stage.say(name, &line)))
         })?,
     )?;
     own.set(
         "ask",
         scope.create_function(|lua, (who, line): (Who, String)| {
             who.each(lua, |name| {
-                with(stage, |stage| stage.ask(name, &line, READY))
+                with(stage, |stage| stage.ask(name, &line, stage.patience()))
             })
         })?,
     )?;
@@ -276,6 +280,35 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
     expectations(&own, scope, stage)
 }
 
+enum Plain<'a> {
+    Is(bool),
+    Whole(i64),
+    Number(f64),
+    Text(&'a str),
+}
+
+impl IntoLua for Plain<'_> {
+    fn into_lua(self, lua: &Lua) -> mlua::Result<Value> {
+        match self {
+            Plain::Is(is_so) => is_so.into_lua(lua),
+            Plain::Whole(number) => number.into_lua(lua),
+            Plain::Number(number) => number.into_lua(lua),
+            Plain::Text(text) => text.into_lua(lua),
+        }
+    }
+}
+
+/// A value of the scenario as a script has it: a number, true or false where it is one.
+fn value(text: &str) -> Plain<'_> {
+    match (text, text.parse::<i64>(), text.parse::<f64>()) {
+        ("true", ..) => Plain::Is(true),
+        ("false", ..) => Plain::Is(false),
+        (_, Ok(whole), _) => Plain::Whole(whole),
+        (_, _, Ok(number)) if number.is_finite() => Plain::Number(number),
+        _ => Plain::Text(text),
+    }
+}
+
 fn expectations<'s>(
     own: &Table,
     scope: &'s Scope<'s, '_>,
@@ -305,6 +338,7 @@ fn expectations<'s>(
         "expect_finding",
         scope.create_function(|_, (rule, node): (String, Option<String>)| {
             with(stage, |stage| {
+                stage.is_known(&rule)?;
                 stage.expect(Expected::Finding { rule, node });
                 Ok(())
             })
@@ -315,6 +349,7 @@ fn expectations<'s>(
         scope.create_function(|_, what: Option<String>| {
             with(stage, |stage| {
                 let what = what.unwrap_or_else(|| "error".to_owned());
+                stage.is_known(&what)?;
                 stage.expect(Expected::NoFinding(what));
                 Ok(())
             })

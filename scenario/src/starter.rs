@@ -21,6 +21,10 @@ pub(crate) struct Filled {
     pub environment: Vec<(String, String)>,
     /// The folder that it starts in; the runner's without one.
     pub folder: Option<String>,
+    /// How it is started.
+    pub start: Start,
+    /// What it is told when the match is over.
+    pub quit: Option<String>,
 }
 
 impl Filled {
@@ -52,10 +56,11 @@ impl Filled {
     /// group of its own, and ends with the runner. `None` where a person starts it.
     pub fn start(
         &self,
-        (start, reach): (&Start, &Reach),
+        reach: &Reach,
         (log, mark): (&Path, &str),
         speaks: bool,
     ) -> std::io::Result<Option<Child>> {
+        let start = &self.start;
         let words = match start {
             Start::External => return Ok(None),
             Start::Local => self.words.clone(),

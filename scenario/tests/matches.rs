@@ -97,6 +97,7 @@ impl Bench {
             tell: &tell,
             notes: &notes,
             judge: &judge,
+            rules: &["zombie-object"],
         };
         change(&mut wants);
         repeat(&wants)
@@ -202,7 +203,7 @@ fn a_node_that_was_killed_is_started_again_with_a_log_of_its_own() {
     let logs = bench.run_folder().join("match-00001/logs");
     let read = |name: &str| std::fs::read_to_string(logs.join(name)).unwrap();
     assert_eq!(read("A.log"), "A first\n");
-    assert_eq!(read("A-2.log"), "A second\n");
+    assert_eq!(read("A.life-2.log"), "A second\n");
 }
 
 #[test]
@@ -220,6 +221,99 @@ fn a_match_that_takes_too_long_ends_whatever_its_script_does() {
     let scenario = bench.read(&text("start() while true do end"));
     let counted = why(bench.repeat(&scenario, 1).unwrap().remove(0).outcome);
     assert!(counted.contains("the match is over"), "{counted}");
+}
+
+#[test]
+fn a_node_that_crashes_after_the_last_word_or_at_its_end_is_no_good_match() {
+    let bench = Bench::new();
+    let crashed = why(bench.outcome("start()\nsay('A', 'crash')\nos.execute('sleep 0.3')"));
+    assert!(
+        crashed.contains("node A has ended by itself: exit code 3"),
+        "{crashed}"
+    );
+    let ends = |how: &str| {
+        let bench = Bench::new();
+        let text = format!(
+            "script = 'start() sleep(0.3)'\n[[node]]\nname = \"A\"\nconsole = \"stdin\"\nquit = \"quit\"\ncommand = \
+             [\"sh\", \"-c\", \"trap '' TERM; read line; {how}\"]\n"
+        );
+        bench
+            .repeat(&bench.read(&text), 1)
+            .unwrap()
+            .remove(0)
+            .outcome
+    };
+    assert_eq!(ends("exit 0"), Outcome::Played);
+    assert!(why(ends("exit 4")).contains("node A was to end, and did so badly: exit code 4"));
+    assert!(why(ends("kill -SEGV $$")).contains("did so badly: signal 11"));
+    assert!(
+        why(ends("sleep 60")).contains("node A did not end when it was told to, and was killed")
+    );
+}
+
+#[test]
+fn a_node_that_reads_nothing_holds_up_nobody() {
+    let bench = Bench::new();
+    let text = "limit = 2\nscript = 'start() for i = 1, 100000 do say(\"A\", (\"x\"):rep(4000)) end'\n[[node]]\nname = \
+                \"A\"\nconsole = \"stdin\"\ncommand = [\"sleep\", \"600\"]\n";
+    let held = why(bench
+        .repeat(&bench.read(text), 1)
+        .unwrap()
+        .remove(0)
+        .outcome);
+    assert!(
+        held.contains("does not read") || held.contains("longer than its limit"),
+        "{held}"
+    );
+}
+
+#[test]
+fn a_script_cannot_end_its_run_or_count_for_ever_elsewhere() {
+    let exits = why(Bench::new().outcome("os.exit(0)"));
+    assert!(exits.contains("a script ends with `return`"), "{exits}");
+    let bench = Bench::new();
+    let text = format!(
+        "limit = 0.3\nscript = 'coroutine.wrap(function() while true do end end)()'\n{ECHO}[[node]]\nname = \"A\"\n"
+    );
+    let counts = why(bench
+        .repeat(&bench.read(&text), 1)
+        .unwrap()
+        .remove(0)
+        .outcome);
+    assert!(counts.contains("the match is over"), "{counts}");
+}
+
+#[test]
+fn a_rule_that_there_is_not_is_told() {
+    let why = why(Bench::new().outcome("expect_no_finding('eror')"));
+    assert!(
+        why.contains("there is no rule and no level \"eror\""),
+        "{why}"
+    );
+}
+
+#[test]
+fn values_are_numbers_and_truths_where_they_look_so() {
+    let bench = Bench::new();
+    let text = format!(
+        "script = 'print(values.loss + 1, values.bots, values.mode)'\n{ECHO}[values]\nloss = 2\nbots = false\nmode = \
+         \"host\"\n[[node]]\nname = \"A\"\n"
+    );
+    bench.repeat(&bench.read(&text), 1).unwrap();
+    assert_eq!(bench.told(), ["3\tfalse\thost"]);
+}
+
+#[test]
+fn paths_begin_where_the_scenario_is() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.folder.path().join("sub")).unwrap();
+    let text = "script = 'start() wait_log(10, \"A\", \"/sub\") wait_log(10, \"B\", \"/sub\")'\n[every]\nfolder = \
+                \"sub\"\nends = true\ncommand = [\"pwd\"]\n[[node]]\nname = \"A\"\n[[node]]\nname = \"B\"\nstart = \
+                [\"sh\", \"-c\", \"{command}\"]\n";
+    assert_eq!(
+        bench.repeat(&bench.read(text), 1).unwrap()[0].outcome,
+        Outcome::Played
+    );
 }
 
 #[test]

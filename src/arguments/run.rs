@@ -123,7 +123,8 @@ pub struct Console {
 fn named(text: &str) -> Result<(String, Way, SocketAddr), String> {
     let (name, address) = text.split_once('=').unwrap_or((text, text));
     let (way, address) = Way::of(address);
-    let address = address.parse();
-    let address = address.map_err(|_| "write 127.0.0.1:7101 or A=127.0.0.1:7101".to_owned())?;
+    let found = std::net::ToSocketAddrs::to_socket_addrs(address).ok();
+    let address = found.and_then(|mut found| found.next());
+    let address = address.ok_or("write 127.0.0.1:7101 or A=127.0.0.1:7101")?;
     Ok((name.to_owned(), way, address))
 }

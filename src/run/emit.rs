@@ -11,14 +11,14 @@ use crate::outcome::{Answer, Failure};
 const JOBS: u64 = 10;
 
 const SLURM: &str = r#"#!/bin/sh
-# sbatch this file; then: netreel run --gather run/part-*
+# sbatch this file; then: netreel run --gather run/part-*LEVEL
 #SBATCH --job-name=NAME
 #SBATCH --array=1-PARTS
 #SBATCH --output=run-%a.log
 COMMAND || [ $? -eq 1 ]
 "#;
 
-const KUBERNETES: &str = r#"# kubectl apply -f this file; then, where the volume is: netreel run --gather run/part-*
+const KUBERNETES: &str = r#"# kubectl apply -f this file; then, where the volume is: netreel run --gather run/part-*LEVEL
 # The image has netreel, the scenario and what its nodes need; the claim is a volume that all pods reach.
 apiVersion: batch/v1
 kind: Job
@@ -65,7 +65,8 @@ jobs:
     steps:
       - uses: actions/checkout@v4
       # Install netreel and build the game here.
-      - run: COMMAND || [ $? -eq 1 ]
+      - run: |
+          COMMAND || [ $? -eq 1 ]
       - uses: actions/upload-artifact@v4
         if: always()
         with:
@@ -80,7 +81,7 @@ jobs:
       - uses: actions/download-artifact@v4
         with:
           path: run
-      - run: netreel run --gather run/part-* --junit run.xml --html run.html
+      - run: netreel run --gather run/part-*LEVEL --junit run.xml --html run.html
       - uses: actions/upload-artifact@v4
         if: always()
         with:
@@ -105,10 +106,11 @@ pub fn write(
         letter if letter.is_ascii_alphanumeric() => letter,
         _ => '-',
     };
-    let name: String = name.chars().map(letter).collect();
+    let name: String = name.chars().map(letter).take(60).collect();
     let all: Vec<String> = (1..=parts).map(|part| part.to_string()).collect();
     let text = text
-        .replace("NAME", &name)
+        .replace("NAME", name.trim_matches('-'))
+        .replace("LEVEL", &level(arguments))
         .replace("PARTS", &parts.to_string())
         .replace("ALL", &all.join(", "))
         .replace("COMMAND", &command(arguments, file, part, parts));
@@ -131,13 +133,18 @@ fn command(arguments: &Run, file: &Path, part: &str, parts: u64) -> String {
             netreel_scenario::quoted(&format!("{name}={value}"))
         );
     }
-    let until = arguments
-        .until_finding
-        .map(|level| ("until-finding", level));
-    let (option, level) = until.unwrap_or(("fail-on", arguments.fail_on));
-    let _ = write!(command, " --{option} {}", level.level().name());
+    command.push_str(&level(arguments));
     if arguments.keep_all {
         command.push_str(" --keep-all");
     }
     command
+}
+
+/// From which level on a match is bad.
+fn level(arguments: &Run) -> String {
+    let until = arguments
+        .until_finding
+        .map(|level| ("until-finding", level));
+    let (option, level) = until.unwrap_or(("fail-on", arguments.fail_on));
+    format!(" --{option} {}", level.level().name())
 }

@@ -19,6 +19,8 @@ use serde_json::json;
 
 use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
+use netreel_protocol::history::RULES;
+
 use crate::{open, text};
 
 /// Between two looks at whether somebody wants the run to end.
@@ -54,6 +56,11 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         )?;
         out.flush()?;
     }
+    if let Some(folder) = &arguments.against {
+        // Before a night is played.
+        netreel_scenario::played(folder)
+            .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
+    }
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let (lines, said) = channel();
     let tell = |told: Told<'_>| {
@@ -76,6 +83,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         tell: &tell,
         notes: &judge::notes,
         judge: &|folder| judge::judge(folder, wire.as_ref()),
+        rules: &RULES,
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
     let matches = matches.map_err(Failure::new)?;
@@ -101,11 +109,12 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
 
 /// What runs in several folders come to together: jobs of one loop, each with its part.
 fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let (mut matches, mut kept) = (Vec::new(), BTreeMap::new());
+    let (mut matches, mut kept, mut wanted) = (Vec::new(), BTreeMap::new(), 0);
     for folder in &arguments.gather {
         let played = netreel_scenario::played(folder).map_err(|error| {
             Failure::new(format!("{}: there is no run: {error}", folder.display()))
         })?;
+        wanted = wanted.max(netreel_scenario::planned(folder).unwrap_or(0));
         kept.extend(netreel_scenario::kept(folder, &played));
         matches.extend(played);
     }
@@ -123,7 +132,14 @@ fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer, F
         level,
         kept: &kept,
     };
-    over.tell(arguments, out)
+    let answer = over.tell(arguments, out)?;
+    let missing = wanted.saturating_sub(matches.len() as u64);
+    if missing > 0 || matches.is_empty() {
+        return Err(Failure::new(format!(
+            "{missing} of {wanted} matches are missing: a part was not played, or not to its end"
+        )));
+    }
+    Ok(answer)
 }
 
 /// Matches that were played.
@@ -170,6 +186,10 @@ impl Over<'_> {
 
     fn print(&self, sums: &Sums, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out)?;
+        if sums.bad.of == 0 {
+            writeln!(out, "no match was played")?;
+            return Ok(());
+        }
         let [least, mean, most] = sums.took;
         writeln!(
             out,
@@ -230,10 +250,22 @@ fn printed<T: Send>(
     let mut printed = Ok(());
     let done = std::thread::scope(|scope| {
         let acts = scope.spawn(act);
+        let is_done = AtomicBool::new(false);
+        let (is_done, signals) = (Arc::new(is_done), &signals);
+        let told = Arc::clone(&is_done);
+        // Apart from who prints, whom a full pipe may hold up.
+        scope.spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                if signals.asked() > 0 {
+                    is_cancelled.store(true, Ordering::Relaxed);
+                }
+                std::thread::sleep(LOOK);
+            }
+        });
         loop {
             // Whatever was said before the end is there after it.
             let is_over = acts.is_finished();
-            if signals.asked() > 0 || printed.is_err() {
+            if printed.is_err() {
                 is_cancelled.store(true, Ordering::Relaxed);
             }
             match lines.recv_timeout(LOOK) {
@@ -244,6 +276,7 @@ fn printed<T: Send>(
                 _ => {}
             }
         }
+        is_done.store(true, Ordering::Relaxed);
         acts.join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
@@ -286,6 +319,11 @@ fn words(told: Told<'_>, (level, is_json): (&str, bool)) -> String {
         Told::Over(played, kept) if is_json => {
             let kept = kept.map(|folder| folder.display().to_string());
             format!("{}\n", json!({ "match": played, "kept": kept }))
+        }
+        Told::Line(number, line) if is_json => {
+            // What a person has to do is not for whoever reads the objects.
+            anstream::eprintln!("match {number}: {line}");
+            String::new()
         }
         _ if is_json => String::new(),
         Told::GoesOn(played) => format!("goes on: {} played before\n", matches(played)),

@@ -21,6 +21,9 @@ pub(crate) enum Fate {
     Ends,
 }
 
+/// What is said to a browser before it is cut off.
+pub(crate) const BROWSER: &str = "this is a console, and no web server";
+
 pub(crate) struct Connection {
     stream: TcpStream,
     reader: Reader,
@@ -34,8 +37,8 @@ pub(crate) struct Connection {
     /// How many of its requests the node has not answered.
     pub pending: usize,
     pub since: Instant,
-    /// Whether a whole message ever came.
-    pub has_spoken: bool,
+    /// When the last whole message came; `None` before the first.
+    pub spoke: Option<Instant>,
 }
 
 impl Connection {
@@ -49,7 +52,7 @@ impl Connection {
             is_readable: false,
             pending: 0,
             since,
-            has_spoken: false,
+            spoke: None,
         }
     }
 
@@ -78,7 +81,7 @@ impl Connection {
             }
             match self.reader.next_message() {
                 Ok(Some(message)) => {
-                    self.has_spoken = true;
+                    self.spoke = Some(Instant::now());
                     return Ok(Some(message));
                 }
                 Ok(None) if !self.is_readable => return Ok(None),
@@ -117,6 +120,8 @@ impl Connection {
     /// A sentence for whoever sent it.
     pub fn said(&self, message: Message) -> Result<Said, String> {
         match message {
+            // A page in a browser reaches loopback as well, and its lines are whatever it likes.
+            Message::Line(line) if line.contains(" HTTP/") => Err(BROWSER.to_owned()),
             Message::Line(line) => Ok(match line.strip_prefix("token ") {
                 Some(token) if !self.is_trusted => Said::Token {
                     token: token.trim().to_owned(),

@@ -14,7 +14,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use subtle::ConstantTimeEq;
 
 use crate::commands::{Call, Commands};
-use crate::connection::{Connection, Fate, PENDING_MAX};
+use crate::connection::{BROWSER, Connection, Fate, PENDING_MAX};
 use crate::words::{Answer, Said};
 
 /// So many may be connected at once.
@@ -282,7 +282,7 @@ impl Server {
                     continue;
                 }
             };
-            if self.connections.len() >= CONNECTIONS_MAX {
+            if self.connections.len() >= CONNECTIONS_MAX && !self.makes_room(now) {
                 refused += 1;
                 continue;
             }
@@ -308,11 +308,13 @@ impl Server {
             match connection.next_message() {
                 Ok(Some(message)) => match connection.said(message) {
                     Ok(said) => self.hear(key, said),
-                    Err(text) => connection.answer(&Answer {
-                        id: 0,
-                        ok: false,
-                        text,
-                    }),
+                    Err(text) => {
+                        if text == BROWSER {
+                            connection.end();
+                        }
+                        let (id, ok) = (0, false);
+                        connection.answer(&Answer { id, ok, text });
+                    }
                 },
                 Ok(None) => break,
                 Err(_) => return self.cut(key),
@@ -380,7 +382,7 @@ impl Server {
                     call,
                     line: command.trim().to_owned(),
                 },
-                Ok(None) => return,
+                Ok(None) => return answer(true, ""),
                 Err(why) => return answer(false, &why),
             },
             Said::Script { script, .. } => Asked::Script(script),
@@ -396,9 +398,23 @@ impl Server {
         drop(self.asks.try_send(request));
     }
 
+    /// Lets go of who has said nothing for longest, where that is long; whether somebody did.
+    fn makes_room(&mut self, now: Instant) -> bool {
+        let idle = self.connections.iter().filter(|(_, it)| it.pending == 0);
+        let idle = idle.map(|(key, it)| (it.spoke.unwrap_or(it.since), *key));
+        let longest = idle
+            .min()
+            .filter(|(spoke, _)| now.duration_since(*spoke) > SILENCE);
+        let Some((_, key)) = longest else {
+            return false;
+        };
+        self.cut(key);
+        true
+    }
+
     fn drop_silent(&mut self, now: Instant) {
         let is_silent = |connection: &Connection| {
-            let is_stranger = !connection.has_spoken || !connection.is_trusted;
+            let is_stranger = connection.spoke.is_none() || !connection.is_trusted;
             is_stranger && now.duration_since(connection.since) > SILENCE
         };
         let silent = self.connections.iter().filter(|(_, it)| is_silent(it));

@@ -120,12 +120,24 @@ fn a_person_types_lines() {
     let node = Node::new(None);
     let mut stream = TcpStream::connect(node.address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.write_all(b"add 1 2\r\nadd 1\n\nadd 3 4\n").unwrap();
+    stream.write_all(b"add 1 2\r\nadd 1\nadd 3 4\n").unwrap();
     let lines = BufReader::new(&stream).lines().map(Result::unwrap);
     let lines: Vec<String> = lines.take(3).collect();
     // A mistake is told at once, before the node has come to the first command.
     assert!(lines.contains(&"error: B is missing; write `add A B`".to_owned()));
     assert!(lines.contains(&"3".to_owned()) && lines.contains(&"7".to_owned()));
+}
+
+#[test]
+fn a_page_in_a_browser_commands_nothing() {
+    let node = Node::new(None);
+    let mut stream = TcpStream::connect(node.address).unwrap();
+    stream
+        .write_all(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nadd 1 2\nadd 1 2\n")
+        .unwrap();
+    let told = String::from_utf8(told(&stream)).unwrap();
+    assert_eq!(told, "error: this is a console, and no web server\n");
+    assert_eq!(node.end(), 0);
 }
 
 #[test]
