@@ -78,7 +78,7 @@ pub use command::{Command, Hover, Step};
 pub use comparison::{Comparison, Difference};
 pub use course::{Course, Courses};
 pub use detail::{BitOrder, Detail, FieldRow};
-pub use filter::Filter;
+pub use filter::{Filter, Join};
 pub use findings::{EvidenceRow, FindingRow};
 pub use flow::{Flow, Flows, Rate};
 pub use folds::Folds;
