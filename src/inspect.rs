@@ -39,8 +39,8 @@ pub type Own = (PathBuf, RuleFile);
 /// What opens within this is shown with the first frame, or told on the terminal where it fails.
 const AT_ONCE: Duration = Duration::from_millis(400);
 
-/// A workspace, and the pane of it that has all of the window.
-pub type Shown = (Workspace, Option<Pane>);
+/// A workspace, where somebody chose one, and the pane of it that has all of the window.
+pub type Shown = (Option<Workspace>, Option<Pane>);
 
 pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let Some(layer) = &arguments.layer else {
@@ -60,8 +60,9 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
 
 fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let filter = arguments.filter.clone().unwrap_or_default();
-    let workspace = Workspace::named(&arguments.workspace)
-        .map_err(|why| Failure::new(format!("--workspace: {why}")))?;
+    let workspace = arguments.workspace.as_deref().map(Workspace::named);
+    let workspace = workspace.transpose();
+    let workspace = workspace.map_err(|why| Failure::new(format!("--workspace: {why}")))?;
     let alone = arguments.alone.as_deref().map(Pane::named).transpose();
     let alone = alone.map_err(|why| Failure::new(format!("--alone: {why}")))?;
     let shown_first = (workspace, alone);

@@ -15,8 +15,8 @@ use crate::theme;
 /// How the window opens.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What it shows.
-    pub workspace: Workspace,
+    /// What it shows; `None`: what there is most to see in.
+    pub workspace: Option<Workspace>,
     /// The pane that has all of the window.
     pub alone: Option<Pane>,
     /// What stands in its title, after `netreel`.
@@ -32,7 +32,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            workspace: Workspace::default(),
+            workspace: None,
             alone: None,
             title: String::new(),
             settings: Settings::default(),

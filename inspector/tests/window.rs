@@ -48,7 +48,7 @@ fn main() {
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let options = Options {
-        workspace: Workspace::Why,
+        workspace: Some(Workspace::Why),
         title: "test".to_owned(),
         size: (900, 600),
         frames: Some(5),

@@ -20,8 +20,9 @@ pub struct Inspect {
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
     /// What to show: `why`, `packets`, `state`, `links`, `compare` or `replay` (docs/inspector.md).
-    #[arg(long, value_name = "NAME", default_value = "why", alias = "view")]
-    pub workspace: String,
+    /// Without it why where something was found, else packets.
+    #[arg(long, value_name = "NAME", alias = "view")]
+    pub workspace: Option<String>,
     /// Show this pane over the whole window: `timeline`, `objects`, `findings`, ... (docs/inspector.md).
     #[arg(long, value_name = "PANE")]
     pub alone: Option<String>,

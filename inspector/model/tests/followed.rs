@@ -133,7 +133,11 @@ fn a_recording_that_goes_on_is_not_called_cut() {
         let notes = lanes.filter_map(|&node| window.lane_note(node));
         said.extend(notes.map(|note| note.text));
         let findings = window.history().findings.iter();
-        said.extend(findings.map(|it| it.rule).filter(|it| *it == "incomplete-reel"));
+        said.extend(
+            findings
+                .map(|it| it.rule)
+                .filter(|it| *it == "incomplete-reel"),
+        );
     });
     said.dedup();
     assert_eq!(said, ["so far"]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use netreel_inspector_model::{Command, Model};
 
-use super::Inspector;
+use super::{Chosen, Inspector};
 use crate::ask::Answer;
 use crate::views::compare::Other;
 use crate::views::replay::Seat;
@@ -97,10 +97,16 @@ impl Inspector {
         self.bar.live = live;
         let is_kept = self.kept_bookmarks == *self.model.bookmarks();
         let had_wire = self.model.session().wire.is_some();
+        let is_first = self.model.session().nodes.is_empty();
         self.model.grow(further);
         // Of what is about to be recorded nobody knows yet what its packets carry.
         if !had_wire && self.order() == self.kept_order {
-            self.order_as_kept();
+            self.plot_as_kept();
+        }
+        // Who begins to follow looks at what comes: it stands at the end in the order of time alone.
+        if live && is_first {
+            self.model.sort(None);
+            self.kept_order = self.order();
         }
         if is_kept {
             self.kept_bookmarks = Arc::clone(self.model.bookmarks());
@@ -131,6 +137,9 @@ impl Inspector {
         (self.bar.news, self.bar.done) = (None, None);
         self.bar.working = None;
         self.bar.live = false;
+        if self.chosen == Chosen::ByWhatIsThere {
+            self.chosen = Chosen::NotYet;
+        }
         self.settings.opened(paths);
         if self.paths != paths {
             self.kept_lanes = self.settings.lanes_of(paths);

@@ -17,14 +17,12 @@ impl Inspector {
         let model = &self.model;
         let (bar, workspace, settings) = (&mut self.bar, self.workspace, &self.settings);
         let panes = self.arrangement.tree(workspace).panes();
-        Panel::top("top").frame(bar_frame()).show(ui, |ui| {
+        let bars = Panel::top("top").frame(bar_frame()).show(ui, |ui| {
             top::show(ui, model, bar, (workspace, &panes), settings, commands);
         });
         if let Some((sentence, color)) = top::said(model, bar) {
-            let frame = bar_frame().fill(theme::panel());
-            Panel::top("said").frame(frame).show(ui, |ui| {
-                top::sentence(ui, &sentence, color, bar);
-            });
+            let at = bars.response.rect.left_bottom() + egui::vec2(8.0, 4.0);
+            top::sentence(ui, at, (&sentence, color), bar);
         }
         Panel::bottom("status")
             .frame(bar_frame())
