@@ -103,6 +103,8 @@ pub struct Inspector {
     pointed: Option<Pane>,
     requests: Vec<Request>,
     title: Option<String>,
+    /// Whether nothing was asked for so far.
+    welcomes: bool,
     /// Of what only the beginning is shown so far.
     begun: Option<Vec<PathBuf>>,
     /// The latest look at what is followed, while the filter still looks at the packets that are shown;
@@ -157,6 +159,7 @@ impl Inspector {
             pointed: None,
             requests: Vec::new(),
             title: None,
+            welcomes: false,
             begun: None,
             further: None,
         }
@@ -199,6 +202,11 @@ impl Inspector {
     pub fn models_mut(&mut self) -> impl Iterator<Item = &mut Model> {
         let other = self.other.model.as_deref_mut();
         std::iter::once(&mut self.model).chain(other)
+    }
+
+    /// Says what can be opened, until something is.
+    pub fn welcome(&mut self) {
+        self.welcomes = true;
     }
 
     /// Which workspace is shown.

@@ -69,6 +69,12 @@ pub struct Inspect {
     /// Say this to the replay, as at the prompt of `netreel replay --step`; may be repeated.
     #[arg(long, value_name = "COMMAND", requires = "sit")]
     pub say: Vec<String>,
+    /// Lie in the right half of the screen, beside another window.
+    #[arg(long, hide = true)]
+    pub beside: bool,
+    /// Show why, of what the filters take that come as lines of the standard input.
+    #[arg(long, hide = true)]
+    pub filters: bool,
     /// Hold this session against it, in the workspace `compare`.
     #[arg(long, value_name = "PATH")]
     pub compare: Option<PathBuf>,

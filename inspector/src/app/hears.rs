@@ -7,6 +7,7 @@ use netreel_inspector_model::{Command, Model};
 
 use super::{Chosen, Inspector};
 use crate::ask::Answer;
+use crate::layout::Workspace;
 use crate::views::compare::Other;
 use crate::views::replay::Seat;
 
@@ -51,6 +52,11 @@ impl Inspector {
                 }
             }
             Answer::Done(sentence) => self.bar.done = Some(sentence),
+            Answer::Why(filter) => {
+                self.bar.filter.clone_from(&filter);
+                self.model.apply(Command::SetFilter(filter));
+                self.go_to(Workspace::Why);
+            }
             // A filter that begins anew with each look would come to no end.
             Answer::Grown { model, live } => match self.model.is_filtering() {
                 true => self.further = Some((model, live)),

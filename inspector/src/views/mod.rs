@@ -39,5 +39,6 @@ pub mod story;
 pub mod timeline;
 pub mod top;
 pub mod values;
+pub mod welcome;
 mod why;
 pub mod written;

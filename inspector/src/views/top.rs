@@ -59,6 +59,7 @@ pub enum Asked {
     Layout,
     Keys,
     Open,
+    Demonstration,
     Wire,
     Recent(Vec<PathBuf>),
     /// Copy what is selected.
@@ -136,6 +137,9 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
     ui.menu_button("Open", |ui| {
         if ui.button("Recording or capture…  Ctrl+O").clicked() {
             bar.asked.push(Asked::Open);
+        }
+        if ui.button("The demonstration").clicked() {
+            bar.asked.push(Asked::Demonstration);
         }
         if ui.button("Wire…").clicked() {
             bar.asked.push(Asked::Wire);
