@@ -131,7 +131,13 @@ pub fn parse() -> Result<Arguments, clap::Error> {
 
 /// All commands, whose `-h` is shorter than their `--help`.
 pub fn command() -> clap::Command {
-    shortened(Arguments::command())
+    let command = Arguments::command();
+    // A window can say itself what there is to open.
+    #[cfg(feature = "gui")]
+    let command = command.mut_subcommand("inspect", |inspect| {
+        inspect.mut_arg("paths", |paths| paths.required(false))
+    });
+    shortened(command)
 }
 
 /// Whether the answer was asked for as JSON; what stands behind `--` is another program's.

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use netreel_inspector::theme::Theme;
 use netreel_inspector::{
-    Answer as Heard, Command, Inspector, Model, Options, Pane, SCALE_MAX, SCALE_MIN, Settings,
-    Workspace,
+    Answer as Heard, Command, Inspector, Model, Options, Pane, Place, SCALE_MAX, SCALE_MIN,
+    Settings, Workspace,
 };
 
 use netreel_protocol::history::History;
@@ -39,8 +39,8 @@ pub type Own = (PathBuf, RuleFile);
 /// What opens within this is shown with the first frame, or told on the terminal where it fails.
 const AT_ONCE: Duration = Duration::from_millis(400);
 
-/// A workspace, and the pane of it that has all of the window.
-pub type Shown = (Workspace, Option<Pane>);
+/// A workspace, where somebody chose one, and the pane of it that has all of the window.
+pub type Shown = (Option<Workspace>, Option<Pane>);
 
 pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let Some(layer) = &arguments.layer else {
@@ -60,8 +60,9 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
 
 fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let filter = arguments.filter.clone().unwrap_or_default();
-    let workspace = Workspace::named(&arguments.workspace)
-        .map_err(|why| Failure::new(format!("--workspace: {why}")))?;
+    let workspace = arguments.workspace.as_deref().map(Workspace::named);
+    let workspace = workspace.transpose();
+    let workspace = workspace.map_err(|why| Failure::new(format!("--workspace: {why}")))?;
     let alone = arguments.alone.as_deref().map(Pane::named).transpose();
     let alone = alone.map_err(|why| Failure::new(format!("--alone: {why}")))?;
     let shown_first = (workspace, alone);
@@ -77,6 +78,11 @@ fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure>
     let own = own.map(|path| Ok::<Own, Failure>((path.to_owned(), rules::tested(path)?)));
     let own = own.transpose()?;
     let own_rules = own.as_ref().map_or(&[][..], |(_, file)| &file.rules);
+    let is_named = !arguments.source.paths.is_empty();
+    if !is_named && (arguments.screenshot.is_some() || arguments.follow) {
+        let why = "name what to show: reels, a folder of reels, or a packet capture";
+        return Err(Failure::new(why));
+    }
     if let Some(file) = &arguments.screenshot {
         let mut story = open::story(&arguments.source)?;
         open::query_beside(Some(&filter), &story.session, own_rules)?;
@@ -119,9 +125,17 @@ fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure>
     }
     let shown = opener.shown();
     match arguments.follow {
+        _ if !is_named => {}
         true => opener.follow(),
         false => opener.open(),
     }
+    if arguments.filters {
+        opener.hear_filters();
+    }
+    let place = match arguments.beside {
+        true => Place::Right,
+        false => Place::Whole,
+    };
     let model = match opener.wait(AT_ONCE) {
         Some(Heard::Failed(why)) => return Err(Failure::new(why)),
         Some(Heard::Opened { model, .. }) => {
@@ -143,7 +157,7 @@ fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure>
         }
     };
     let paths = &arguments.source.paths;
-    show(model, shown_first, (theme, scale), paths, opener)?;
+    show(model, shown_first, (theme, scale, place), paths, opener)?;
     // What the window has found out meanwhile is kept as well.
     let story = shown.lock().ok().and_then(|mut shown| shown.take());
     match story {
@@ -281,7 +295,8 @@ fn draw_with(
 pub fn window(model: Model, folder: &Path) -> Result<(), Failure> {
     let opener = Opener::new(alone(folder), String::new());
     let paths = [folder.to_owned()];
-    show(model, Shown::default(), (None, None), &paths, opener)
+    let looks = (None, None, Place::Whole);
+    show(model, Shown::default(), looks, &paths, opener)
 }
 
 /// What is recorded at a path, with nothing beside it, and no index of it.
@@ -304,7 +319,7 @@ fn sample() -> Source {
 fn show(
     model: Model,
     (workspace, alone): Shown,
-    (theme, scale): (Option<Theme>, Option<f32>),
+    (theme, scale, place): (Option<Theme>, Option<f32>, Place),
     paths: &[PathBuf],
     opener: Opener,
 ) -> Result<(), Failure> {
@@ -327,6 +342,8 @@ fn show(
         alone,
         title: Settings::named(paths),
         settings,
+        place,
+        welcomes: paths.is_empty(),
         ..Options::default()
     };
     netreel_inspector::run(model, options, Box::new(opener)).map_err(Failure::new)

@@ -26,8 +26,7 @@ pub struct OpenedReel {
     pub reel: Arc<Reel>,
     /// What of a packet capture is not in the reel, a sentence each.
     pub left_out: Vec<String>,
-    /// Whether a recorder had its last file in hand just before it was opened; asked of what is
-    /// opened again and again.
+    /// Whether a recorder had its last file in hand just before it was opened.
     pub is_written: bool,
 }
 
@@ -213,12 +212,10 @@ fn open_all<P: AsRef<Path>>(
     for named in found {
         let path = named.shown();
         let mut once = Opening::default();
-        let (is_written, opening) = match &mut openings {
-            Some(openings) => {
-                let opening = openings.0.entry(named.base.clone());
-                (named.is_written(), opening.or_default())
-            }
-            None => (false, &mut once),
+        let is_written = named.is_written();
+        let opening = match &mut openings {
+            Some(openings) => openings.0.entry(named.base.clone()).or_default(),
+            None => &mut once,
         };
         match named.open(opening) {
             Ok(reel) => {
@@ -434,6 +431,8 @@ impl Named {
     }
 
     fn open(mut self, opening: &mut Opening) -> Result<Reel, OpenWhy> {
+        // Before all reading: what is there when the recorder is gone is all that there will be.
+        let mut is_written = self.is_written();
         // Before the files: what a recorder takes from the rings meanwhile is in the files then.
         let rings = read_rings(&ring_path(&self.base));
         let mut is_last = true;
@@ -450,6 +449,8 @@ impl Named {
                 is_last = others.iter().all(|(number, _)| Some(*number) <= last);
             }
         }
+        // It may have gone on in a new file meanwhile.
+        is_written |= self.is_written();
         if under_way.is_some() {
             self.files.pop();
         }
@@ -467,7 +468,11 @@ impl Named {
             sources.push(Arc::new(last));
         }
         let rings = rings.as_deref().filter(|_| is_last);
-        Ok(Reel::open_again(sources, rings, opening)?)
+        let mut reel = Reel::open_again(sources, rings, opening)?;
+        if is_written && is_last {
+            reel.set_still_recorded();
+        }
+        Ok(reel)
     }
 
     /// Adds the parts that a recorder makes while this looks. The last one, as it was when there was

@@ -358,7 +358,7 @@ fn a_reel_can_be_read_while_it_is_written() {
         }
         let reel = open(folder.path("A.reel")).unwrap();
         let Ending::Cut {
-            why: CutWhy::NoFooter | CutWhy::TornBlock,
+            why: CutWhy::StillRecorded,
             ..
         } = reel.ending()
         else {

@@ -446,9 +446,7 @@ fn a_recording_is_read_whole_while_it_goes_on_in_new_files() {
             let Ending::Cut { why, .. } = reel.ending() else {
                 panic!("{:?}", reel.ending())
             };
-            // One that is being written may be torn.
-            let under_way = matches!(why, CutWhy::NoFooter | CutWhy::TornBlock);
-            assert!(under_way, "{count}: {why}");
+            assert_eq!(*why, CutWhy::StillRecorded, "{count}: {why}");
         }
         drop(pusher);
         recorder.finish().unwrap();

@@ -40,6 +40,16 @@ const DONE_S: f64 = 8.0;
 /// In so many seconds the cursor goes through what is visible.
 const PLAY_S: f64 = 12.0;
 
+/// Who has chosen the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chosen {
+    /// Nobody yet: what there is to show is not known.
+    NotYet,
+    /// It follows from what there is to show.
+    ByWhatIsThere,
+    ByHand,
+}
+
 /// What somebody has chosen in panes: how things are shown there.
 #[derive(Default)]
 struct Looks {
@@ -53,6 +63,7 @@ struct Looks {
 pub struct Inspector {
     model: Model,
     workspace: Workspace,
+    chosen: Chosen,
     arrangement: Arrangement,
     /// How panes lay before each move.
     moves: Moves,
@@ -92,6 +103,8 @@ pub struct Inspector {
     pointed: Option<Pane>,
     requests: Vec<Request>,
     title: Option<String>,
+    /// Whether nothing was asked for so far.
+    welcomes: bool,
     /// Of what only the beginning is shown so far.
     begun: Option<Vec<PathBuf>>,
     /// The latest look at what is followed, while the filter still looks at the packets that are shown;
@@ -107,8 +120,9 @@ struct Before {
 }
 
 impl Inspector {
-    /// Shows a model.
-    pub fn new(model: Model, workspace: Workspace) -> Inspector {
+    /// Shows a model in a workspace; `None`: in the one that there is most to see in.
+    pub fn new(model: Model, workspace: impl Into<Option<Workspace>>) -> Inspector {
+        let workspace = workspace.into();
         Inspector {
             bar: top::Bar {
                 filter: model.filter().text.clone(),
@@ -119,7 +133,11 @@ impl Inspector {
             kept_lanes: Arc::clone(model.lane_plan()),
             kept_order: (model.sorting(), model.plotted().cloned()),
             model,
-            workspace,
+            chosen: match workspace {
+                Some(_) => Chosen::ByHand,
+                None => Chosen::NotYet,
+            },
+            workspace: workspace.unwrap_or_default(),
             arrangement: Arrangement::default(),
             moves: Moves::default(),
             settings: Settings::default(),
@@ -141,6 +159,7 @@ impl Inspector {
             pointed: None,
             requests: Vec::new(),
             title: None,
+            welcomes: false,
             begun: None,
             further: None,
         }
@@ -185,6 +204,11 @@ impl Inspector {
         std::iter::once(&mut self.model).chain(other)
     }
 
+    /// Says what can be opened, until something is.
+    pub fn welcome(&mut self) {
+        self.welcomes = true;
+    }
+
     /// Which workspace is shown.
     pub fn workspace(&self) -> Workspace {
         self.workspace
@@ -213,8 +237,28 @@ impl Inspector {
     }
 
     fn go_to(&mut self, workspace: Workspace) {
+        self.chosen = Chosen::ByHand;
         self.workspace = workspace;
         self.arrangement.alone = None;
+    }
+
+    /// Chooses the first screen by what is there: a story in *Why*; where there is none, the packets,
+    /// with the first of them open. What goes on is seen best in time.
+    fn choose(&mut self) {
+        let model = &self.model;
+        let is_known = !model.lacks_history() && model.row_count() > 0 && !self.bar.live;
+        if self.chosen != Chosen::NotYet || !is_known {
+            return;
+        }
+        self.chosen = Chosen::ByWhatIsThere;
+        let is_story = model.selection().finding.is_some() || model.is_looked_at();
+        self.workspace = match is_story {
+            true => Workspace::Why,
+            false => Workspace::Packets,
+        };
+        if !is_story {
+            self.model.open_first();
+        }
     }
 
     /// What is shown is called so.
@@ -248,6 +292,7 @@ impl Inspector {
             self.grows(*further, live);
             ui.ctx().request_repaint();
         }
+        self.choose();
         self.works(ui);
         let mut commands = Vec::new();
         self.keys(ui, &mut commands);
@@ -353,6 +398,7 @@ impl Inspector {
             other.set_own_columns(own.clone());
         }
         self.model.set_own_columns(own.clone());
+        self.settings.clock = own.clock;
         self.settings.since = own.since;
         self.settings.since_on_link = own.on_link;
         self.settings.columns = own.fields;
@@ -382,6 +428,10 @@ impl Inspector {
         let columns = Arc::clone(self.model.own_columns());
         let sorted = self.settings.sorted.as_ref();
         self.model.sort(sorted.and_then(|it| it.sorting(&columns)));
+        self.plot_as_kept();
+    }
+
+    fn plot_as_kept(&mut self) {
         let plotted = self.settings.plotted.as_ref().map(KeptPlot::plotted);
         self.model.set_plotted(plotted);
         self.kept_order = self.order();

@@ -15,6 +15,8 @@ use crate::settings::Settings;
 pub enum Request {
     /// Show what is recorded at these paths: reels, folders of reels, packet captures.
     Open(Vec<PathBuf>),
+    /// Record the demonstration and show it.
+    Demonstration,
     /// Show the same under this wire.
     Wire(PathBuf),
     /// Follow what is shown while it is recorded, or no longer.
@@ -197,6 +199,8 @@ pub enum Answer {
     Candidates(Vec<Candidate>),
     /// It was done: a sentence.
     Done(String),
+    /// Whoever opened the window wants to know why, of what this filter takes.
+    Why(String),
     /// The same session, further on.
     Grown {
         /// As far as it has come; where it has no history, that is [still to come](Answer::Followed).

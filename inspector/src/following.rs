@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use netreel_inspector_model::{Followed, Growth};
+use netreel_inspector_model::{Followed, Growth, Staying};
 use netreel_protocol::history::Ongoing;
 use netreel_protocol::session::Session;
 use netreel_reel::Reel;
@@ -69,6 +69,7 @@ struct Waiting {
 #[derive(Default)]
 struct Next {
     look: Option<Look>,
+    staying: Staying,
     /// Nobody will look again.
     is_last: bool,
     /// Nobody wants to know any more.
@@ -99,11 +100,13 @@ impl Follower {
     pub fn look(&mut self, look: Look) {
         let (session, live) = (look.session.clone(), look.live);
         let mut model = self.growth.look(session, &look.unread);
+        let staying = self.growth.staying();
         let mut took = Duration::ZERO;
         if let Work::AtOnce(ongoing) = &mut self.history {
             let begun = Instant::now();
             let history = ongoing.look(&look.session, |reel| look.is_over(reel));
-            let followed = Followed::new(look.session.clone(), history, (&look.unread, true));
+            let of = (&look.unread[..], &staying);
+            let followed = Followed::new(look.session.clone(), history, of);
             model.take_followed(followed);
             took = begun.elapsed();
         }
@@ -116,7 +119,9 @@ impl Follower {
             }
             Work::AtOnce(_) => {}
             Work::Beside(waiting, _) => {
-                waiting.lock().look = Some(look);
+                let mut next = waiting.lock();
+                (next.look, next.staying) = (Some(look), staying);
+                drop(next);
                 waiting.is_there.notify_one();
             }
         }
@@ -152,8 +157,8 @@ fn begin(mut ongoing: Box<Ongoing>, say: &Say) -> Work {
         while let Some(look) = own.take() {
             let used = processor_time();
             let history = ongoing.look(&look.session, |reel| look.is_over(reel));
-            let is_latest = own.lock().look.is_none();
-            let told = Followed::new(look.session, history, (&look.unread, is_latest));
+            let staying = own.lock().staying.clone();
+            let told = Followed::new(look.session, history, (&look.unread, &staying));
             say(Answer::Followed(Box::new(told)));
             own.pause(processor_time().saturating_sub(used) * TIMES);
         }

@@ -32,4 +32,4 @@ pub use picture::{PictureError, SIDE_MAX, draw, draw_views, photograph, screensh
 pub use rhythm::Rhythm;
 pub use settings::{SCALE_MAX, SCALE_MIN, Settings};
 pub use stage::{Stage, Staged};
-pub use window::{Options, WindowError, run, run_views};
+pub use window::{Options, Place, WindowError, run, run_views};

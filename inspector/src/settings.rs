@@ -24,7 +24,9 @@ pub struct Settings {
     pub layouts: BTreeMap<String, Tree>,
     /// Fields that are columns of the packet table, by their paths: at most [`FIELDS_MAX`].
     pub columns: Vec<String>,
-    /// Whether the packet table has the time since the row before.
+    /// Whether the packet table has the time on the wall clock.
+    pub clock: bool,
+    /// Whether it has the time since the row before.
     pub since: bool,
     /// Whether it has the time since the packet before of the same link.
     pub since_on_link: bool,
@@ -67,6 +69,7 @@ pub struct KeptSorting {
 enum KeptColumn {
     Number,
     Time,
+    Clock,
     Link,
     Messages,
     Objects,
@@ -93,6 +96,7 @@ impl KeptSorting {
         let by = match sorting.by {
             Column::Number => KeptColumn::Number,
             Column::Time => KeptColumn::Time,
+            Column::Clock => KeptColumn::Clock,
             Column::Link => KeptColumn::Link,
             Column::Messages => KeptColumn::Messages,
             Column::Objects => KeptColumn::Objects,
@@ -115,6 +119,7 @@ impl KeptSorting {
         let by = match &self.by {
             KeptColumn::Number => Column::Number,
             KeptColumn::Time => Column::Time,
+            KeptColumn::Clock => Column::Clock,
             KeptColumn::Link => Column::Link,
             KeptColumn::Messages => Column::Messages,
             KeptColumn::Objects => Column::Objects,
@@ -215,6 +220,7 @@ impl Default for Settings {
             scale: 1.0,
             layouts: BTreeMap::new(),
             columns: Vec::new(),
+            clock: false,
             since: false,
             since_on_link: false,
             sorted: None,
@@ -268,6 +274,7 @@ impl Settings {
     /// The columns that somebody has added to the packet table.
     pub(crate) fn own_columns(&self) -> OwnColumns {
         OwnColumns {
+            clock: self.clock,
             since: self.since,
             on_link: self.since_on_link,
             fields: self.columns.clone(),
@@ -334,6 +341,7 @@ mod tests {
         let mut settings = Settings {
             layouts: [("why".to_owned(), tree)].into(),
             columns: vec!["messages.create.object".to_owned()],
+            clock: true,
             since: true,
             since_on_link: true,
             muted: Arc::new(["late-action".to_owned()].into()),

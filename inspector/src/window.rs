@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eframe::{NativeOptions, Renderer};
-use egui::{Ui, ViewportBuilder, vec2};
+use egui::{Context, Ui, Vec2, ViewportBuilder, ViewportCommand, pos2, vec2};
 use netreel_inspector_model::Model;
 
 use crate::app::Inspector;
@@ -12,19 +12,59 @@ use crate::layout::{Pane, Workspace};
 use crate::settings::Settings;
 use crate::theme;
 
+/// Where a window lies on the screen at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its left half.
+    Left,
+    /// Its right half.
+    Right,
+    /// Wherever the system puts it.
+    Anywhere,
+}
+
+impl Place {
+    /// What a window is asked to do, on a screen of so many points.
+    fn commands(self, screen: Vec2) -> Vec<ViewportCommand> {
+        let half = vec2(screen.x / 2.0, (screen.y - BARS).max(1.0));
+        let lies = |x: f32| {
+            vec![
+                ViewportCommand::OuterPosition(pos2(x, 0.0)),
+                ViewportCommand::InnerSize(half),
+            ]
+        };
+        match self {
+            Place::Whole => vec![ViewportCommand::Maximized(true)],
+            Place::Left => lies(0.0),
+            Place::Right => lies(half.x),
+            Place::Anywhere => Vec::new(),
+        }
+    }
+}
+
+/// What the system's bars and the window's title take of a screen's height, in points.
+const BARS: f32 = 64.0;
+
 /// How the window opens.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What it shows.
-    pub workspace: Workspace,
+    /// What it shows; `None`: what there is most to see in.
+    pub workspace: Option<Workspace>,
     /// The pane that has all of the window.
     pub alone: Option<Pane>,
     /// What stands in its title, after `netreel`.
     pub title: String,
     /// How it is laid out.
     pub settings: Settings,
-    /// Its first size in points.
+    /// Its first size in points, before it takes its place.
     pub size: (u32, u32),
+    /// Where it lies.
+    pub place: Place,
+    /// Whether nothing is open: what can be opened is said.
+    pub welcomes: bool,
     /// Close after so many frames: for a test of the real window.
     pub frames: Option<u32>,
 }
@@ -32,11 +72,13 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            workspace: Workspace::default(),
+            workspace: None,
             alone: None,
             title: String::new(),
             settings: Settings::default(),
-            size: (1600, 1000),
+            size: (1280, 800),
+            place: Place::default(),
+            welcomes: false,
             frames: None,
         }
     }
@@ -63,7 +105,10 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
     inspector.set_settings(options.settings);
     inspector.show_alone(options.alone);
     inspector.set_name(&options.title);
-    let frames = options.frames;
+    if options.welcomes {
+        inspector.welcome();
+    }
+    let (frames, place) = (options.frames, Some(options.place));
     eframe::run_native(
         &title,
         native,
@@ -77,6 +122,7 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
                 host,
                 wake,
                 frames,
+                place,
             };
             window.wake();
             Ok(Box::new(window))
@@ -93,12 +139,14 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
 /// There is no display, or no way to draw on it.
 pub fn run_views(
     title: &str,
-    size: (u32, u32),
+    (size, place): ((u32, u32), Place),
     mut show: Box<dyn FnMut(&mut Ui)>,
 ) -> Result<(), WindowError> {
     display()?;
+    let mut place = Some(place);
     let drawn = eframe::run_ui_native(&titled(title), native(size), move |ui, _| {
         theme::apply(ui.ctx());
+        put(ui.ctx(), &mut place);
         show(ui);
     });
     drawn.map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
@@ -153,6 +201,17 @@ struct Window {
     host: Box<dyn Host>,
     wake: Wake,
     frames: Option<u32>,
+    /// Where it is to lie; `None` once it lies there.
+    place: Option<Place>,
+}
+
+/// Puts a window in its place, as soon as the screen is known.
+fn put(ctx: &Context, place: &mut Option<Place>) {
+    let screen = ctx.input(|input| input.viewport().monitor_size);
+    if let Some((screen, place)) = screen.zip(place.take_if(|_| screen.is_some())) {
+        let commands = place.commands(screen).into_iter();
+        commands.for_each(|command| ctx.send_viewport_cmd(command));
+    }
 }
 
 impl Window {
@@ -177,6 +236,7 @@ impl eframe::App for Window {
                 self.wake();
             }
         }
+        put(ui.ctx(), &mut self.place);
         self.inspector.show(ui);
         for request in self.inspector.take_requests() {
             self.host.ask(request);
@@ -199,6 +259,22 @@ impl eframe::App for Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_windows_lie_side_by_side_on_any_screen() {
+        for (width, height) in [(1366.0, 768.0), (1920.0, 1080.0)] {
+            let of = |place: Place| match place.commands(vec2(width, height)).as_slice() {
+                [
+                    ViewportCommand::OuterPosition(at),
+                    ViewportCommand::InnerSize(size),
+                ] => (at.x, at.x + size.x, size.y),
+                other => panic!("{other:?}"),
+            };
+            let (left, right) = (of(Place::Left), of(Place::Right));
+            assert_eq!((left.0, left.1, right.1), (0.0, right.0, width));
+            assert!(left.2 < height && left.2 == right.2);
+        }
+    }
 
     #[test]
     fn an_error_loses_its_place_in_a_library() {

@@ -191,3 +191,32 @@ fn a_session_that_grows_keeps_what_is_looked_at() {
     assert_eq!(after, before);
     assert!(harness.query_by_label("live").is_some());
 }
+
+#[test]
+fn where_nothing_is_open_the_window_says_what_can_be() {
+    let mut window = drive::open(Model::of_session(Arc::default(), &[]), None);
+    let mut settings = Settings::default();
+    settings.opened(&[PathBuf::from("/race")]);
+    window.state_mut().set_settings(settings);
+    window.state_mut().welcome();
+    window.run();
+    drop(window.state_mut().take_requests());
+    for (name, expected) in [
+        ("See the demonstration", Request::Demonstration),
+        ("/race", Request::Open(vec![PathBuf::from("/race")])),
+    ] {
+        window.get_by_label(name).click();
+        window.run();
+        assert_eq!(window.state_mut().take_requests(), [expected]);
+    }
+    hear(&mut window, opened(1_000));
+    assert!(window.query_by_label("See the demonstration").is_none());
+}
+
+#[test]
+fn whoever_opened_the_window_is_shown_why() {
+    let mut window = open(Workspace::Links);
+    hear(&mut window, Answer::Why("object == 42".to_owned()));
+    assert_eq!(window.state().workspace(), Workspace::Why);
+    assert_eq!(model(&window).filter().text, "object == 42");
+}

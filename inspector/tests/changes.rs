@@ -8,7 +8,7 @@ use std::path::Path;
 
 use drive::{Window, apply, open};
 use egui_kittest::kittest::{NodeT, Queryable};
-use netreel_inspector::{Inspector, Workspace, draw};
+use netreel_inspector::{Inspector, Pane, Workspace, draw};
 use netreel_inspector_model::{Change, Command, Model};
 use netreel_protocol::session::PacketId;
 
@@ -38,7 +38,9 @@ fn window() -> Window {
 
 #[test]
 fn a_field_that_changed_says_what_it_was() {
-    let window = window();
+    let mut window = window();
+    window.state_mut().show_alone(Some(Pane::Fields));
+    window.run();
     let model = window.state().model();
     let changes = model.changes().expect("changes").clone();
     for row in model.detail().rows() {

@@ -139,7 +139,7 @@ fn another_window_and_another_session_have_the_same_columns() {
 
 #[test]
 fn columns_of_fields_are_drawn_in_every_size() {
-    for (name, size) in [("small", (1000, 640)), ("large", (1600, 1000))] {
+    for (name, size) in [("small", (480, 480)), ("large", (1600, 1000))] {
         let (window, _) = table();
         let mut model = fixture::race_model();
         model.apply(Command::SelectPacket(

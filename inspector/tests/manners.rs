@@ -237,14 +237,14 @@ fn dividers_can_be_dragged_and_are_kept() {
     drop(harness.state_mut().take_requests());
     let left = |harness: &Window| {
         harness
-            .get_by_label("divider between notes and packet")
+            .get_by_label("divider between packet and bytes")
             .rect()
             .center()
             .x
     };
     let before = left(&harness);
     let at = harness
-        .get_by_label("divider between notes and packet")
+        .get_by_label("divider between packet and bytes")
         .rect()
         .center();
     drag(&mut harness, at, vec2(120.0, 0.0));
@@ -372,7 +372,7 @@ fn a_head_that_is_dragged_takes_its_pane_along() {
     let mut harness = open(Workspace::Packets);
     let bytes = harness.get_by_label("pane bytes").rect();
     let packets = harness.get_by_label("pane packets").rect();
-    assert!(bytes.left() > packets.right());
+    assert!(bytes.top() > packets.bottom() && bytes.left() > packets.left());
     // To the left edge of the table.
     let to = Pos2::new(packets.left() + 20.0, 500.0);
     drag(&mut harness, bytes.center(), to - bytes.center());
@@ -385,7 +385,7 @@ fn a_head_that_is_dragged_takes_its_pane_along() {
         .map(|head| head.rect())
         .max_by(|one, other| one.left().total_cmp(&other.left()))
         .expect("a pane");
-    let to = Pos2::new(fields.center().x, 500.0);
+    let to = Pos2::new(fields.center().x, fields.bottom() + 120.0);
     drag(&mut harness, after.center(), to - after.center());
     let changed = panes(&harness);
     assert_ne!(changed, before);

@@ -263,7 +263,7 @@ fn a_session_without_the_column_is_in_the_order_of_time_and_the_next_one_is_sort
 }
 
 #[test]
-fn a_recording_that_is_followed_is_sorted_as_soon_as_it_says_something() {
+fn a_recording_that_is_followed_begins_in_the_order_of_time_and_the_next_one_is_sorted_again() {
     let mut window = table();
     click(&mut window, "column messages");
     let sorted = model(&window).sorting();
@@ -273,5 +273,7 @@ fn a_recording_that_is_followed_is_sorted_as_soon_as_it_says_something() {
         live: true,
     });
     window.run();
+    assert_eq!(model(&window).sorting(), None);
+    show(&mut window, fixture::race_model());
     assert_eq!(model(&window).sorting(), sorted);
 }

@@ -77,6 +77,31 @@ fn a_click_on_a_finding_selects_its_packet_in_all_views() {
 }
 
 #[test]
+fn the_first_screen_is_why_where_something_was_found() {
+    let harness = drive::open(fixture::race_model(), None);
+    assert_eq!(harness.state().workspace(), Workspace::Why);
+}
+
+#[test]
+fn the_first_screen_is_packets_where_nothing_was_found_and_the_first_is_open() {
+    let (session, history) = fixture::observed_race();
+    let harness = drive::open(Model::new(session, history), None);
+    assert_eq!(harness.state().workspace(), Workspace::Packets);
+    let selected = harness.state().model().selection().packet;
+    assert_eq!(selected, Some(PacketId(0)));
+    let table = harness.get_by_label("pane packets").rect();
+    assert!(table.width() > 1_500.0, "{table:?}");
+}
+
+#[test]
+fn whoever_chose_a_workspace_stays_there() {
+    let (session, history) = fixture::observed_race();
+    let mut harness = drive::open(Model::new(session, history), Workspace::Links);
+    harness.run();
+    assert_eq!(harness.state().workspace(), Workspace::Links);
+}
+
+#[test]
 fn a_click_on_a_piece_of_proof_selects_its_packet() {
     let mut harness = open(Workspace::Why);
     let model = harness.state().model();
@@ -382,13 +407,82 @@ fn what_is_still_being_worked_out_is_said_until_it_is_there() {
     assert_eq!(selected, Some(PacketId(3)));
 }
 
-#[test]
-fn a_mistake_in_the_filter_is_said_beside_it() {
-    let mut harness = open(Workspace::Why);
+/// Types into the filter.
+fn types(harness: &mut Window, text: &str) {
     harness.get_by_role(Role::TextInput).focus();
     harness.run();
-    harness.get_by_role(Role::TextInput).type_text("object ==");
+    harness.get_by_role(Role::TextInput).type_text(text);
     harness.run();
+}
+
+#[test]
+fn a_filter_that_is_typed_can_be_finished_from_what_is_known() {
+    let mut harness = open(Workspace::Why);
+    for (typed, finished) in [
+        ("kin", "kind "),
+        ("== mi", "kind == migrate "),
+        ("&& to == H", "kind == migrate && to == HOST "),
+    ] {
+        types(&mut harness, typed);
+        harness.key_press(Key::Tab);
+        harness.run();
+        assert_eq!(harness.state().model().filter().text, finished);
+    }
+}
+
+#[test]
+fn a_click_on_a_word_takes_it() {
+    let mut harness = open(Workspace::Why);
+    types(&mut harness, "from == ");
+    harness.get_by_role_and_label(Role::Button, "X").click();
+    harness.run();
+    assert_eq!(harness.state().model().filter().text, "from == X ");
+    types(&mut harness, "&& to == A");
+    assert_eq!(
+        harness.state().model().filter().text,
+        "from == X && to == A"
+    );
+}
+
+#[test]
+fn a_menu_joins_its_filter_with_the_one_in_force() {
+    for (name, joined) in [
+        ("filter by this link", r#"from == "A" && to == "X""#),
+        (
+            "and filter by this link",
+            r#"late && from == "A" && to == "X""#,
+        ),
+        (
+            "or filter by this link",
+            r#"late || from == "A" && to == "X""#,
+        ),
+        (
+            "and not filter by this link",
+            r#"late && !(from == "A" && to == "X")"#,
+        ),
+    ] {
+        let mut harness = open(Workspace::Links);
+        apply(&mut harness, Command::SetFilter("late".to_owned()));
+        let cell = harness.get_by_label_contains("link A → X:");
+        cell.click_secondary();
+        harness.run();
+        harness.get_by_label(name).click();
+        harness.run();
+        assert_eq!(harness.state().model().filter().text, joined);
+    }
+}
+
+#[test]
+fn a_mistake_in_the_filter_is_said_when_it_is_typed_and_nothing_moves() {
+    let mut harness = open(Workspace::Why);
+    let below = |harness: &Window| harness.get_by_label("pane timeline").rect();
+    let before = below(&harness);
+    types(&mut harness, "object ==");
+    // Somebody may go on.
+    assert!(names(&harness, "column 10").is_empty());
+    harness.key_press(Key::Enter);
+    harness.run();
+    assert_eq!(below(&harness), before);
     let error = harness
         .state()
         .model()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use egui::{Label, RichText, Ui, ViewportCommand};
-use netreel_inspector::{Alone, Options, Workspace, run, run_views, theme};
+use netreel_inspector::{Alone, Options, Place, Workspace, run, run_views, theme};
 
 /// A letter of each script that names of players are written in, which no face of the inspector has.
 const LETTERS: [char; 7] = ['名', 'あ', '이', 'ع', 'א', 'ก', 'क'];
@@ -37,7 +37,8 @@ fn drawn() -> Vec<char> {
             _ => ui.ctx().send_viewport_cmd(ViewportCommand::Close),
         }
     };
-    run_views("letters", (400, 300), Box::new(show)).expect("a window of letters");
+    run_views("letters", ((400, 300), Place::Anywhere), Box::new(show))
+        .expect("a window of letters");
     let letters = LETTERS.iter().zip(has.iter());
     let drawn = letters.filter(|(_, has)| has.load(Ordering::Relaxed));
     drawn.map(|(letter, _)| *letter).collect()
@@ -48,7 +49,7 @@ fn main() {
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let options = Options {
-        workspace: Workspace::Why,
+        workspace: Some(Workspace::Why),
         title: "test".to_owned(),
         size: (900, 600),
         frames: Some(5),

@@ -20,8 +20,9 @@ pub struct Inspect {
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
     /// What to show: `why`, `packets`, `state`, `links`, `compare` or `replay` (docs/inspector.md).
-    #[arg(long, value_name = "NAME", default_value = "why", alias = "view")]
-    pub workspace: String,
+    /// Without it why where something was found, else packets.
+    #[arg(long, value_name = "NAME", alias = "view")]
+    pub workspace: Option<String>,
     /// Show this pane over the whole window: `timeline`, `objects`, `findings`, ... (docs/inspector.md).
     #[arg(long, value_name = "PANE")]
     pub alone: Option<String>,
@@ -68,6 +69,12 @@ pub struct Inspect {
     /// Say this to the replay, as at the prompt of `netreel replay --step`; may be repeated.
     #[arg(long, value_name = "COMMAND", requires = "sit")]
     pub say: Vec<String>,
+    /// Lie in the right half of the screen, beside another window.
+    #[arg(long, hide = true)]
+    pub beside: bool,
+    /// Show why, of what the filters take that come as lines of the standard input.
+    #[arg(long, hide = true)]
+    pub filters: bool,
     /// Hold this session against it, in the workspace `compare`.
     #[arg(long, value_name = "PATH")]
     pub compare: Option<PathBuf>,

@@ -202,6 +202,37 @@ impl Opener {
         folders
     }
 
+    /// Plays the script that makes a zombie, beside the window, and opens what that recorded.
+    fn demonstrate(&mut self) {
+        self.begin(|told| {
+            told.working("playing the demonstration, 4 s");
+            let shown = demonstrated().and_then(|folder| {
+                let source = crate::inspect::alone(&folder);
+                let (answer, story) = opened(&source, ("", None), told)?;
+                Ok((answer, Box::new((source, story))))
+            });
+            match shown {
+                Ok((answer, shown)) => told.bring(answer, Brings::Shown(shown)),
+                Err(failure) => told.say(Answer::Failed(failure.to_string())),
+            }
+        });
+    }
+
+    /// Shows why, of what each filter takes that comes as a line of the standard input.
+    pub fn hear_filters(&self) {
+        let told = self.told(Job::Done);
+        let hear = move || {
+            let lines = std::io::stdin().lines().map_while(Result::ok);
+            lines.for_each(|filter| told.say(Answer::Why(filter)));
+        };
+        // Where there can be no thread, whoever sends filters is not heard.
+        drop(
+            thread::Builder::new()
+                .name("filters".to_owned())
+                .spawn(hear),
+        );
+    }
+
     /// Has what is recorded at a path held against the first session that is shown.
     pub fn compare_first(&mut self, path: PathBuf) {
         self.compare_first = Some(path);
@@ -379,6 +410,25 @@ impl Opener {
     }
 }
 
+/// Records the demonstration; the folder of its reels, below the system's temporary folder.
+fn demonstrated() -> Result<PathBuf, Failure> {
+    let failed = |error| Failure::new(format!("the demonstration cannot be played: {error}"));
+    let program = std::env::current_exe().map_err(failed)?;
+    let folder = std::env::temp_dir().join(format!("netreel-demonstration-{}", std::process::id()));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let mut program = std::process::Command::new(program);
+    program
+        .args(["play", "--script", "-", "--out"])
+        .arg(&folder);
+    let played = program.output().map_err(failed)?;
+    match played.status.success() {
+        true => Ok(folder),
+        false => Err(Failure::new(String::from_utf8_lossy(&played.stderr).trim())),
+    }
+}
+
 impl Host for Opener {
     fn ask(&mut self, request: Request) {
         match request {
@@ -393,6 +443,7 @@ impl Host for Opener {
                 };
                 self.open_as(source, String::new());
             }
+            Request::Demonstration => self.demonstrate(),
             Request::Wire(wire) => self.read_with(wire),
             Request::KnownWire(name) => match wires::own(&name) {
                 Ok(wire) => self.read_with(wire),

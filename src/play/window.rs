@@ -1,11 +1,13 @@
 //! The window of `netreel play`, and a picture of it.
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command as Program};
+use std::process::{Child, Command as Program, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
+use netreel_inspector::Place;
 use netreel_play::view::{Board, Command};
 use netreel_play::{LiveStage, Progress, Script, Setup, SimStage, Stage};
 use netreel_sample_engine::{Mode, ObjectId, Peer, Start, Topology};
@@ -34,9 +36,9 @@ pub fn play(
 ) -> Result<u64, Failure> {
     let about = about((setup.mode, setup.topology));
     let mut board = Board::new(setup.names(), here, about);
-    let mut inspectors = Inspectors::default();
+    let mut inspector = Inspector::default();
     if inspects {
-        inspectors.open(folder, None).map_err(Failure::new)?;
+        inspector.open(folder, None).map_err(Failure::new)?;
     }
     let stage = Rc::new(RefCell::new(stage));
     let played = Rc::clone(&stage);
@@ -49,43 +51,60 @@ pub fn play(
             match command {
                 Command::Order(to, order) => stage.order(to, order),
                 Command::Inspect(object) => {
-                    if let Err(why) = inspectors.open(&recorded, object) {
+                    if let Err(why) = inspector.open(&recorded, object) {
                         board.say(why);
                     }
                 }
             }
         }
-        inspectors.tidy();
+        inspector.tidy();
         ui.ctx().request_repaint_after(FRAME);
     };
     let title = format!("play · {}", folder.display());
-    netreel_inspector::run_views(&title, SIZE, Box::new(show)).map_err(Failure::new)?;
+    let place = if inspects {
+        Place::Left
+    } else {
+        Place::Anywhere
+    };
+    netreel_inspector::run_views(&title, (SIZE, place), Box::new(show)).map_err(Failure::new)?;
     let stage = Rc::try_unwrap(stage).map_err(|_| Failure::new("the window has not closed"))?;
     stage.into_inner().finish().map_err(Failure::new)
 }
 
-/// Inspectors beside the game, each a program of its own: they stay open when the game ends.
+/// The inspector beside the game, a program of its own: it stays open when the game ends.
 #[derive(Default)]
-struct Inspectors(Vec<Child>);
+struct Inspector(Option<Child>);
 
-impl Inspectors {
-    /// Opens one that follows what is recorded, of one object where it is named.
+impl Inspector {
+    /// Opens one that follows what is recorded, of one object where it is named; the one that is open
+    /// already shows that.
     fn open(&mut self, folder: &Path, object: Option<ObjectId>) -> Result<(), String> {
+        self.tidy();
+        let filter = object.map(|object| format!("object == {}", object.0));
+        if let Some(child) = &mut self.0
+            && let Some(filters) = &mut child.stdin
+            && writeln!(filters, "{}", filter.clone().unwrap_or_default()).is_ok()
+        {
+            return Ok(());
+        }
         let failed = |error| format!("cannot open the inspector: {error}");
         let program = std::env::current_exe().map_err(failed)?;
         let mut program = Program::new(program);
-        program.args(["inspect", "--follow"]).arg(folder);
-        if let Some(object) = object {
-            program.args(["--filter", &format!("object == {}", object.0)]);
+        program
+            .args(["inspect", "--follow", "--beside", "--filters"])
+            .arg(folder)
+            .stdin(Stdio::piped());
+        if let Some(filter) = filter {
+            program.args(["--filter", &filter]);
         }
-        self.0.push(program.spawn().map_err(failed)?);
+        self.0 = Some(program.spawn().map_err(failed)?);
         Ok(())
     }
 
-    /// Lets go of those that were closed.
+    /// Lets go of one that was closed.
     fn tidy(&mut self) {
         self.0
-            .retain_mut(|inspector| matches!(inspector.try_wait(), Ok(None)));
+            .take_if(|inspector| !matches!(inspector.try_wait(), Ok(None)));
     }
 }
 

@@ -39,6 +39,14 @@ impl Ending {
             Ending::Cut { why, .. } => *why == CutWhy::NextPartMissing,
         }
     }
+
+    /// Whether more is to come: a recorder had the reel in hand when it was opened.
+    pub fn is_still_recorded(&self) -> bool {
+        match self {
+            Ending::Clean => false,
+            Ending::Cut { why, .. } => *why == CutWhy::StillRecorded,
+        }
+    }
 }
 
 /// What is missing at the end of a reel that was cut.
@@ -66,6 +74,9 @@ pub enum CutWhy {
     /// The recording goes on in a part that is not there.
     #[error("the recording goes on in another part, which is missing")]
     NextPartMissing,
+    /// A recorder has the reel in hand: this is as far as it has come.
+    #[error("it is still being recorded: this is as far as it has come")]
+    StillRecorded,
     /// Recording stopped because a write failed, with this operating-system error code.
     #[error("recording stopped: {}", std::io::Error::from_raw_os_error(*.0))]
     WriteFailed(i32),

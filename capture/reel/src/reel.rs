@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::compress::inflate;
 use crate::decode::{BlockProblem, Records};
-use crate::ending::{Damage, Ending, Gap, GapWhy, Recovery};
+use crate::ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 use crate::frame::{BLOCK_MAGIC, FRAME_HEAD, FrameHead, ZSTD_MAGIC};
 use crate::index::{BlockInfo, Totals};
 use crate::join::{join, open_parts};
@@ -212,6 +212,17 @@ impl Reel {
     /// Whether the recording was ended in order.
     pub fn ending(&self) -> &Ending {
         &self.ending
+    }
+
+    /// Says that a recorder had the reel in hand when it was opened: it does not end where it ends now.
+    /// A reel that ended otherwise than by being read too early stays as it is.
+    pub fn set_still_recorded(&mut self) {
+        use CutWhy::{NoFooter, StillRecorded, TornBlock, TornCompressed};
+        if let Ending::Cut { why, .. } = &mut self.ending
+            && matches!(why, NoFooter | TornBlock | TornCompressed)
+        {
+            *why = StillRecorded;
+        }
     }
 
     /// Event numbers that are missing, as far as opening found out: with an index, damage shows

@@ -244,7 +244,42 @@ impl Filter {
     }
 }
 
+/// How a filter is joined to the one in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// It alone.
+    Alone,
+    /// What both take.
+    And,
+    /// What one of them takes.
+    Or,
+    /// What the one in force takes and it does not.
+    Not,
+}
+
 impl Model {
+    /// The filter in force joined with another; where none is in force, the other alone.
+    pub fn joined(&self, how: Join, other: &str) -> String {
+        let within = |text: &str| match text.contains("||") || text.contains(" or ") {
+            true => format!("({text})"),
+            false => text.to_owned(),
+        };
+        let now = self.filter.text.trim();
+        match how {
+            Join::Not if now.is_empty() => format!("!({other})"),
+            _ if now.is_empty() => other.to_owned(),
+            Join::Alone => other.to_owned(),
+            Join::And => format!("{} && {}", within(now), within(other)),
+            Join::Or => format!("{now} || {other}"),
+            Join::Not => format!("{} && !({other})", within(now)),
+        }
+    }
+
+    /// What may stand at the end of a filter that is being typed, each with all of the text up to there.
+    pub fn completions(&self, before: &str) -> Vec<(String, String)> {
+        Query::completions(before, self.session())
+    }
+
     pub(crate) fn set_filter(&mut self, text: String) {
         let links = &self.index.links;
         let history = (!self.lacks_history()).then_some(&self.judged.history);

@@ -218,6 +218,18 @@ impl Model {
         times
     }
 
+    /// Selects the first packet that the filter takes, for whoever has not looked around.
+    pub fn open_first(&mut self) {
+        if let Some(first) = self.packet_at(0) {
+            self.select_packet(first);
+        }
+    }
+
+    /// Whether somebody has looked around.
+    pub fn is_looked_at(&self) -> bool {
+        self.is_looked_at
+    }
+
     /// What a newly opened session shows: its errors where there are any, otherwise all of it. What
     /// the filter takes comes before what it leaves out, whatever its level. What is muted is not
     /// shown.

@@ -2,28 +2,79 @@
 //! them when that was worked out, beside, which takes longer the longer it is.
 //!
 //! What was worked out for one look is shown beside the packets of later looks, as far as it is about
-//! packets that [stay](Session::same) the same ones.
+//! packets that are the same ones there. That is looked at, and not waited for: how long a packet may be
+//! on its way depends on the slowest one that ever arrived.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
 
 use netreel_protocol::history::History;
-use netreel_protocol::session::{PacketId, Same, Session, SessionTime};
+use netreel_protocol::session::{PacketId, Session, SessionTime};
 
 use crate::Model;
 use crate::index::{Grown, Index};
 use crate::judged::Judged;
 
+/// Nothing is known any more of looks before so many others.
+const LOOKS_MAX: usize = 512;
+
+/// Packets that were sent so long before a reel ends may still be put in another order: what other
+/// reels have of that time is read a moment later.
+const LOOSE_NS: i64 = 200_000_000;
+
 /// Arranges one look after the other: packets that stay are arranged once.
 #[derive(Default)]
 pub struct Growth {
     indexes: Grown,
+    last: Option<Arc<Session>>,
+    staying: Staying,
 }
 
 impl Growth {
     /// What the session alone tells, as [`Model::of_session`].
     pub fn look(&mut self, session: Arc<Session>, unread: &[String]) -> Model {
         let index: Index = self.indexes.look(&session);
-        Model::indexed(session, unread, index)
+        self.staying.look(self.last.as_ref(), &session);
+        self.last = Some(Arc::clone(&session));
+        let mut model = Model::indexed(session, unread, index);
+        model.staying = self.staying.clone();
+        model
+    }
+
+    /// What of earlier looks is so at the last one.
+    pub fn staying(&self) -> Staying {
+        self.staying.clone()
+    }
+}
+
+/// How many of the first packets of each look are the same ones at the last.
+#[derive(Clone, Default)]
+pub struct Staying(VecDeque<(Weak<Session>, u32)>);
+
+impl Staying {
+    fn look(&mut self, last: Option<&Arc<Session>>, now: &Arc<Session>) {
+        let same = last.map_or(0, |last| now.in_common(last));
+        for (_, packets) in &mut self.0 {
+            *packets = same.min(*packets);
+        }
+        if self.0.len() == LOOKS_MAX {
+            self.0.pop_front();
+        }
+        let all = now.packet_count() as u32;
+        self.0.push_back((Arc::downgrade(now), all));
+    }
+
+    /// Of a look; none where nothing is known of it.
+    fn of(&self, look: &Weak<Session>) -> u32 {
+        let mut looks = self.0.iter().rev();
+        let found = looks.find(|(other, _)| other.ptr_eq(look));
+        found.map_or(0, |&(_, packets)| packets)
+    }
+
+    /// Whether there is no later look.
+    fn is_last(&self, look: &Arc<Session>) -> bool {
+        let last = self.0.back();
+        last.is_some_and(|(last, _)| last.as_ptr() == Arc::as_ptr(look))
     }
 }
 
@@ -36,10 +87,17 @@ pub struct Followed {
     early: Option<Early>,
 }
 
-/// What followed from packets that stay.
+/// What followed from the first packets of a look.
 pub(crate) struct Early {
     judged: Judged,
-    of: Same,
+    of: First,
+}
+
+/// The first packets of a look.
+struct First {
+    look: Weak<Session>,
+    packets: u32,
+    /// Before when they were sent.
     until: SessionTime,
 }
 
@@ -48,29 +106,31 @@ pub(crate) struct Early {
 pub(crate) struct Behind {
     /// What holds at later looks, while all is known of this one.
     early: Option<Box<Early>>,
-    /// Of which packets what is shown followed, and before when they were sent; `None` where that is
-    /// all of them.
-    known: Option<(Same, SessionTime)>,
+    /// Of which packets what is shown followed; `None` where that is all of them.
+    known: Option<First>,
 }
 
 impl Followed {
-    /// Of a look's history. `is_latest` says that there may be no later look yet; `unread` has a
-    /// sentence for each reel that could not be read.
+    /// Of a look's history, for the last look and those behind it. `unread` has a sentence for each
+    /// reel that could not be read.
     pub fn new(
         session: Arc<Session>,
         history: History,
-        (unread, is_latest): (&[String], bool),
+        (unread, staying): (&[String], &Staying),
     ) -> Followed {
         let judge = |history| Judged::new(&session, Arc::new(history), unread);
-        let whole = is_latest.then(|| judge(history.clone()));
-        let same = session.same().filter(|same| same.packets() > 0).cloned();
-        let early = same.map(|of| {
-            let first = PacketId(of.packets());
+        let whole = staying.is_last(&session).then(|| judge(history.clone()));
+        let packets = stands(&session).min(staying.of(&Arc::downgrade(&session)));
+        let early = (packets > 0).then(|| {
+            let first = PacketId(packets);
             let packet = session.packet(first).and_then(|packet| packet.first());
             Early {
                 judged: judge(history.before(&session, first)),
-                until: packet.map_or(session.span.end, |stamp| stamp.time),
-                of,
+                of: First {
+                    look: Arc::downgrade(&session),
+                    packets,
+                    until: packet.map_or(session.span.end, |stamp| stamp.time),
+                },
             }
         });
         Followed {
@@ -81,20 +141,44 @@ impl Followed {
     }
 }
 
+/// How many of the first packets are hardly put in another order at a later look.
+fn stands(session: &Session) -> u32 {
+    let end = session.read_until(|reel| reel.ending().is_closed());
+    let Some(end) = end else {
+        return session.packet_count() as u32;
+    };
+    let until = SessionTime(end.0.saturating_sub(LOOSE_NS));
+    let is_before = |packet: u32| {
+        let packet = session.packet(PacketId(packet));
+        packet
+            .and_then(|it| it.first())
+            .is_some_and(|it| it.time < until)
+    };
+    let (mut low, mut high) = (0, session.packet_count() as u32);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_before(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}
+
 impl Model {
     /// Takes in what followed, of the look that is shown or of an earlier one; what is not about the
     /// packets that are shown by now is left alone. Who looks at a finding goes on looking at it.
     pub fn take_followed(&mut self, followed: Followed) {
         let is_it = Arc::ptr_eq(&followed.of, &self.session);
         let whole = followed.whole.filter(|_| is_it);
-        let early = followed.early.filter(|early| early.is_of(&self.session));
+        let early = followed.early.filter(|early| early.is_of(&self.staying));
         let (judged, behind) = match (whole, early) {
             (Some(whole), early) => {
                 let early = early.map(Box::new);
                 (whole, Behind { early, known: None })
             }
-            (None, Some(Early { judged, of, until })) => {
-                let known = Some((of, until));
+            (None, Some(Early { judged, of })) => {
+                let known = Some(of);
                 (judged, Behind { early: None, known })
             }
             (None, None) => return,
@@ -111,7 +195,7 @@ impl Model {
     /// By how much of the recording what followed lags behind its packets, in ns; `None` where all of
     /// it is known, or nothing yet.
     pub fn behind_ns(&self) -> Option<i64> {
-        let (_, until) = self.behind.known.as_ref()?;
+        let until = self.behind.known.as_ref()?.until;
         Some(self.session.span.end.0.saturating_sub(until.0).max(0))
     }
 
@@ -132,16 +216,16 @@ impl Model {
     pub(crate) fn take_early(&mut self) -> Option<Early> {
         let Behind { early, known } = std::mem::take(&mut self.behind);
         let judged = std::mem::take(&mut self.judged);
-        let shown = known.map(|(of, until)| Early { judged, of, until });
+        let shown = known.map(|of| Early { judged, of });
         shown.or(early.map(|early| *early))
     }
 
     /// Shows what was known at an earlier look, if it holds at the one that is shown now.
     pub(crate) fn go_on_with(&mut self, early: Option<Early>) {
-        match early.filter(|early| early.is_of(&self.session)) {
-            Some(Early { judged, of, until }) => {
+        match early.filter(|early| early.is_of(&self.staying)) {
+            Some(Early { judged, of }) => {
                 self.settle(judged);
-                self.behind.known = Some((of, until));
+                self.behind.known = Some(of);
             }
             None => {
                 self.lack();
@@ -152,9 +236,8 @@ impl Model {
 }
 
 impl Early {
-    /// Whether it is about packets of this session.
-    fn is_of(&self, session: &Session) -> bool {
-        let now = session.same();
-        now.is_some_and(|now| self.of.goes_on_in(now))
+    /// Whether it is about packets of the last look.
+    fn is_of(&self, staying: &Staying) -> bool {
+        self.of.packets <= staying.of(&self.of.look)
     }
 }

@@ -35,9 +35,11 @@ impl Model {
             names,
             unread,
             bookmarks,
+            staying,
             ..
         } = further;
         self.session = session;
+        self.staying = staying;
         self.grown += 1;
         self.index = index;
         self.names = names;

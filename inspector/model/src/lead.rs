@@ -113,6 +113,14 @@ fn lead(session: &Session, packet: PacketId) -> Option<KindId> {
     lead.map(|(_, kind)| kind)
 }
 
+/// The places of a packet's messages, the most telling first; of those that tell as much, in wire order.
+pub(crate) fn most_telling_first(session: &Session, messages: &[MessageFacts]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..messages.len()).collect();
+    let weight = |place: usize| messages.get(place).map(|it| weight(session.role(it)));
+    places.sort_by_key(|&place| std::cmp::Reverse(weight(place)));
+    places
+}
+
 /// How much a message tells about a packet that carries it: the highest names and colours it.
 pub(crate) fn weight(role: Role) -> u8 {
     match role {

@@ -78,11 +78,11 @@ pub use command::{Command, Hover, Step};
 pub use comparison::{Comparison, Difference};
 pub use course::{Course, Courses};
 pub use detail::{BitOrder, Detail, FieldRow};
-pub use filter::Filter;
+pub use filter::{Filter, Join};
 pub use findings::{EvidenceRow, FindingRow};
 pub use flow::{Flow, Flows, Rate};
 pub use folds::Folds;
-pub use followed::{Followed, Growth};
+pub use followed::{Followed, Growth, Staying};
 pub use lanes::{LaneMove, LanePlan, LaneRow};
 pub use links::LinkEnds;
 pub use log_lines::{LINES_MAX, LogLine, LogLines};
@@ -143,6 +143,7 @@ pub struct Model {
     judged: judged::Judged,
     /// How far what is judged goes, where it is an earlier look's.
     behind: followed::Behind,
+    staying: followed::Staying,
     coming: coming::Coming,
     /// What panes have worked out beside the window.
     beside: beside::Beside,
@@ -216,6 +217,7 @@ impl Model {
             index,
             judged: judged::Judged::default(),
             behind: followed::Behind::default(),
+            staying: followed::Staying::default(),
             coming: coming::Coming::default(),
             beside: beside::Beside::default(),
             grown: 0,

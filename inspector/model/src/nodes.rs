@@ -260,6 +260,8 @@ fn note(node: &Node) -> Option<(&'static str, bool)> {
         Some(("no reel", true))
     } else if node.window {
         Some(("a window", false))
+    } else if node.goes_on {
+        Some(("so far", false))
     } else if !complete {
         Some(("cut short", true))
     } else if !node.holes.is_empty() {
@@ -289,6 +291,8 @@ fn told(node: &Node) -> &'static str {
         "from a packet capture: what came by at the wire"
     } else if node.window {
         "a window of a recording that began before it and went on after it"
+    } else if node.goes_on {
+        "recorded at the node, and it goes on: what it shows at its end is not an outcome yet"
     } else if !node.complete {
         "its recording was cut short: what it shows at its end is not an outcome"
     } else {

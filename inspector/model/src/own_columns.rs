@@ -30,6 +30,8 @@ pub(crate) type Cells = Arc<[String]>;
 /// Which columns somebody has added to the packet table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnColumns {
+    /// The time on the wall clock.
+    pub clock: bool,
     /// The time since the row before.
     pub since: bool,
     /// The time since the packet before of the same link.
@@ -39,7 +41,34 @@ pub struct OwnColumns {
     pub fields: Vec<String>,
 }
 
+/// Whether a column of times is there, and where that is changed.
+type Flag = (
+    &'static str,
+    fn(&OwnColumns) -> bool,
+    fn(&mut OwnColumns) -> &mut bool,
+);
+
 impl OwnColumns {
+    /// The times that can be columns beside that of the session, by their names.
+    const TIMES: [Flag; 3] = [
+        ("time on the wall clock", |it| it.clock, |it| &mut it.clock),
+        (
+            "time since the row before",
+            |it| it.since,
+            |it| &mut it.since,
+        ),
+        (
+            "time since the packet before of the link",
+            |it| it.on_link,
+            |it| &mut it.on_link,
+        ),
+    ];
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == OwnColumns::default()
+    }
+
     /// The same with a field as the last of them; unchanged where it is there, or there is no room for
     /// another one.
     pub fn with(&self, path: &str) -> OwnColumns {
@@ -244,24 +273,12 @@ impl Model {
         let own = self.own_columns();
         let offer = |name: String, columns: OwnColumns| (name, Command::SetColumns(columns));
         let mut offers = Vec::new();
-        let word = if own.since { "remove" } else { "add" };
-        let since = OwnColumns {
-            since: !own.since,
-            ..OwnColumns::clone(own)
-        };
-        offers.push(offer(
-            format!("{word} column: time since the row before"),
-            since,
-        ));
-        let word = if own.on_link { "remove" } else { "add" };
-        let on_link = OwnColumns {
-            on_link: !own.on_link,
-            ..OwnColumns::clone(own)
-        };
-        offers.push(offer(
-            format!("{word} column: time since the packet before of the link"),
-            on_link,
-        ));
+        for (name, is_there, flag) in OwnColumns::TIMES {
+            let word = if is_there(own) { "remove" } else { "add" };
+            let mut columns = OwnColumns::clone(own);
+            *flag(&mut columns) = !is_there(own);
+            offers.push(offer(format!("{word} column: {name}"), columns));
+        }
         for path in &own.fields {
             offers.push(offer(format!("remove column: {path}"), own.without(path)));
         }

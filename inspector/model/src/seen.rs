@@ -30,8 +30,9 @@ struct Known {
 
 type Visible = Option<(Key, Option<Arc<[PacketId]>>)>;
 
-/// The visible time, and how often the filter had changed; none of all packets.
-pub(crate) type Key = (Range<i64>, Option<u64>);
+/// The visible time, how many packets are too many, and how often the filter had changed; none of all
+/// packets.
+pub(crate) type Key = (Range<i64>, usize, Option<u64>);
 
 impl Seen {
     /// A packet's arrow; `make` works it out, and says whether it stays so.
@@ -62,7 +63,7 @@ impl Seen {
         key: Key,
         find: impl FnOnce() -> Option<Vec<PacketId>>,
     ) -> Option<Arc<[PacketId]>> {
-        let place = usize::from(key.1.is_some());
+        let place = usize::from(key.2.is_some());
         if let Some((of, packets)) = &self.lock().visible[place]
             && *of == key
         {

@@ -87,8 +87,20 @@ impl Model {
     /// The filter that takes what went the packet's way.
     pub fn link_filter(&self, id: PacketId) -> Option<String> {
         let packet = self.packet(id)?;
-        let (from, to) = (self.quoted(packet.from)?, self.quoted(packet.to)?);
+        self.filter_of_link((packet.from, packet.to))
+    }
+
+    /// The filter that takes what went from one node to another.
+    pub fn filter_of_link(&self, (from, to): (NodeId, NodeId)) -> Option<String> {
+        let (from, to) = (self.quoted(from)?, self.quoted(to)?);
         Some(format!("from == {from} && to == {to}"))
+    }
+
+    /// The same for what was late on that link; `None` where nobody knows how long packets took.
+    pub fn filter_of_late(&self, ends: (NodeId, NodeId)) -> Option<String> {
+        let above = self.index.links.late_above_ns(ends)?;
+        let link = self.filter_of_link(ends)?;
+        Some(format!("{link} && late > {above}ns"))
     }
 
     /// The filter that takes the packets in which a field of the selected one has its value; `None` where

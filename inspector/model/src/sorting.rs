@@ -13,6 +13,7 @@ use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, Session};
 use netreel_wire::{MessageFacts, Value};
 
 use crate::aside::Wanted;
+use crate::lead::most_telling_first;
 use crate::table::Column;
 use crate::taken::Taken;
 use crate::{Model, own_columns, text};
@@ -112,9 +113,9 @@ impl Model {
     pub fn sorting_after(&self, by: Column) -> Option<Sorting> {
         let first = matches!(
             by,
-            Column::Number | Column::Time | Column::Bytes | Column::Latency
+            Column::Number | Column::Time | Column::Clock | Column::Bytes | Column::Latency
         ) || matches!(by, Column::Since | Column::OnLink);
-        let is_of_time = matches!(by, Column::Number | Column::Time);
+        let is_of_time = matches!(by, Column::Number | Column::Time | Column::Clock);
         match self.sorting.filter(|now| now.by == by) {
             None => Some(Sorting { by, down: first }),
             Some(now) if now.down == first && !is_of_time => Some(Sorting { by, down: !first }),
@@ -150,7 +151,8 @@ impl Model {
     pub fn sort(&mut self, sorting: Option<Sorting>) {
         // Rows are numbered by time.
         let is_other = |it: &Sorting| {
-            let plain = [Column::Number, Column::Time].contains(&it.by) && !it.down;
+            let of_time = [Column::Number, Column::Time, Column::Clock];
+            let plain = of_time.contains(&it.by) && !it.down;
             !plain && self.columns().contains(&it.by)
         };
         self.sorting = sorting.filter(is_other);
@@ -364,7 +366,7 @@ impl Keys<'_> {
         let time = packet.first().map(|stamp| stamp.time.0);
         match self.by {
             Column::Number => Some(u64::from(id.0)),
-            Column::Time => time.map(whole),
+            Column::Time | Column::Clock => time.map(whole),
             Column::Link => self.links.get(&(packet.from, packet.to)).copied(),
             Column::Messages => self.messages(&look().messages),
             Column::Objects => look().messages.iter().filter_map(|it| it.object).min(),
@@ -387,7 +389,8 @@ impl Keys<'_> {
             return None;
         }
         let mut kinds: Kinds = Vec::new();
-        for facts in messages {
+        let places = most_telling_first(self.session, messages);
+        for facts in places.into_iter().filter_map(|it| messages.get(it)) {
             let kind = facts.kind.map(|kind| kind.0);
             match kinds.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, count)) => *count += 1,

@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_protocol::history::Level;
-use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime};
+use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime, Stamp};
 use netreel_wire::{KindId, MessageFacts, Wire};
 
+use crate::lead::most_telling_first;
 use crate::{Model, NOT_YET, Outcome, text};
 
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
@@ -17,9 +18,11 @@ pub struct PacketRow {
     pub packet: PacketId,
     /// When it was sent, or else first received.
     pub time: String,
+    /// The same on the wall clock, UTC: `14:03:22.123456`; empty where nobody knows it.
+    pub clock: String,
     /// `A → X`
     pub link: String,
-    /// Its messages' kinds, counted: `create, 3 update, rpc ready(slot 3)`.
+    /// Its messages' kinds, counted, the most telling first: `create, rpc ready(slot 3), 3 update`.
     pub kinds: String,
     /// Whether what it carries can be told by now.
     pub is_told: bool,
@@ -60,6 +63,8 @@ pub struct PacketRow {
 pub enum Column {
     Number,
     Time,
+    /// The same on the wall clock, UTC.
+    Clock,
     Link,
     Messages,
     Objects,
@@ -79,6 +84,7 @@ impl Model {
     /// The columns of the packet table in which something can stand.
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = vec![Column::Number, Column::Time];
+        columns.extend(self.own_columns().clock.then_some(Column::Clock));
         columns.extend(self.own_columns().since.then_some(Column::Since));
         columns.extend(self.own_columns().on_link.then_some(Column::OnLink));
         columns.push(Column::Link);
@@ -261,6 +267,7 @@ impl Model {
         Some(PacketRow {
             packet: id,
             time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
+            clock: self.clock(time.map(|stamp| stamp.time)).1,
             link: self.short_link_name(&packet),
             kinds: self.kinds_of(id, &messages),
             is_told,
@@ -279,6 +286,56 @@ impl Model {
             own: self.cells(id),
             in_view: self.touches_view(&packet),
         })
+    }
+
+    /// A moment on the wall clock, UTC: `2026-11-28` and `14:03:22.123456`. Both are empty where nobody
+    /// knows when the session was.
+    pub(crate) fn clock(&self, time: Option<SessionTime>) -> (String, String) {
+        let start = self.session().start_utc_ns;
+        match time.filter(|_| start != 0) {
+            Some(time) => text::clock(start.saturating_add(time.0)),
+            None => Default::default(),
+        }
+    }
+
+    /// When a packet was sent and received, how long it took, or what became of it, how large it is, and
+    /// when that was on the wall clock: `sent 0.485000`, `received 0.501100`, `16.1 ms`, `16 bytes`,
+    /// `2026-11-28 14:03:22.123456 UTC`.
+    pub fn envelope(&self, id: PacketId) -> Vec<String> {
+        let Some(packet) = self.packet(id) else {
+            return Vec::new();
+        };
+        let mut words = Vec::new();
+        let mut at = |what: &str, stamp: Option<Stamp>| {
+            let time = stamp.map(|stamp| text::seconds(stamp.time));
+            words.extend(time.map(|time| format!("{what} {time}")));
+        };
+        at("sent", packet.sent);
+        let seen = packet.seen.first().map(|seen| seen.stamp);
+        at(
+            "seen",
+            seen.filter(|_| packet.sent.is_none() && packet.received.is_none()),
+        );
+        at("received", packet.received);
+        match late(&packet).as_str() {
+            "" | "?" => {
+                let fate = self.fate_text(id, &packet);
+                // That it was seen is said with its time.
+                let more = fate.strip_prefix("seen").unwrap_or(&fate);
+                let more = more.trim_start_matches(", ");
+                words.extend((!more.is_empty()).then(|| more.to_owned()));
+            }
+            took => words.push(took.to_owned()),
+        }
+        words.push(match packet.length {
+            1 => "1 byte".to_owned(),
+            length => format!("{} bytes", text::count(length.into())),
+        });
+        let (date, time) = self.clock(packet.first().map(|stamp| stamp.time));
+        if !date.is_empty() {
+            words.push(format!("{date} {time} UTC"));
+        }
+        words
     }
 
     /// A packet in a few lines: what the pointer shows over its arrow.
@@ -331,7 +388,8 @@ impl Model {
         )
     }
 
-    /// The kinds of a packet's messages in wire order, counted: `create, 3 update, rpc ready(slot 3)`.
+    /// The kinds of a packet's messages, counted, the most telling first: `create, rpc ready(slot 3),
+    /// 3 update`.
     pub fn kinds_text(&self, id: PacketId) -> String {
         match self.look(id) {
             Some(look) => self.kinds_of(id, &look.messages),
@@ -343,7 +401,11 @@ impl Model {
     pub(crate) fn kinds_of(&self, id: PacketId, messages: &[MessageFacts]) -> String {
         let calls = self.calls(id, messages);
         let mut groups: Vec<(String, usize)> = Vec::new();
-        for (place, facts) in messages.iter().enumerate() {
+        let places = most_telling_first(self.session(), messages);
+        let messages = places
+            .into_iter()
+            .filter_map(|it| Some((it, messages.get(it)?)));
+        for (place, facts) in messages {
             let mut said = self.kind_name(facts.kind).to_owned();
             if let Some(Some((_, call))) = calls.get(place) {
                 said.push_str(&format!(" {call}"));

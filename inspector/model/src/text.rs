@@ -29,6 +29,33 @@ pub fn seconds(time: SessionTime) -> String {
     format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
+/// A moment as the calendar and the clock have it, UTC: `2026-11-28` and `14:03:22.123456`. Given in ns
+/// since 1970.
+pub fn clock(utc_ns: i64) -> (String, String) {
+    const DAY: i64 = 86_400_000_000;
+    let micros = utc_ns.div_euclid(1_000);
+    let (day, within) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
+    let seconds = within / 1_000_000;
+    let time = format!(
+        "{:02}:{:02}:{:02}.{:06}",
+        seconds / 3_600,
+        seconds / 60 % 60,
+        seconds % 60,
+        within % 1_000_000
+    );
+    // Years that begin in March, in eras of 400: Howard Hinnant, "chrono-compatible low-level date
+    // algorithms", civil_from_days.
+    let day = day + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    (format!("{year}-{month:02}-{of_month:02}"), time)
+}
+
 /// A length of time in the unit that suits it: `+205 ms`, `+83 µs`.
 pub fn duration(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
@@ -241,6 +268,20 @@ mod tests {
             (725_850_000, "23.0 years"),
         ] {
             assert_eq!(long(seconds * 1_000_000_000), expected);
+        }
+    }
+
+    #[test]
+    fn a_moment_is_what_the_calendar_says() {
+        for (seconds, date, time) in [
+            (0, "1970-01-01", "00:00:00.000000"),
+            (951_782_399, "2000-02-28", "23:59:59.000000"),
+            (951_782_400, "2000-02-29", "00:00:00.000000"),
+            (1_795_860_299, "2026-11-28", "10:04:59.000000"),
+            (-1, "1969-12-31", "23:59:59.000000"),
+        ] {
+            let expected = (date.to_owned(), time.to_owned());
+            assert_eq!(clock(seconds * 1_000_000_000), expected);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The timeline of one frame: arrows while they can be told apart, above that density.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_protocol::history::Level;
@@ -15,6 +16,9 @@ use crate::scale::Scale;
 
 /// Above so many packets in the visible time there is density instead of arrows.
 pub const ARROWS_MAX: usize = 3_000;
+
+/// Where more packets than these lie on a pixel there is density as well: arrows would be one colour.
+const ARROWS_PER_PIXEL: f32 = 1.0;
 
 /// Most marks of duplicated receipts in a frame.
 const DUPLICATES_MAX: usize = 2_000;
@@ -140,11 +144,13 @@ fn first_from(times: &[(i64, u32)], place: usize, time: i64) -> usize {
 }
 
 impl Model {
-    /// What happened in the visible time, over `scale`'s pixels: at most [`ARROWS_MAX`] arrows beside
-    /// those of the selection.
+    /// What happened in the visible time, over `scale`'s pixels: at most [`ARROWS_MAX`] arrows, and no
+    /// more than there are pixels, beside those of the selection.
     pub fn traffic(&self, scale: &Scale) -> Traffic {
         let all = |row| Some(PacketId(row as u32));
-        if let Some(packets) = self.touching(&self.index.all, None, all, scale) {
+        let most = ARROWS_MAX.min((scale.columns() as f32 * ARROWS_PER_PIXEL) as usize);
+        let range = (scale.range(), most);
+        if let Some(packets) = self.touching(&self.index.all, None, all, range.clone()) {
             return Traffic {
                 arrows: self.arrows(&packets),
                 ..Traffic::default()
@@ -166,7 +172,7 @@ impl Model {
             };
         };
         let changed = self.filter.changed();
-        match self.touching(crowd, Some(changed), |row| taken.get(row), scale) {
+        match self.touching(crowd, Some(changed), |row| taken.get(row), range) {
             Some(packets) => {
                 let mut arrows = self.arrows(&packets);
                 let marked = self.marked_arrows().into_iter();
@@ -189,28 +195,28 @@ impl Model {
 
     /// The packets that are drawn as arrows: how many pixels there are decides nothing about it.
     pub(crate) fn arrows_in_view(&self) -> Vec<Arrow> {
-        let scale = self.scale(1.0);
+        let range = (self.scale(1.0).range(), ARROWS_MAX);
         let all = |row| Some(PacketId(row as u32));
-        if let Some(packets) = self.touching(&self.index.all, None, all, &scale) {
+        if let Some(packets) = self.touching(&self.index.all, None, all, range.clone()) {
             return self.arrows(&packets);
         }
         let mut arrows = self.marked_arrows();
         if let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) {
             let changed = Some(self.filter.changed());
-            let packets = self.touching(crowd, changed, |row| taken.get(row), &scale);
+            let packets = self.touching(crowd, changed, |row| taken.get(row), range);
             arrows.extend(self.arrows(packets.as_deref().unwrap_or_default()));
         }
         arrows
     }
 
-    /// The packets of a crowd that touch the visible time, unless there are too many. `packet` gives
-    /// the packet of a row.
+    /// The packets of a crowd that touch a time, unless there are more than `most`. `packet` gives the
+    /// packet of a row.
     fn touching(
         &self,
         crowd: &Crowd,
         changed: Option<u64>,
         packet: impl Fn(usize) -> Option<PacketId>,
-        scale: &Scale,
+        (range, most): (Range<i64>, usize),
     ) -> Option<Arc<[PacketId]>> {
         let find = || {
             let stretch = |row: usize| {
@@ -218,13 +224,13 @@ impl Model {
                 let (start, end) = (arrow.start.0, arrow.end.0);
                 Some((start.min(end), start.max(end)))
             };
-            let touching = crowd.arrows.touching(&scale.range(), ARROWS_MAX, stretch);
+            let touching = crowd.arrows.touching(&range, most, stretch);
             let rows = touching.rows.into_iter();
             touching
                 .complete
                 .then(|| rows.filter_map(&packet).collect())
         };
-        self.seen.visible((scale.range(), changed), find)
+        self.seen.visible((range.clone(), most, changed), find)
     }
 
     fn arrows(&self, packets: &[PacketId]) -> Vec<Arrow> {

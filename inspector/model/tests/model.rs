@@ -7,7 +7,7 @@ use netreel_inspector_model::{
     ARROWS_MAX, Command, Hover, Model, Row, Scale, Shown, Step, Traffic, ticks,
 };
 use netreel_protocol::history::{Belief, Level};
-use netreel_protocol::session::{Message, MessageId, NodeId, PacketId, Session, SessionTime};
+use netreel_protocol::session::{Fate, Message, MessageId, NodeId, PacketId, Session, SessionTime};
 use netreel_wire::{KindId, StreamId, TreeId};
 
 fn packet(model: &Model, kind: u16, from: u16, to: u16) -> PacketId {
@@ -467,6 +467,46 @@ fn a_frame_does_not_grow_with_the_recording() {
     assert!(
         whole_large < whole_small * 2,
         "{whole_small} became {whole_large}"
+    );
+}
+
+#[test]
+fn there_are_no_more_arrows_than_pixels() {
+    let (session, history) = fixture::long(2_000);
+    let mut model = Model::new(session, history);
+    model.apply(Command::ShowAll);
+    let drawn = |pixels: f32| {
+        let traffic = model.traffic(&model.scale(pixels));
+        (!traffic.arrows.is_empty(), !traffic.density.is_empty())
+    };
+    assert_eq!(drawn(2_000.0), (true, false));
+    assert_eq!(drawn(1_900.0), (false, true));
+}
+
+#[test]
+fn the_most_telling_message_of_a_packet_stands_first() {
+    let model = fixture::update_and_create();
+    let row = model.packet_rows(0..1).pop().expect("a packet");
+    assert_eq!(row.kinds, "create, update");
+}
+
+#[test]
+fn an_envelope_says_when_a_packet_left_and_came_and_what_became_of_it() {
+    let (session, history) = fixture::long(2_000);
+    let model = Model::new(session, history);
+    let of = |fate: Fate| {
+        let mut packets = model.packets_by_time();
+        let found = packets.find(|&id| model.packet(id).is_some_and(|it| it.fate == fate));
+        model.envelope(found.expect("a packet")).join(", ")
+    };
+    let clock = "2023-11-14 22:13:20";
+    assert_eq!(
+        of(Fate::Received),
+        format!("sent 0.000000, received 0.200000, 200 ms, 16 bytes, {clock}.000000 UTC")
+    );
+    assert_eq!(
+        of(Fate::Lost),
+        format!("sent 0.005000, lost, 16 bytes, {clock}.005000 UTC")
     );
 }
 

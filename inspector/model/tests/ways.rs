@@ -224,6 +224,14 @@ fn a_lane_says_what_its_recording_is() {
     );
     check_note(
         Node {
+            complete: false,
+            goes_on: true,
+            ..a()
+        },
+        "so far",
+    );
+    check_note(
+        Node {
             holes: vec![hole(3..4)],
             ..a()
         },

@@ -198,6 +198,7 @@ impl Inspector {
             }
             top::Asked::Keys => self.keys_shown = true,
             top::Asked::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+            top::Asked::Demonstration => self.requests.push(Request::Demonstration),
             top::Asked::Wire => self.path_box = Some(PathBox::new(Wanted::Wire)),
             top::Asked::Follow(follow) => {
                 self.bar.live = false;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use netreel_inspector_model::{Command, Model};
 
-use super::Inspector;
+use super::{Chosen, Inspector};
 use crate::ask::Answer;
+use crate::layout::Workspace;
 use crate::views::compare::Other;
 use crate::views::replay::Seat;
 
@@ -51,6 +52,11 @@ impl Inspector {
                 }
             }
             Answer::Done(sentence) => self.bar.done = Some(sentence),
+            Answer::Why(filter) => {
+                self.bar.filter.clone_from(&filter);
+                self.model.apply(Command::SetFilter(filter));
+                self.go_to(Workspace::Why);
+            }
             // A filter that begins anew with each look would come to no end.
             Answer::Grown { model, live } => match self.model.is_filtering() {
                 true => self.further = Some((model, live)),
@@ -97,10 +103,16 @@ impl Inspector {
         self.bar.live = live;
         let is_kept = self.kept_bookmarks == *self.model.bookmarks();
         let had_wire = self.model.session().wire.is_some();
+        let is_first = self.model.session().nodes.is_empty();
         self.model.grow(further);
         // Of what is about to be recorded nobody knows yet what its packets carry.
         if !had_wire && self.order() == self.kept_order {
-            self.order_as_kept();
+            self.plot_as_kept();
+        }
+        // Who begins to follow looks at what comes: it stands at the end in the order of time alone.
+        if live && is_first {
+            self.model.sort(None);
+            self.kept_order = self.order();
         }
         if is_kept {
             self.kept_bookmarks = Arc::clone(self.model.bookmarks());
@@ -131,6 +143,9 @@ impl Inspector {
         (self.bar.news, self.bar.done) = (None, None);
         self.bar.working = None;
         self.bar.live = false;
+        if self.chosen == Chosen::ByWhatIsThere {
+            self.chosen = Chosen::NotYet;
+        }
         self.settings.opened(paths);
         if self.paths != paths {
             self.kept_lanes = self.settings.lanes_of(paths);

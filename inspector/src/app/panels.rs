@@ -9,26 +9,27 @@ use crate::panes;
 use crate::theme;
 use crate::views::{
     bytes, candidates, compare, course, fields, findings, ledger, link, links, map, minimap, notes,
-    objects, packets, parting, replay, status, timeline, top, values,
+    objects, packets, parting, replay, status, timeline, top, values, welcome,
 };
 
 impl Inspector {
     pub(super) fn panels(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
         let model = &self.model;
+        let is_welcome = self.welcomes && model.session().nodes.is_empty();
         let (bar, workspace, settings) = (&mut self.bar, self.workspace, &self.settings);
         let panes = self.arrangement.tree(workspace).panes();
-        Panel::top("top").frame(bar_frame()).show(ui, |ui| {
+        let bars = Panel::top("top").frame(bar_frame()).show(ui, |ui| {
             top::show(ui, model, bar, (workspace, &panes), settings, commands);
         });
         if let Some((sentence, color)) = top::said(model, bar) {
-            let frame = bar_frame().fill(theme::panel());
-            Panel::top("said").frame(frame).show(ui, |ui| {
-                top::sentence(ui, &sentence, color, bar);
-            });
+            let at = bars.response.rect.left_bottom() + egui::vec2(8.0, 4.0);
+            top::sentence(ui, at, (&sentence, color), bar);
         }
-        Panel::bottom("status")
-            .frame(bar_frame())
-            .show(ui, |ui| status::show(ui, model, bar, commands));
+        if !is_welcome {
+            Panel::bottom("status")
+                .frame(bar_frame())
+                .show(ui, |ui| status::show(ui, model, bar, commands));
+        }
         let (arrangement, pointed) = (&mut self.arrangement, &mut self.pointed);
         let looks = &mut self.looks;
         let (seat, requests) = (&mut self.seat, &mut self.requests);
@@ -39,6 +40,10 @@ impl Inspector {
                 && let Some(working) = &bar.working
             {
                 findings::empty(ui, &format!("{working}…"));
+                return;
+            }
+            if is_welcome {
+                welcome::show(ui, settings, &mut bar.asked);
                 return;
             }
             minimap::show(ui, model, commands);

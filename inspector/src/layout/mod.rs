@@ -69,10 +69,10 @@ impl Workspace {
                     Tree::beside(Some(0.45), Fields, Bytes),
                 ),
             ),
-            Workspace::Packets => Tree::beside(
-                None,
-                Tree::above(Some(0.74), Packets, Notes),
-                Tree::above(None, Fields, Bytes),
+            Workspace::Packets => Tree::above(
+                Some(0.56),
+                Packets,
+                Tree::beside(Some(0.42), Fields, Tree::beside(Some(0.6), Bytes, Notes)),
             ),
             Workspace::State => Tree::above(
                 Some(0.54),

@@ -201,7 +201,7 @@ fn line(
             let fields = model.detail().fields_at(offset, shown);
             commands.push(Command::PinField(fields.first().copied()));
         }
-        copy::menu(&response, commands, || offers(model, &hex.bytes));
+        copy::menu(&response, model, commands, || offers(model, &hex.bytes));
     }
 }
 

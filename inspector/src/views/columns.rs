@@ -24,7 +24,7 @@ pub const MESSAGES_MIN: f32 = 70.0;
 /// A column of a field is as wide as its head, but no less and no more than so many characters.
 const FIELD_LENGTHS: (usize, usize) = (9, 18);
 
-/// What a narrow table lacks, the first first: the field tree has all of it.
+/// What a narrow table lacks, the first first: the packet pane has all of it.
 const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
 
 /// What a narrow table lacks where somebody has added columns, the first first.
@@ -54,6 +54,7 @@ fn width_of(column: Column, model: &Model) -> f32 {
     match column {
         Column::Number => 50.0,
         Column::Time => characters(text::seconds(model.span().end).len()).max(74.0),
+        Column::Clock => characters("14:03:22.123456".len()),
         Column::Link => characters(model.short_link_length()).max(LINK_MIN),
         Column::Messages => 110.0,
         Column::Objects => 50.0,
@@ -68,18 +69,20 @@ fn width_of(column: Column, model: &Model) -> f32 {
     }
 }
 
-/// The columns that fit, each with its width; and those that somebody's own leave no room for.
+/// The columns that fit, each with its width; and those that there is no room for.
 pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
     let mut columns = model.columns();
     let mut over = width(&columns, model) - room;
     let messages = columns.contains(&Column::Messages);
     // What the table is sorted by stays.
     let sorted = model.sorting().map(|it| it.by);
+    let mut without = Vec::new();
     for lacks in NARROW_LACKS.into_iter().filter(|it| Some(*it) != sorted) {
         // Where no wire says what a packet carries, its length is what there is to say.
         if over > 0.0 && columns.contains(&lacks) && messages {
             columns.retain(|column| *column != lacks);
             over -= width_of(lacks, model) + GAP;
+            without.push(lacks);
         }
     }
     let mut widths: Vec<(Column, f32)> = columns
@@ -102,12 +105,11 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
         *width = narrow;
     }
     let own = model.own_columns();
-    if own.fields.is_empty() && !own.since && !own.on_link {
-        return (widths, Vec::new());
+    if own.is_empty() {
+        return (widths, without);
     }
     // Where somebody adds more than there is room for, the others go, and that is told.
     over -= width_of(Column::Messages, model) - MESSAGES_MIN;
-    let mut without = Vec::new();
     for lacks in ADDED_INSTEAD_OF
         .into_iter()
         .filter(|it| Some(*it) != sorted)
@@ -127,8 +129,12 @@ pub fn no_room(without: &[Column], model: &Model) -> String {
     match heads.is_empty() {
         true => String::new(),
         false => format!(
-            "   no room for {}: widen the pane or remove a column",
-            heads.join(", ")
+            "   no room for {}: widen the pane{}",
+            heads.join(", "),
+            match model.own_columns().is_empty() {
+                true => "",
+                false => " or remove a column",
+            }
         ),
     }
 }
@@ -138,6 +144,7 @@ pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
     let head = match column {
         Column::Number => "#",
         Column::Time => "time s",
+        Column::Clock => "UTC",
         Column::Link => "link",
         Column::Messages => "messages",
         Column::Objects => "object",
@@ -166,6 +173,7 @@ fn short(column: Column, model: &Model) -> String {
 /// What a head is called where somebody hears it: all of a path.
 fn name(column: Column, model: &Model) -> String {
     match column {
+        Column::Clock => "column time on the wall clock".to_owned(),
         Column::Since => "column time since the row before".to_owned(),
         Column::OnLink => "column time since the packet before of the link".to_owned(),
         Column::Field(_) => format!("column {}", model.column_path(column)),
@@ -176,8 +184,8 @@ fn name(column: Column, model: &Model) -> String {
 /// Which way a column is sorted, in words: `largest first`.
 fn way(Sorting { by, down }: Sorting) -> &'static str {
     match (by, down) {
-        (Column::Number | Column::Time, true) => "the last first",
-        (Column::Number | Column::Time, false) => "the first first",
+        (Column::Number | Column::Time | Column::Clock, true) => "the last first",
+        (Column::Number | Column::Time | Column::Clock, false) => "the first first",
         (Column::Link | Column::Messages, false) => "from A to Z",
         (Column::Link | Column::Messages, true) => "from Z to A",
         (Column::Fate, false) => "what went wrong first",
@@ -206,7 +214,7 @@ pub fn sorted(model: &Model) -> String {
 pub fn sort_offers(model: &Model, of: &[Column]) -> Vec<(String, Command)> {
     let mut offers = Vec::new();
     for &by in of {
-        let of_time = matches!(by, Column::Number | Column::Time);
+        let of_time = matches!(by, Column::Number | Column::Time | Column::Clock);
         let name = name(by, model);
         let name = name.strip_prefix("column ").unwrap_or(&name);
         for down in [false, true].into_iter().filter(|down| *down || !of_time) {
@@ -289,6 +297,7 @@ pub fn right(column: Column) -> bool {
         column,
         Column::Number
             | Column::Time
+            | Column::Clock
             | Column::Sequence
             | Column::Bytes
             | Column::Latency

@@ -9,7 +9,7 @@ use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
 
 use super::copy::What;
-use super::{candidates, columns, copy, findings, head, scroll};
+use super::{candidates, columns, copy, envelope, findings, head, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -39,6 +39,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         &format!("packet {}", id.0),
         &format!("{link}   {kinds}"),
     );
+    envelope::show(ui, model, id, commands);
     if let Some(sentence) = model.detail().note() {
         note(ui, sentence, theme::warning());
     }
@@ -250,7 +251,7 @@ fn offers(model: &Model, row: &FieldRow, path: String) -> Vec<(&'static str, Wha
         offers.push(("draw it over time", What::Do(Command::Plot(Some(plotted)))));
     }
     if let Some(filter) = model.field_filter(row) {
-        offers.push(("filter by this value", What::Do(Command::SetFilter(filter))));
+        offers.push(("filter by this value", What::Filter(filter)));
     }
     offers
 }
@@ -372,7 +373,7 @@ fn line(
     if response.hovered() {
         commands.push(Command::Hover(Some(Hover::Field(row.id))));
     }
-    copy::menu(&response, commands, || offers(model, row, path));
+    copy::menu(&response, model, commands, || offers(model, row, path));
     if response.clicked() {
         let on_triangle = response
             .interact_pointer_pos()

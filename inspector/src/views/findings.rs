@@ -113,7 +113,7 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         if response.clicked() {
             commands.push(Command::SelectFinding(finding.finding));
         }
-        copy::menu(&response, commands, || offers(model, &finding));
+        copy::menu(&response, model, commands, || offers(model, &finding));
         if opened == Some(row) {
             why::show(ui, model, rect.left_bottom(), &cause, commands);
             let top = rect.left_bottom() + vec2(0.0, why::height(&cause));
@@ -132,7 +132,7 @@ fn offers(model: &Model, finding: &FindingRow) -> Vec<(&'static str, What)> {
         ("copy it with its proof", What::Copy(story)),
     ];
     if let Some(filter) = model.finding_filter(finding.finding) {
-        offers.push(("filter by it", What::Do(Command::SetFilter(filter))));
+        offers.push(("filter by it", What::Filter(filter)));
     }
     let mute = Command::Mute(finding.rule.to_owned(), true);
     offers.push(("mute its rule", What::Do(mute)));

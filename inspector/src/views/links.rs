@@ -6,6 +6,7 @@ use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
 
+use super::copy::{self, What};
 use super::{findings, head};
 use crate::{glyph, theme};
 
@@ -152,6 +153,7 @@ fn matrix(
             if response.clicked() {
                 commands.push(Command::SelectLink(Some(ends)));
             }
+            copy::menu(&response, model, commands, || offers(model, ends, link));
             let worst = if is_worst { "\nthe worst of all" } else { "" };
             let said = said.replace(", ", "\n");
             let text = format!("{}{worst}\n{said}", model.link_label(ends));
@@ -312,6 +314,23 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
             if response.clicked() {
                 commands.push(Command::SelectLink(Some(**ends)));
             }
+            copy::menu(&response, model, commands, || offers(model, **ends, link));
         }
     });
+}
+
+/// The packets that its numbers count.
+fn offers(model: &Model, ends: LinkEnds, link: &LinkStats) -> Vec<(&'static str, What)> {
+    let Some(filter) = model.filter_of_link(ends) else {
+        return Vec::new();
+    };
+    let lost = (link.lost > 0).then(|| format!("{filter} && lost"));
+    let late = model.filter_of_late(ends).filter(|_| late(model, ends) > 0);
+    let mut offers = vec![("filter by this link", What::Filter(filter))];
+    offers.extend(lost.map(|it| ("filter by what it lost", What::Filter(it))));
+    offers.extend(late.map(|it| ("filter by what was late on it", What::Filter(it))));
+    let said = words(model, ends, link).replace(", ", "\n");
+    let said = format!("{}\n{said}", model.link_label(ends));
+    offers.push(("copy what is known of it", What::Copy(said)));
+    offers
 }

@@ -158,6 +158,7 @@ fn line(
                 cell(ui, &packet.packet.0.to_string(), color, true);
             }
             Column::Time => cell(ui, &packet.time, text, true),
+            Column::Clock => cell(ui, &packet.clock, text, true),
             Column::Link => cell(ui, &packet.link, text, false),
             Column::Messages => messages(ui, model, packet),
             Column::Objects => cell(ui, &packet.objects, text, false),
@@ -191,7 +192,7 @@ fn line(
     if response.hovered() {
         commands.push(Command::Hover(Some(Hover::Packet(packet.packet))));
     }
-    copy::menu(&response, commands, || offers(model, packet, since));
+    copy::menu(&response, model, commands, || offers(model, packet, since));
 }
 
 /// What can be done with a packet.
@@ -208,6 +209,7 @@ fn offers(model: &Model, packet: &PacketRow, since: &[String; 2]) -> Vec<(&'stat
         packet.fate.clone(),
     ];
     let own = model.own_columns();
+    row.extend(own.clock.then(|| packet.clock.clone()));
     row.extend(own.since.then(|| since[0].clone()));
     row.extend(own.on_link.then(|| since[1].clone()));
     row.extend(packet.own.iter().cloned());
@@ -219,7 +221,7 @@ fn offers(model: &Model, packet: &PacketRow, since: &[String; 2]) -> Vec<(&'stat
         ),
     ];
     if let Some(filter) = model.link_filter(packet.packet) {
-        offers.push(("filter by its link", What::Do(Command::SetFilter(filter))));
+        offers.push(("filter by its link", What::Filter(filter)));
     }
     offers
 }

@@ -1,7 +1,7 @@
 //! The line at the bottom: how much there is, and what is wrong with it.
 
 use egui::{Align, Label, Layout, RichText, Sense, Ui, vec2};
-use netreel_inspector_model::{Command, Model, Step, text};
+use netreel_inspector_model::{Command, Join, Model, Step, text};
 
 use super::axis;
 use super::top::{Asked, Bar};
@@ -16,13 +16,40 @@ fn small(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
     response
 }
 
+/// How much there is. What was lost is a click away.
+fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let weak = |text: &str| RichText::new(text).font(theme::mono()).color(theme::weak());
+    let status = model.status();
+    let parts: Vec<&str> = status.split(" · ").collect();
+    let is_lost = |part: &str| part.contains(" lost") && !part.starts_with("0 ");
+    let Some(place) = parts.iter().position(|part| is_lost(part)) else {
+        ui.label(weak(&status));
+        return;
+    };
+    let lost = parts.get(place).copied().unwrap_or_default();
+    let (before, behind) = (parts.get(..place), parts.get(place + 1..));
+    ui.spacing_mut().item_spacing.x = 0.0;
+    let before = before.unwrap_or_default().join(" · ");
+    ui.label(weak(&format!("{before} · ")));
+    let response = ui.add(Label::new(weak(lost).underline()).sense(Sense::click()));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, lost));
+    if response.on_hover_text("click: show these alone").clicked() {
+        commands.push(Command::SetFilter(model.joined(Join::And, "lost")));
+    }
+    for part in behind.unwrap_or_default() {
+        ui.label(weak(&format!(" · {part}")));
+    }
+    ui.add_space(8.0);
+    ui.reset_style();
+}
+
 /// Draws the line. The pointer over the verdict shows what could not be judged; a click on it selects
 /// the next finding.
 pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
         ui.set_min_height(17.0);
         let weak = |text: String| RichText::new(text).font(theme::mono()).color(theme::weak());
-        ui.label(weak(model.status()));
+        counts(ui, model, commands);
         let (level, verdict) = model.verdict();
         if let Some(level) = level {
             let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
@@ -31,7 +58,10 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         let color = level.map_or(theme::weak(), theme::level);
         let text = theme::two_dashes(&verdict);
         let text = RichText::new(text).font(theme::body()).color(color);
-        let label = Label::new(text).sense(Sense::click()).truncate();
+        let label = Label::new(text)
+            .sense(Sense::click())
+            .truncate()
+            .show_tooltip_when_elided(false);
         if model.selection().finding.is_some() {
             let what = "end this story (Escape, when nothing else is selected)";
             if small(ui, "×", "end the story")
@@ -68,9 +98,10 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                 let until = model.judgement().and_then(|it| it.until());
                 let said = reasons.iter().map(|reason| reason.sentence.as_str());
                 let said: Vec<&str> = said.chain(until.as_deref()).collect();
-                if !said.is_empty() {
-                    response = response.on_hover_text(said.join("\n"));
-                }
+                response = response.on_hover_text(match said.is_empty() {
+                    true => verdict.clone(),
+                    false => said.join("\n"),
+                });
                 response.clicked()
             })
             .inner;

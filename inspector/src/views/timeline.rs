@@ -118,6 +118,11 @@ fn traffic(
     let mut shown = std::mem::take(&mut traffic.arrows);
     shown.retain(|arrow| lanes.has(arrow.from) || lanes.has(arrow.to));
     let quiet = model.selection().finding.is_some();
+    // Beside a story everything else is dim, unless a filter says what is to be seen beside it.
+    let is_aside = quiet && !model.filter().is_narrow();
+    if is_aside {
+        shown.iter_mut().for_each(|arrow| arrow.matches = false);
+    }
     let pointer = response.hover_pos().filter(|at| lanes.time.contains(*at));
     shown.sort_by_cached_key(|arrow| arrows::prominence(model, arrow));
     let mut nearest: Option<(f32, PacketId, Line)> = None;
@@ -132,7 +137,7 @@ fn traffic(
         };
         let strength = (quiet, crowd);
         arrows::draw(painter, model, arrow, line, strength, &mut together);
-        if let Some(at) = pointer.filter(|_| arrow.matches) {
+        if let Some(at) = pointer.filter(|_| arrow.matches || is_aside) {
             let distance = arrows::distance(line, at);
             if distance < NEAR && nearest.is_none_or(|(least, ..)| distance <= least) {
                 nearest = Some((distance, arrow.packet, line));

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use egui::{Align, Button, Color32, Label, Layout, RichText, TextEdit, Ui, vec2};
+use egui::{
+    Align, Area, Button, Color32, Frame, Id, Label, Layout, Order, Pos2, RichText, Ui, vec2,
+};
 use netreel_inspector_model::{Command, Model, Spot, text};
 use netreel_protocol::session::SessionTime;
 
+use super::filter_box::{self, Completion};
 use crate::layout::{Edge, Pane, Workspace};
 use crate::panes::Move;
 use crate::settings::Settings;
@@ -13,8 +16,6 @@ use crate::theme::{self, Theme};
 
 /// Longer lists of names leave no room for the rest.
 const WHO_MAX: usize = 48;
-/// Room for what changes the visible time.
-const ZOOM: f32 = 400.0;
 /// Room for the badge and for the sentence of what is being worked on.
 const BADGE: f32 = 260.0;
 
@@ -25,6 +26,8 @@ pub struct Bar {
     pub filter: String,
     /// Whether the filter gets the keyboard with the next frame.
     pub wants_filter: bool,
+    /// What the filter can go on with, while it is being typed.
+    pub completion: Completion,
     /// Whether the cursor goes on by itself.
     pub plays: bool,
     /// Whether more may come of what is shown.
@@ -56,6 +59,7 @@ pub enum Asked {
     Layout,
     Keys,
     Open,
+    Demonstration,
     Wire,
     Recent(Vec<PathBuf>),
     /// Copy what is selected.
@@ -114,7 +118,7 @@ pub fn show(
     });
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
-        filter_box(ui, model, bar, commands);
+        filter_box::show(ui, model, bar, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             zoom(ui, model, commands);
             ui.separator();
@@ -133,6 +137,9 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
     ui.menu_button("Open", |ui| {
         if ui.button("Recording or capture…  Ctrl+O").clicked() {
             bar.asked.push(Asked::Open);
+        }
+        if ui.button("The demonstration").clicked() {
+            bar.asked.push(Asked::Demonstration);
         }
         if ui.button("Wire…").clicked() {
             bar.asked.push(Asked::Wire);
@@ -300,61 +307,35 @@ fn fitted(ui: &mut Ui, room: f32, show: impl FnOnce(&mut Ui)) {
 pub fn said(model: &Model, bar: &Bar) -> Option<(String, Color32)> {
     let filter = model.filter();
     let news = bar.news.as_ref().map(|it| (it.clone(), theme::error()));
-    let error = || filter.error.as_ref().map(|it| (it.clone(), theme::error()));
+    // While somebody types, a word that is not whole is no mistake.
+    let error = filter.error.as_ref().filter(|_| !bar.completion.types);
+    let error = || error.map(|it| (it.clone(), theme::error()));
     let done = bar.done.as_ref().map(|it| (it.clone(), theme::text()));
     news.or_else(error).or(done)
 }
 
-/// Draws it, whole.
-pub fn sentence(ui: &mut Ui, sentence: &str, color: Color32, bar: &mut Bar) {
-    ui.horizontal_top(|ui| {
-        let is_told = bar.news.is_some() || bar.done.is_some();
-        if is_told && small(ui, "×", "close this message") {
-            match bar.news.take() {
-                Some(_) => {}
-                None => bar.done = None,
-            }
-        }
-        let text = RichText::new(sentence).font(theme::mono()).color(color);
-        ui.add(Label::new(text).wrap().selectable(true));
+/// Draws it, whole, over what is below `at`: nothing moves for it.
+pub fn sentence(ui: &Ui, at: Pos2, (sentence, color): (&str, Color32), bar: &mut Bar) {
+    let room = ui.ctx().content_rect().width() - 24.0;
+    let area = Area::new(Id::unique("said"))
+        .fixed_pos(at)
+        .order(Order::Middle);
+    area.show(ui.ctx(), |ui| {
+        Frame::popup(ui.style()).show(ui, |ui| {
+            ui.set_max_width(room);
+            ui.horizontal_top(|ui| {
+                let is_told = bar.news.is_some() || bar.done.is_some();
+                if is_told && small(ui, "×", "close this message") {
+                    match bar.news.take() {
+                        Some(_) => {}
+                        None => bar.done = None,
+                    }
+                }
+                let text = RichText::new(sentence).font(theme::mono()).color(color);
+                ui.add(Label::new(text).wrap().selectable(true));
+            });
+        });
     });
-}
-
-fn filter_box(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
-    let filter = &mut bar.filter;
-    let label = ui.label(RichText::new("filter").color(theme::weak()));
-    let edit = TextEdit::singleline(filter)
-        .id_salt("filter")
-        .font(theme::mono())
-        .hint_text(
-            RichText::new("press /  ·  for example: object == 42 && lost").color(theme::dim()),
-        )
-        .text_color(match model.filter().error {
-            Some(_) => theme::error(),
-            None => theme::text(),
-        })
-        .desired_width((ui.available_width() - ZOOM - 200.0).max(180.0));
-    let response = ui.add(edit).labelled_by(label.id);
-    if std::mem::take(&mut bar.wants_filter) {
-        response.request_focus();
-    }
-    if response.changed() {
-        commands.push(Command::SetFilter(bar.filter.clone()));
-    }
-    if model.filter().is_narrow() {
-        let rows = text::count(model.row_count() as u64);
-        let said = match model.filter().looked_at() {
-            _ if model.filter().waits() => "waits for acks and findings".to_owned(),
-            Some(0) => "none looked at yet".to_owned(),
-            Some(looked_at) => format!("{rows} of so far {}", text::count(looked_at as u64)),
-            None => format!("{rows} packets"),
-        };
-        ui.label(RichText::new(said).font(theme::mono()).color(theme::weak()));
-    }
-    if !bar.filter.is_empty() && small(ui, "clear", "clear the filter") {
-        bar.filter.clear();
-        commands.push(Command::SetFilter(String::new()));
-    }
 }
 
 /// The cursor, through time. From the right to the left.
@@ -412,7 +393,7 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     );
 }
 
-fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
+pub(super) fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
     let text = RichText::new(name).font(theme::mono()).color(theme::text());
     let button = Button::new(text).min_size(vec2(24.0, 20.0));
     let response = ui.add(button.fill(Color32::TRANSPARENT));

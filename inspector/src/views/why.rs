@@ -93,7 +93,7 @@ pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &
         if let Some(packet) = row.packet.filter(|_| response.clicked()) {
             commands.push(Command::SelectPacket(packet));
         }
-        copy::menu(&response, commands, || offers(model, row));
+        copy::menu(&response, model, commands, || offers(model, row));
         top += size.y;
     }
 }
@@ -102,7 +102,7 @@ pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &
 fn offers(model: &Model, row: &WhyRow) -> Vec<(&'static str, What)> {
     let mut offers = vec![("copy the sentence", What::Copy(row.sentence.clone()))];
     if let Some(filter) = row.packet.and_then(|packet| model.link_filter(packet)) {
-        offers.push(("filter by its link", What::Do(Command::SetFilter(filter))));
+        offers.push(("filter by its link", What::Filter(filter)));
     }
     offers
 }

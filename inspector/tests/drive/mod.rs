@@ -14,7 +14,7 @@ use netreel_inspector_model::{Command, Model};
 pub type Window = Harness<'static, Inspector>;
 
 /// Shows a model and waits until nothing changes any more.
-pub fn open(model: Model, workspace: Workspace) -> Window {
+pub fn open(model: Model, workspace: impl Into<Option<Workspace>>) -> Window {
     let inspector = Inspector::new(model, workspace);
     let mut harness = Harness::builder()
         .with_size(vec2(1600.0, 1000.0))

@@ -41,7 +41,11 @@ impl<'a> Settlement<'a> {
                         node.name, hole.why
                     ));
                 }
-                (!node.complete).then(|| format!("the reel of {} was cut", node.name))
+                let name = &node.name;
+                match node.goes_on {
+                    true => Some(format!("{name} is still being recorded")),
+                    false => (!node.complete).then(|| format!("the reel of {name} was cut")),
+                }
             })
             .or_else(|| unrecorded(session));
         Settlement {

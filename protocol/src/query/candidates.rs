@@ -19,6 +19,16 @@ const BETWEEN: [&str; 2] = ["&&", "||"];
 /// cannot be read.
 pub(super) fn candidates(text: &str, session: &Session, own_rules: &[&str]) -> Option<Vec<String>> {
     let before = text.trim_end().strip_suffix('?')?;
+    begun(before, session, own_rules).map(|(_, all)| all)
+}
+
+/// What may stand behind a text, and how many of its last bytes begin that. `None` where the text cannot
+/// be read.
+pub(super) fn begun(
+    before: &str,
+    session: &Session,
+    own_rules: &[&str],
+) -> Option<(usize, Vec<String>)> {
     let mut words: Vec<What> = tokens(before).ok()?.into_iter().map(|it| it.what).collect();
     words.pop(); // the end
     let begun = match words.last() {
@@ -46,7 +56,7 @@ pub(super) fn candidates(text: &str, session: &Session, own_rules: &[&str]) -> O
     all.retain(|it| it.starts_with(&begun));
     all.sort();
     all.dedup();
-    Some(all)
+    Some((begun.len(), all))
 }
 
 fn is_comparison(sign: &str) -> bool {

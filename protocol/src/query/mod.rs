@@ -69,6 +69,18 @@ impl Query {
         })
     }
 
+    /// What may stand at the end of a filter that is being typed, each with all of the text up to there:
+    /// names, signs and values that are known. Nothing where nothing can be listed, or what stands there
+    /// is whole.
+    pub fn completions(before: &str, session: &Session) -> Vec<(String, String)> {
+        let Some((length, all)) = candidates::begun(before, session, &[]) else {
+            return Vec::new();
+        };
+        let kept = before.get(..before.len() - length).unwrap_or(before);
+        let typed = all.into_iter().map(|word| (format!("{kept}{word}"), word));
+        typed.filter(|(text, _)| text != before).collect()
+    }
+
     /// Whether a packet passes: one of its messages does, or it has none and passes without.
     pub fn packet(&self, session: &Session, history: &History, packet: PacketId) -> bool {
         let Some(found) = session.packet(packet) else {

@@ -222,6 +222,8 @@ pub struct Node {
     /// Whether its recording reached its end and no byte of it is damaged that held events. What
     /// another reel shows at its end is not an outcome.
     pub complete: bool,
+    /// Whether a recorder had its reel in hand when that was opened: more is to come.
+    pub goes_on: bool,
     /// The rules that its packets say it goes by.
     pub rules: Option<RulesId>,
     /// How far its clock may be off the session's; 0 where they share one, [`u64::MAX`] where

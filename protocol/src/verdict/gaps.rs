@@ -19,6 +19,9 @@ struct Gap {
     why: String,
 }
 
+/// Why a reel has no end that was not cut.
+const GOES_ON: &str = "it is still being recorded";
+
 /// A reel and what the session knows of it.
 struct Known<'a> {
     whose: String,
@@ -94,8 +97,9 @@ fn note(known: &Known<'_>, gaps: &mut Vec<Gap>) {
         // That it begins late is what was asked for.
         gap(WINDOW, "");
     } else {
-        if !known.reel.is_none_or(is_closed) {
-            gap(CUT, "");
+        if let Some(reel) = known.reel.filter(|reel| !is_closed(reel)) {
+            let goes_on = reel.ending().is_still_recorded();
+            gap(CUT, if goes_on { GOES_ON } else { "" });
         }
         if let Some(limit) = known.limit {
             gap(LIMIT, limit);
@@ -133,7 +137,14 @@ fn told(id: &'static str, gaps: &[Gap]) -> Option<Reason> {
         true => format!("the reel of {who}"),
         false => format!("the reels of {who}"),
     };
+    let goes_on = those.iter().all(|gap| gap.why == GOES_ON);
     let sentence = match (id, one) {
+        (CUT, true) if goes_on => {
+            format!("{reels} is still being recorded: what is yet to come is unknown")
+        }
+        (CUT, false) if goes_on => {
+            format!("{reels} are still being recorded: what is yet to come is unknown")
+        }
         (CUT, true) => format!("{reels} was cut: what came after its end is unknown"),
         (CUT, false) => format!("{reels} were cut: what came after their ends is unknown"),
         (LIMIT, true) => format!("the recording of {who} ended early: {first}"),

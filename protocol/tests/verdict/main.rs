@@ -136,10 +136,23 @@ impl Tape {
 
     /// The reel without its index, as a kill leaves it.
     fn killed(self) -> ReelInput {
+        let (name, bytes) = self.without_end();
+        input(name, bytes)
+    }
+
+    fn going_on(self) -> ReelInput {
+        let (name, bytes) = self.without_end();
+        let mut reel = Reel::from_bytes(bytes).unwrap();
+        reel.set_still_recorded();
+        let reel = Arc::new(reel);
+        ReelInput { name, reel }
+    }
+
+    fn without_end(self) -> (String, Vec<u8>) {
         let name = format!("{}.reel", self.header.node);
         let mut bytes = self.writer.finish().unwrap();
         bytes.truncate(bytes.len() - 9);
-        input(name, bytes)
+        (name, bytes)
     }
 }
 
@@ -336,6 +349,18 @@ fn a_reel_that_was_cut_ends_early() {
         &[(
             "cut-reel",
             "the reels of A and B were cut: what came after their ends is unknown",
+        )],
+    );
+}
+
+#[test]
+fn a_reel_that_is_still_recorded_was_not_cut() {
+    let (a, b) = pair();
+    check(
+        vec![a.going_on(), b.going_on()],
+        &[(
+            "cut-reel",
+            "the reels of A and B are still being recorded: what is yet to come is unknown",
         )],
     );
 }

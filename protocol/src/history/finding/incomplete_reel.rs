@@ -34,7 +34,8 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
             }
         }
         let reel = session.reels.get(place).and_then(Option::as_ref);
-        if !reel.is_none_or(|reel| is_closed(reel)) {
+        // Of one that goes on nothing is lacking yet.
+        if !reel.is_none_or(|reel| is_closed(reel) || reel.ending().is_still_recorded()) {
             time = node.span.end;
             why.push("it ends before the recording was closed".to_owned());
         }

@@ -85,6 +85,27 @@ impl Session {
         times.min().unwrap_or(self.span.end)
     }
 
+    /// How many of the first packets of an earlier look are the same ones here: from whom to whom, when,
+    /// how long. What became of them may be known by now.
+    pub fn in_common(&self, earlier: &Session) -> u32 {
+        let names = |session: &Session| session.nodes.iter().map(|it| it.name.clone()).collect();
+        let [now, before]: [Vec<String>; 2] = [names(self), names(earlier)];
+        if now != before || self.start_utc_ns != earlier.start_utc_ns {
+            return 0;
+        }
+        let kept = earlier.same().zip(self.same());
+        let kept = kept.filter(|(before, now)| before.goes_on_in(now));
+        let known = kept.map_or(0, |(before, _)| before.packets);
+        let of = |session: &Session, packet: PacketId| {
+            let packet = session.packet(packet)?;
+            Some((packet.from, packet.to, packet.first()?, packet.length))
+        };
+        let most = earlier.rows.len().min(self.rows.len()) as u32;
+        let mut rest = (known..most).map(PacketId);
+        let other = rest.find(|&packet| of(self, packet) != of(earlier, packet));
+        other.map_or(most, |other| other.0)
+    }
+
     /// The packets from one on, in order.
     pub fn packets_from(&self, first: PacketId) -> impl ExactSizeIterator<Item = Packet> + '_ {
         let ids = (first.0 as usize).min(self.rows.len())..self.rows.len();

@@ -77,6 +77,7 @@ impl Builder<'_> {
         node.captured = self.sources[reel].reel.header().engine == Header::CAPTURED;
         let closed = is_closed(&self.sources[reel].reel);
         node.complete = closed && !scan.open_end && !scan.damaged;
+        node.goes_on = self.sources[reel].reel.ending().is_still_recorded();
         node.span = match scan.span {
             Some(span) => self.span(reel, span),
             None => SessionTime(0)..SessionTime(0),
