@@ -262,6 +262,7 @@ fn nodes(
                 match (!node.holes.is_empty(), complete, limit) {
                     (true, _, None) => "has holes".to_owned(),
                     (true, _, Some(limit)) => format!("has holes, {limit}"),
+                    (false, false, _) if node.goes_on => "so far".to_owned(),
                     (false, false, _) => "cut".to_owned(),
                     (false, true, None) => "complete".to_owned(),
                     (false, true, Some(limit)) => limit,

@@ -132,6 +132,7 @@ fn a_recording_that_goes_on_is_not_called_cut() {
         let lanes = window.lanes().iter();
         let notes = lanes.filter_map(|&node| window.lane_note(node));
         said.extend(notes.map(|note| note.text));
+        assert_eq!(window.warnings(), Vec::<String>::new());
         let findings = window.history().findings.iter();
         said.extend(
             findings

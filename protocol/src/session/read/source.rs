@@ -69,11 +69,9 @@ pub(crate) fn sources(reels: Vec<(ReelInput, Look)>, warnings: &mut Vec<String>)
             warnings.push(format!(
                 "{name} is {window}: what {node} shows at its end is not an outcome"
             ));
-        } else if reel.ending().is_still_recorded() {
-            warnings.push(format!(
-                "{name} is still being recorded: what {node} shows at its end is not an outcome yet"
-            ));
-        } else if let Ending::Cut { at_byte, why } = reel.ending() {
+        } else if let Ending::Cut { at_byte, why } = reel.ending()
+            && !reel.ending().is_still_recorded()
+        {
             warnings.push(format!(
                 "{name} was cut at byte {at_byte}{part} ({why}): what {node} shows at its end is \
                  not an outcome"
