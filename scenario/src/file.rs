@@ -220,7 +220,10 @@ impl Scenario {
     /// As [`Scenario::read`].
     pub fn of_text(text: &str, path: &Path, set: &[(String, String)]) -> Result<Scenario, Mistake> {
         let file = path.display().to_string();
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
         // The runner may be elsewhere than the file.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let scenario = Scenario::parse(text, (&file, folder), set);
