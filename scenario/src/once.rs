@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -139,10 +139,10 @@ pub(crate) fn play_with(
         nodes: BTreeMap::new(),
         lives: BTreeMap::new(),
         expected: Vec::new(),
-        until: match wants.debugs {
+        until: Arc::new(Mutex::new(match wants.debugs {
             true => begun + NO_LIMIT,
             false => begun + Duration::from_secs_f64(scenario.limit),
-        },
+        })),
         notes,
         is_hopeless: false,
         is_missed: false,
@@ -204,7 +204,8 @@ pub(crate) struct Stage<'a> {
     /// How often each node was started.
     lives: BTreeMap<String, u32>,
     expected: Vec<Expected>,
-    until: Instant,
+    /// When it has taken too long: a person's time is added while it is waited for.
+    until: Arc<Mutex<Instant>>,
     notes: Notes,
     /// Whether no other match would fare better.
     is_hopeless: bool,
@@ -221,7 +222,7 @@ impl<'a> Stage<'a> {
         if self.wants.is_cancelled.load(Ordering::Relaxed) {
             return Err("the run was ended".to_owned());
         }
-        if Instant::now() > self.until {
+        if is_over(&self.until) {
             let limit = self.scenario.limit;
             return Err(format!(
                 "the match has taken longer than its limit of {limit} s"
@@ -244,9 +245,9 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// When it has taken too long.
-    pub fn until(&self) -> Instant {
-        self.until
+    /// When it has taken too long, for whoever looks at it while the script runs.
+    pub fn until(&self) -> Arc<Mutex<Instant>> {
+        Arc::clone(&self.until)
     }
 
     /// Writes down what was done, where the recordings are.
@@ -312,13 +313,15 @@ impl<'a> Stage<'a> {
         }
         let by_hand = plan.start == Start::External;
         let ready = Instant::now() + READY;
+        let mut latest = Instant::now();
         loop {
             self.go_on()?;
             let node = self.running(name)?;
             let is_there = node.connect();
             if by_hand {
                 // A person's time is nobody's limit.
-                self.until += LOOK;
+                *self.until.lock().unwrap_or_else(PoisonError::into_inner) += latest.elapsed();
+                latest = Instant::now();
             }
             if is_there.map_err(|why| format!("node {name}: {why}"))? {
                 return Ok(());
@@ -655,6 +658,11 @@ impl<'a> Stage<'a> {
         let node = self.nodes.get_mut(name);
         node.ok_or_else(|| format!("node {name} was not started"))
     }
+}
+
+/// Whether a moment has passed that may still be moved.
+pub(crate) fn is_over(until: &Mutex<Instant>) -> bool {
+    Instant::now() > *until.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Words whose places are filled before there is a match.

@@ -14,7 +14,7 @@ use crate::faults;
 use crate::file;
 use crate::judged::Expected;
 use crate::node::LOOK;
-use crate::once::Stage;
+use crate::once::{Stage, is_over};
 
 /// A node that is waited for and does not answer is asked again after so long.
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     let (until, is_cancelled) = (stage.until(), Arc::clone(stage.wants.is_cancelled));
     let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
     let hooked = lua.set_global_hook(triggers, move |_, _| {
-        match is_cancelled.load(Ordering::Relaxed) || Instant::now() > until {
+        match is_cancelled.load(Ordering::Relaxed) || is_over(&until) {
             true => Err(mlua::Error::runtime("the match is over")),
             false => Ok(VmState::Continue),
         }
@@ -101,6 +101,9 @@ type Shared<'s, 'a> = RefCell<&'s mut Stage<'a>>;
 
 /// What is done with one node.
 type Act = fn(&mut Stage<'_>, &str) -> Result<(), String>;
+
+/// What is said to one node, and what it answers.
+type Spoken = fn(&mut Stage<'_>, &str, &str) -> Result<String, String>;
 
 /// Does something with the match on behalf of a script.
 fn with<T>(
@@ -163,26 +166,19 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
             })
         })?,
     )?;
-    own.set(
-        "say",
-        scope.create_function(|lua, (who, line): (Who, String)| {
-            who.each(lua, |name| with(stage, |stage| stage.say(name, &line)))
-        })?,
-    )?;
-    own.set(
-        "ask",
-        scope.create_function(|lua, (who, line): (Who, String)| {
-            who.each(lua, |name| {
-                with(stage, |stage| stage.ask(name, &line, stage.patience()))
-            })
-        })?,
-    )?;
-    own.set(
-        "script",
-        scope.create_function(|lua, (who, text): (Who, String)| {
-            who.each(lua, |name| with(stage, |stage| stage.script(name, &text)))
-        })?,
-    )?;
+    let spoken: [(&str, Spoken); 3] = [
+        ("say", |stage, name, line| stage.say(name, line)),
+        ("ask", |stage, name, line| {
+            stage.ask(name, line, stage.patience())
+        }),
+        ("script", |stage, name, text| stage.script(name, text)),
+    ];
+    for (called, speak) in spoken {
+        let function = scope.create_function(move |lua, (who, text): (Who, String)| {
+            who.each(lua, |name| with(stage, |stage| speak(stage, name, &text)))
+        })?;
+        own.set(called, function)?;
+    }
     own.set(
         "wait",
         scope.create_function(|_, (seconds, awaited): (f64, MultiValue)| {

@@ -248,14 +248,12 @@ fn printed<T: Send>(
 ) -> Result<T, Failure> {
     let signals = Signals::catch();
     let mut printed = Ok(());
+    let is_done = AtomicBool::new(false);
     let done = std::thread::scope(|scope| {
         let acts = scope.spawn(act);
-        let is_done = AtomicBool::new(false);
-        let (is_done, signals) = (Arc::new(is_done), &signals);
-        let told = Arc::clone(&is_done);
         // Apart from who prints, whom a full pipe may hold up.
-        scope.spawn(move || {
-            while !told.load(Ordering::Relaxed) {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
                 if signals.asked() > 0 {
                     is_cancelled.store(true, Ordering::Relaxed);
                 }

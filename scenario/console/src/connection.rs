@@ -114,31 +114,36 @@ impl Connection {
         }
     }
 
-    /// What a message says.
+    /// What a message says, and the bytes that came with it.
     ///
     /// # Errors
     /// A sentence for whoever sent it.
-    pub fn said(&self, message: Message) -> Result<Said, String> {
-        match message {
+    pub fn said(&self, message: Message) -> Result<(Said, Vec<u8>), String> {
+        let (json, binary) = match message {
             // A page in a browser reaches loopback as well, and its lines are whatever it likes.
-            Message::Line(line) if line.contains(" HTTP/") => Err(BROWSER.to_owned()),
-            Message::Line(line) => Ok(match line.strip_prefix("token ") {
-                Some(token) if !self.is_trusted => Said::Token {
-                    token: token.trim().to_owned(),
-                    id: 0,
-                },
-                _ => Said::Command {
-                    command: line,
-                    id: 0,
-                },
-            }),
-            Message::Frame { json, .. } => serde_json::from_slice(&json).map_err(|error| {
-                format!(
-                    "this is no message: {error}; write {{\"type\":\"command\",\"command\":\"help\"}}, \
-                     or type script, complete, token"
-                )
-            }),
-        }
+            Message::Line(line) if line.contains(" HTTP/") => return Err(BROWSER.to_owned()),
+            Message::Line(line) => {
+                let said = match line.strip_prefix("token ") {
+                    Some(token) if !self.is_trusted => Said::Token {
+                        token: token.trim().to_owned(),
+                        id: 0,
+                    },
+                    _ => Said::Command {
+                        command: line,
+                        id: 0,
+                    },
+                };
+                return Ok((said, Vec::new()));
+            }
+            Message::Frame { json, binary } => (json, binary),
+        };
+        let said = serde_json::from_slice(&json).map_err(|error| {
+            format!(
+                "this is no message: {error}; write {{\"type\":\"command\",\"command\":\"help\"}}, or type \
+                 script, complete, token"
+            )
+        })?;
+        Ok((said, binary))
     }
 
     /// Says something to the other side, in its language.

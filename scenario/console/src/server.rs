@@ -79,6 +79,8 @@ pub enum Asked {
 pub struct Request {
     /// What is asked.
     pub asked: Asked,
+    /// The bytes behind its frame's JSON; empty for a frame without, and for a line.
+    pub binary: Vec<u8>,
     from: usize,
     id: u64,
     back: Option<Back>,
@@ -307,7 +309,7 @@ impl Server {
             };
             match connection.next_message() {
                 Ok(Some(message)) => match connection.said(message) {
-                    Ok(said) => self.hear(key, said),
+                    Ok((said, binary)) => self.hear(key, said, binary),
                     Err(text) => {
                         if text == BROWSER {
                             connection.end();
@@ -338,7 +340,7 @@ impl Server {
         fate
     }
 
-    fn hear(&mut self, key: usize, said: Said) {
+    fn hear(&mut self, key: usize, said: Said, binary: Vec<u8>) {
         let Some(connection) = self.connections.get_mut(&key) else {
             return;
         };
@@ -390,6 +392,7 @@ impl Server {
         connection.pending += 1;
         let request = Request {
             asked,
+            binary,
             from: key,
             id,
             back: Some(self.back.clone()),

@@ -22,6 +22,7 @@ fn commands() -> Commands {
             (&[("A", Kind::Integer), ("B", Kind::Integer)], &[]),
             "The sum",
         )
+        .with("bytes", (&[], &[]), "How many bytes came with it")
         .with("refuse", (&[], &[]), "Is never done")
         .with("forget", (&[], &[]), "Is never answered")
         .with("long", (&[], &[]), "A long answer")
@@ -76,6 +77,10 @@ fn answer(request: netreel_console::Request) {
     };
     match (call.name.as_str(), call.arguments.as_slice()) {
         ("add", [Value::Integer(a), Value::Integer(b)]) => request.done((a + b).to_string()),
+        ("bytes", _) => {
+            let count = request.binary.len().to_string();
+            request.done(count);
+        }
         ("long", _) => request.done("x".repeat(1 << 20)),
         ("forget", _) => drop(request),
         _ => request.refuse("it will not"),
@@ -126,6 +131,23 @@ fn a_person_types_lines() {
     // A mistake is told at once, before the node has come to the first command.
     assert!(lines.contains(&"error: B is missing; write `add A B`".to_owned()));
     assert!(lines.contains(&"3".to_owned()) && lines.contains(&"7".to_owned()));
+}
+
+#[test]
+fn bytes_behind_the_json_come_to_the_node() {
+    let node = Node::new(None);
+    let mut stream = TcpStream::connect(node.address).unwrap();
+    let json = br#"{"type":"command","command":"bytes","id":3}"#;
+    let mut frame = vec![0, 0, 0, 1, 0, 0, 0, json.len() as u8, 0, 0, 0, 5];
+    frame.extend(json);
+    frame.extend([0, 1, 2, 255, 0]);
+    stream.write_all(&frame).unwrap();
+    let mut answer = [0; 8];
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.read_exact(&mut answer).unwrap();
+    let mut json = vec![0; usize::from(answer[7])];
+    stream.read_exact(&mut json).unwrap();
+    assert_eq!(json, br#"{"id":3,"ok":true,"text":"5"}"#);
 }
 
 #[test]
