@@ -38,6 +38,6 @@ pub use shared::Shared;
 pub use sim::{SimClock, SimNet, SimTransport};
 pub use snapshots::SnapshotPlan;
 pub use transport::{
-    Datagram, InputError, Layer, ReceiveError, RestoreError, SendError, Transport,
+    Datagram, InputError, Layer, ObjectBelief, ReceiveError, RestoreError, SendError, Transport,
 };
 pub use udp::{BindError, UdpTransport};

@@ -135,6 +135,31 @@ pub trait Layer {
         let _ = on;
         false
     }
+
+    /// Says what the layer believes of each of its objects now, in the order of their numbers; whether
+    /// it says so at all. Exploring compares what nodes believe when all is delivered.
+    fn beliefs(&self, say: &mut dyn FnMut(ObjectBelief)) -> bool {
+        let _ = say;
+        false
+    }
+
+    /// A copy that does from here on what the layer itself would do; quicker than [`save`](Layer::save)
+    /// and [`restore`](Layer::restore) where many ways are tried from one state. `None` where the engine
+    /// offers none.
+    fn fork(&self) -> Option<Box<dyn Layer>> {
+        None
+    }
+}
+
+/// What a layer believes of an object that lives there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectBelief {
+    /// The protocol's number of the object.
+    pub object: u64,
+    /// The protocol's number of the peer that owns it; `None` where the layer knows no owners.
+    pub owner: Option<u64>,
+    /// A hash of its values: equal where the values are.
+    pub values: u64,
 }
 
 /// A packet that was received: its bytes are at the start of the caller's buffer.

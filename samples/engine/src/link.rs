@@ -22,7 +22,7 @@ const SENT_MAX: usize = 1024;
 const ACK_REACH: u64 = 32;
 
 /// One peer's link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Link {
     /// Who is at the other end.
     pub peer: Peer,
@@ -73,7 +73,7 @@ pub enum LinkState {
 }
 
 /// What a packet carries besides the frame.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Cargo {
     /// Places in the reliable stream.
     pub reliable: Vec<u64>,
@@ -94,7 +94,7 @@ pub struct SentUpdate {
     pub fields: Vec<(u8, u64)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct SentPacket {
     at_ns: u64,
     judged_lost: bool,

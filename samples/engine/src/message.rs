@@ -1,6 +1,7 @@
 //! Messages, as `samples/wires/boxes.wire` lays them out.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::start::Topology;
@@ -101,6 +102,18 @@ pub struct State {
     pub kind: u8,
     /// In the order of the type's fields.
     pub values: Vec<Value>,
+}
+
+impl State {
+    /// A number that is equal where the fields are, and hardly ever where they are not.
+    pub(crate) fn number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.kind.hash(&mut hasher);
+        self.values
+            .iter()
+            .for_each(|value| value.hash_into(&mut hasher));
+        hasher.finish()
+    }
 }
 
 /// An argument of an RPC.

@@ -17,7 +17,7 @@ const WINDOW: u64 = 512;
 const FRAGMENT_BITS: usize = FRAME_BITS_MAX + 4 + 1 + 4 + 16 + 8 + 8 + 16;
 
 /// The sending end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StreamOut {
     /// The first message that is not acked.
     base: u64,
@@ -32,7 +32,7 @@ pub struct StreamOut {
     pub rewrites: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     bits: BitWriter,
     state: State,
@@ -189,7 +189,7 @@ impl StreamOut {
 }
 
 /// The receiving end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StreamIn {
     /// The place of the next message to be delivered.
     next: u64,
@@ -197,7 +197,7 @@ pub struct StreamIn {
     joining: Option<Joining>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Joining {
     index: u8,
     total: u8,

@@ -10,7 +10,7 @@ use crate::state::{FNV_START, StateReader, StateWriter, fnv};
 /// Events on their way to the game. What was told is part of the layer's state, so that a layer
 /// which swallows an event is not in the state of one that told it; what was polled is not, because
 /// in a replay there is no game.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Told {
     waiting: VecDeque<Event>,
     count: u64,

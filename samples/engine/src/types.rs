@@ -1,6 +1,7 @@
 //! Object types, declared in a file; how their fields travel follows from the declaration.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use serde::Deserialize;
 
@@ -91,6 +92,18 @@ pub enum Value {
     Integer(i64),
     /// Of a text field.
     Text(String),
+}
+
+impl Value {
+    /// Adds the value to a hash: numbers by their bits.
+    pub(crate) fn hash_into(&self, hasher: &mut impl Hasher) {
+        match self {
+            Value::Number(number) => number.to_bits().hash(hasher),
+            Value::Vector(numbers) => numbers.iter().for_each(|it| it.to_bits().hash(hasher)),
+            Value::Integer(number) => number.hash(hasher),
+            Value::Text(text) => text.hash(hasher),
+        }
+    }
 }
 
 impl fmt::Display for Value {

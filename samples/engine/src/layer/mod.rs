@@ -19,7 +19,7 @@ pub(crate) mod stage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use netreel_transport::{InputError, Layer, RestoreError, Transport};
+use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport};
 
 use crate::call::Call;
 use crate::event::Event;
@@ -43,7 +43,7 @@ const ID_RUN: u64 = 40;
 /// The owner of the loop calls, in this order, each tick: `io.tick`, [`Layer::tick`], then
 /// [`poll_event`](NetLayer::poll_event) until there is none, then for every call of the game
 /// `io.input` and [`Layer::input`]. Events that nobody polls are forgotten at the next tick.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NetLayer {
     start: Start,
     types: Types,
@@ -334,5 +334,20 @@ impl Layer for NetLayer {
     fn time_outs(&mut self, on: bool) -> bool {
         self.patience.is_held = !on;
         true
+    }
+
+    fn beliefs(&self, say: &mut dyn FnMut(ObjectBelief)) -> bool {
+        for (id, object) in &self.objects {
+            say(ObjectBelief {
+                object: id.0,
+                owner: Some(object.owner.0.into()),
+                values: object.state.number(),
+            });
+        }
+        true
+    }
+
+    fn fork(&self) -> Option<Box<dyn Layer>> {
+        Some(Box::new(self.clone()))
     }
 }
