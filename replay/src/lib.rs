@@ -4,7 +4,8 @@
 //! clock reads and random draws in the recorded order and compares every send with the reel. The
 //! outcome is exact, or the first [`Divergence`](netreel_transport::Divergence), which
 //! [`explain`] decodes to the field. [`together`] plays all nodes of a session at once, and goes on
-//! where they do something else. [`onto`] plays one node's packets at a live endpoint. [`program`]
+//! where they do something else. [`explore`] plays it many times, over networks that are slower here and
+//! there. [`onto`] plays one node's packets at a live endpoint. [`program`]
 //! makes of an unmodified program's reel what the program is answered when it is started again.
 
 mod agreed;
@@ -14,6 +15,7 @@ mod checkpoints;
 mod cursor;
 mod difference;
 mod driver;
+pub mod explore;
 pub mod onto;
 pub mod program;
 mod replayable;

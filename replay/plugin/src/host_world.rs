@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 
 use netreel_reel::{Believed, Endpoint, EventNumber, SocketId, Time};
+use netreel_replay::explore::NodeSocket;
 use netreel_replay::together::NodeIo;
 use netreel_replay::{Current, ReelEvents};
 use netreel_transport::{Datagram, ReceiveError, ReplayTransport, SendError, Shared, Transport};
@@ -129,6 +130,7 @@ macro_rules! sockets {
 
 sockets!(Shared<ReplayTransport<ReelEvents>>, its => its);
 sockets!(Shared<NodeIo>, its => its);
+sockets!(Shared<NodeSocket>, its => its);
 sockets!(Current, its => its.transport());
 
 #[derive(Default)]

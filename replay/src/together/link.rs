@@ -7,7 +7,7 @@ const NEIGHBOURS: usize = 16;
 
 /// The packets of one sender, from one of its sockets to one address, by time.
 #[derive(Debug, Default)]
-pub(super) struct Link {
+pub(crate) struct Link {
     /// Of those that arrived somewhere: when each was sent, and its place among the sends.
     arrived: Vec<(i64, usize)>,
     /// Of those of which it is known: when each was sent, and whether it was lost.

@@ -22,8 +22,8 @@
 mod inbox;
 mod io;
 mod lane;
-mod link;
-mod plan;
+pub(crate) mod link;
+pub(crate) mod plan;
 mod play;
 mod reels;
 mod report;

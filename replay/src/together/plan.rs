@@ -47,25 +47,25 @@ pub struct StoryPacket {
 /// A session, read: what was done when, by whom, and what became of each packet.
 #[derive(Debug)]
 pub struct Plan {
-    pub(super) nodes: Vec<PlanNode>,
-    pub(super) sends: Vec<PlanSend>,
-    pub(super) arrivals: Vec<Arrival>,
-    pub(super) links: Vec<Link>,
+    pub(crate) nodes: Vec<PlanNode>,
+    pub(crate) sends: Vec<PlanSend>,
+    pub(crate) arrivals: Vec<Arrival>,
+    pub(crate) links: Vec<Link>,
     /// By sender, its socket, and the address that it sends to.
-    pub(super) link_of: BTreeMap<(usize, SocketId, Endpoint), usize>,
+    pub(crate) link_of: BTreeMap<(usize, SocketId, Endpoint), usize>,
     /// The turns of all nodes in the order in which they are played.
-    pub(super) schedule: Vec<(usize, usize)>,
+    pub(crate) schedule: Vec<(usize, usize)>,
     /// Links, hashes of payloads, times and sends, in this order: those of which it is known what
     /// became of them.
-    pub(super) equals: Vec<(usize, u64, i64, usize)>,
+    pub(crate) equals: Vec<(usize, u64, i64, usize)>,
     /// The first node that packets reach there.
-    pub(super) node_at: BTreeMap<Endpoint, usize>,
+    pub(crate) node_at: BTreeMap<Endpoint, usize>,
     /// What a packet takes on a link of which nothing is known. ns.
-    pub(super) usual_ns: i64,
+    pub(crate) usual_ns: i64,
 }
 
 #[derive(Debug)]
-pub(super) struct PlanNode {
+pub(crate) struct PlanNode {
     pub name: String,
     pub reel: Option<Arc<Reel>>,
     pub endpoints: Vec<Endpoint>,
@@ -79,7 +79,7 @@ pub(super) struct PlanNode {
 
 /// From one tick, or call of the game, to the next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PlanTurn {
+pub(crate) struct PlanTurn {
     pub first: EventNumber,
     /// The number behind its last event.
     pub end: EventNumber,
@@ -95,7 +95,7 @@ pub(super) struct PlanTurn {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct PlanSend {
+pub(crate) struct PlanSend {
     pub node: usize,
     pub turn: usize,
     /// On the session's clock.
@@ -109,7 +109,7 @@ pub(super) struct PlanSend {
 
 /// A receipt of a packet whose sender is played.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     pub node: usize,
     pub number: EventNumber,
     /// About when it came to the receiver, who read it later: on the session's clock.
@@ -117,7 +117,7 @@ pub(super) struct Arrival {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PlanReceipt {
+pub(crate) struct PlanReceipt {
     pub number: EventNumber,
     pub time: Time,
     pub turn: usize,
@@ -153,7 +153,7 @@ impl Plan {
         plan
     }
 
-    pub(super) fn empty() -> Plan {
+    pub(crate) fn empty() -> Plan {
         Plan {
             nodes: Vec::new(),
             sends: Vec::new(),
@@ -432,7 +432,7 @@ fn came(asked_ns: Option<i64>, sent_ns: i64, read_ns: i64) -> i64 {
     }
 }
 
-pub(super) fn hash(payload: &[u8]) -> u64 {
+pub(crate) fn hash(payload: &[u8]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     hasher.write(payload);
     hasher.finish()

@@ -7,6 +7,7 @@
 mod crowded;
 mod divergence;
 mod exact;
+mod explore;
 mod inside;
 mod mutants;
 mod recorded;

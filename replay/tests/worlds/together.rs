@@ -20,7 +20,7 @@ fn seeds(without: u64) -> u64 {
     })
 }
 
-fn session(reels: &[Vec<u8>]) -> Session {
+pub fn session(reels: &[Vec<u8>]) -> Session {
     let inputs = reels.iter().enumerate().map(|(place, bytes)| ReelInput {
         name: place.to_string(),
         reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a reel")),
@@ -28,7 +28,7 @@ fn session(reels: &[Vec<u8>]) -> Session {
     Session::build(inputs.collect(), None).expect("a session")
 }
 
-fn plan(session: &Session) -> Arc<Plan> {
+pub fn plan(session: &Session) -> Arc<Plan> {
     let nodes = session.nodes.iter().zip(&session.reels);
     let nodes = nodes.map(|(node, reel)| StoryNode {
         name: node.name.clone(),
@@ -88,7 +88,7 @@ fn play_on(reels: &[Vec<u8>], change: impl Fn(&mut Start)) -> (Played, Vec<Vec<u
 }
 
 /// A node's events, without the note that stands behind them.
-fn events(reel: &[u8]) -> Vec<String> {
+pub fn events(reel: &[u8]) -> Vec<String> {
     let mut events = Vec::new();
     Reel::from_bytes(reel.to_vec())
         .expect("a reel")
@@ -107,7 +107,7 @@ fn demonstration(seed: u64, mode: Mode, topology: Topology) -> Vec<Vec<u8>> {
     )
 }
 
-fn errors(reels: &[Vec<u8>]) -> Vec<&'static str> {
+pub fn errors(reels: &[Vec<u8>]) -> Vec<&'static str> {
     let history = History::build(&session(reels));
     let findings = history.findings.iter();
     let errors = findings.filter(|finding| finding.level == Level::Error);

@@ -1,0 +1,399 @@
+//! What all runs of an exploration have in common: a recorded session, ready to be played any number of
+//! times.
+
+use std::sync::Arc;
+
+use netreel_reel::{Duration, Endpoint, Event, OwnedRecord, Reel, SocketId, Time};
+
+use super::change::Moment;
+use crate::together::Plan;
+use crate::together::plan::{PlanTurn, hash};
+
+/// A recorded session, ready to be played any number of times.
+///
+/// Behind the end of the recording the nodes tick on for [`GroundOptions::rest`], so that what is under way
+/// arrives and is answered.
+#[derive(Debug)]
+pub struct Ground {
+    pub(super) plan: Arc<Plan>,
+    pub(super) nodes: Vec<GroundNode>,
+    /// Nodes and turns in the order in which they are played.
+    pub(super) order: Vec<(usize, u32)>,
+}
+
+/// How a session is played behind its end.
+#[derive(Clone, Copy, Debug)]
+pub struct GroundOptions {
+    /// For how long the nodes tick on.
+    pub rest: Duration,
+    /// The only node that is played: what others sent arrives as it did, or as a change says.
+    pub alone: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct GroundNode {
+    pub name: String,
+    pub reel: Option<Arc<Reel>>,
+    pub socket: SocketId,
+    pub turns: Vec<GroundTurn>,
+    /// What the clock said, turn by turn.
+    pub clocks: Vec<Time>,
+    pub randoms: Vec<u64>,
+    /// Packets that arrive without being sent by a layer.
+    pub unsent: Vec<Unsent>,
+}
+
+/// One turn of a node: a tick, or a call of the game.
+#[derive(Debug)]
+pub(super) struct GroundTurn {
+    pub begins: Begins,
+    /// On the session's clock.
+    pub at_ns: i64,
+    /// On the node's clock.
+    pub time: Time,
+    /// The place in [`Ground::order`].
+    pub rank: usize,
+    /// Of [`GroundNode::clocks`].
+    pub clocks: std::ops::Range<usize>,
+    /// What the clock says where the recording has no read.
+    pub clock: Time,
+    /// What the layer has no part in: sockets that are opened and closed.
+    pub beside: Vec<OwnedRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// The layer is made.
+    Start,
+    Tick(u64, Time),
+    Call(Arc<[u8]>),
+}
+
+/// A packet of a node without a layer.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    pub from: usize,
+    pub at: Moment,
+    pub socket: SocketId,
+    pub source: Endpoint,
+    pub payload: Arc<[u8]>,
+}
+
+/// Where a packet of a layer goes when nothing is changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Natural {
+    pub node: usize,
+    pub at: Moment,
+    pub socket: SocketId,
+    pub source: Endpoint,
+}
+
+impl Ground {
+    /// Reads the reels of `plan` once more, for what a layer is answered.
+    pub fn new(plan: Arc<Plan>, options: GroundOptions) -> Ground {
+        let mut nodes: Vec<GroundNode> = Vec::new();
+        for node in 0..plan.nodes.len() {
+            nodes.push(read(&plan, node, options.alone));
+        }
+        let order = plan.schedule.iter();
+        let mut order: Vec<(usize, u32)> = order
+            .map(|&(node, turn)| (node, u32::try_from(turn).unwrap_or(u32::MAX)))
+            .collect();
+        if options.alone.is_none() {
+            rest(&mut nodes, &mut order, options.rest);
+        }
+        for (rank, &(node, turn)) in order.iter().enumerate() {
+            if let Some(turn) = nodes[node].turns.get_mut(turn as usize) {
+                turn.rank = rank;
+            }
+        }
+        let mut ground = Ground { plan, nodes, order };
+        ground.gather_unsent();
+        ground
+    }
+
+    /// The names of the nodes, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().map(|node| node.name.as_str())
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: usize) -> &str {
+        self.nodes.get(node).map_or("?", |node| node.name.as_str())
+    }
+
+    /// The reel that a node's layer is made from, where it is played.
+    pub fn reel(&self, node: usize) -> Option<&Arc<Reel>> {
+        self.nodes.get(node)?.reel.as_ref()
+    }
+
+    /// How many turns a run has at most.
+    pub fn turns(&self) -> usize {
+        self.order.len()
+    }
+
+    /// When a turn is, on the session's clock.
+    pub(super) fn at_ns(&self, rank: usize) -> i64 {
+        let turn = self.order.get(rank).map(|&(node, turn)| {
+            let turn = self.nodes[node].turns.get(turn as usize);
+            turn.map_or(i64::MAX, |turn| turn.at_ns)
+        });
+        turn.unwrap_or(i64::MAX)
+    }
+
+    /// The first turn that is not before this time.
+    pub(super) fn rank_at(&self, ns: i64) -> usize {
+        self.order.partition_point(|&(node, turn)| {
+            let turn = self.nodes[node].turns.get(turn as usize);
+            turn.is_some_and(|turn| turn.at_ns < ns)
+        })
+    }
+
+    /// Where the packet goes that a node sends in a turn on a link, the nth one of that turn and link.
+    pub(super) fn natural(
+        &self,
+        (node, turn): (usize, u32),
+        (socket, to): (SocketId, Endpoint),
+        (nth, at_ns): (usize, i64),
+        out: &mut Vec<Natural>,
+    ) {
+        let plan = &*self.plan;
+        let link = plan.link_of.get(&(node, socket, to)).copied();
+        if let Some(link) = link {
+            let sends = plan.nodes[node].sends_in(turn as usize);
+            let mut of_link = sends.iter().filter(|send| plan.sends[send.1].link == link);
+            if let Some(&(_, send)) = of_link.nth(nth) {
+                return self.as_recorded(send, out);
+            }
+            let arrivals = plan.links[link].arrivals(plan, at_ns);
+            for arrival in arrivals {
+                let receipt = plan.nodes[arrival.node].receipt(arrival.number);
+                if let (Some(receipt), Some(at)) =
+                    (receipt, self.moment(arrival.node, arrival.came_ns))
+                {
+                    out.push(Natural {
+                        node: arrival.node,
+                        at,
+                        socket: receipt.socket,
+                        source: receipt.from,
+                    });
+                }
+            }
+            return;
+        }
+        let usual_ns = at_ns.saturating_add(plan.usual_ns.max(0));
+        if let Some(&receiver) = plan.node_at.get(&to)
+            && let Some(at) = self.moment(receiver, usual_ns)
+        {
+            let source = plan.nodes[node].endpoints.first().copied();
+            out.push(Natural {
+                node: receiver,
+                at,
+                socket: self.nodes[receiver].socket,
+                source: source.unwrap_or(to),
+            });
+        }
+    }
+
+    fn as_recorded(&self, send: usize, out: &mut Vec<Natural>) {
+        let plan = &*self.plan;
+        let arrivals = plan.arrivals.get(plan.sends[send].arrivals.clone());
+        for arrival in arrivals.unwrap_or_default() {
+            if let Some(receipt) = plan.nodes[arrival.node].receipt(arrival.number) {
+                out.push(Natural {
+                    node: arrival.node,
+                    at: Moment {
+                        turn: u32::try_from(receipt.turn).unwrap_or(u32::MAX),
+                        ns: receipt.latest.0,
+                    },
+                    socket: receipt.socket,
+                    source: receipt.from,
+                });
+            }
+        }
+    }
+
+    /// When a packet is there that comes at this time: in the first turn that is not before it.
+    pub(super) fn moment(&self, node: usize, came_ns: i64) -> Option<Moment> {
+        let turns = &self.nodes.get(node)?.turns;
+        let turn = turns.partition_point(|turn| turn.at_ns < came_ns);
+        turns.get(turn)?;
+        Some(Moment {
+            turn: u32::try_from(turn).ok()?,
+            ns: came_ns,
+        })
+    }
+
+    fn gather_unsent(&mut self) {
+        let plan = Arc::clone(&self.plan);
+        for (node, of) in plan.nodes.iter().enumerate() {
+            let Some(reel) = &self.nodes[node].reel else {
+                continue;
+            };
+            let mut receipts = of.receipts.iter();
+            let mut unsent = Vec::new();
+            reel.for_each(|record| {
+                let Event::Received { payload, .. } = record.event else {
+                    return;
+                };
+                let Some(receipt) = receipts.next() else {
+                    return;
+                };
+                let sender = receipt.send.map(|(send, _)| plan.sends[send].node);
+                let is_played = sender.is_some_and(|sender| self.nodes[sender].reel.is_some());
+                if is_played {
+                    return;
+                }
+                let from = sender.or_else(|| plan.node_at.get(&receipt.from).copied());
+                let ns = self.nodes[node].turns[receipt.turn]
+                    .at_ns
+                    .max(receipt.latest.0);
+                unsent.push(Unsent {
+                    from: from.unwrap_or(usize::MAX),
+                    at: Moment {
+                        turn: u32::try_from(receipt.turn).unwrap_or(u32::MAX),
+                        ns,
+                    },
+                    socket: receipt.socket,
+                    source: receipt.from,
+                    payload: payload.into(),
+                });
+            });
+            self.nodes[node].unsent = unsent;
+        }
+    }
+}
+
+fn read(plan: &Plan, node: usize, alone: Option<usize>) -> GroundNode {
+    let of = &plan.nodes[node];
+    let reel = of
+        .reel
+        .clone()
+        .filter(|_| alone.is_none_or(|it| it == node));
+    let mut read = GroundNode {
+        name: of.name.clone(),
+        socket: SocketId(0),
+        turns: of.turns.iter().map(empty).collect(),
+        clocks: Vec::new(),
+        randoms: Vec::new(),
+        unsent: Vec::new(),
+        reel: reel.clone(),
+    };
+    let Some(reel) = reel else { return read };
+    read.socket = reel.endpoints().first().map_or(SocketId(0), |it| it.0);
+    let mut turn = 0;
+    let mut last = (Time::ZERO, Time::ZERO);
+    reel.for_each(|record| {
+        while turn + 1 < of.turns.len() && record.number >= of.turns[turn + 1].first {
+            turn += 1;
+            let clocks = read.clocks.len();
+            read.turns[turn].clocks = clocks..clocks;
+            let passed = read.turns[turn].time.since(last.1);
+            read.turns[turn].clock = last.0 + passed;
+        }
+        let it = &mut read.turns[turn];
+        match record.event {
+            Event::Tick { tick, time } => it.begins = Begins::Tick(tick, time),
+            Event::Input { call } => it.begins = Begins::Call(call.into()),
+            Event::Clock { value } => {
+                if it.clocks.is_empty() {
+                    it.clock = value;
+                }
+                read.clocks.push(value);
+                it.clocks.end = read.clocks.len();
+                last = (value, it.time);
+            }
+            Event::Random { value } => read.randoms.push(value),
+            Event::SocketOpened { .. } | Event::SocketClosed { .. } => {
+                it.beside.push(OwnedRecord::copy_of(record));
+            }
+            _ => {}
+        }
+    });
+    read
+}
+
+fn empty(turn: &PlanTurn) -> GroundTurn {
+    GroundTurn {
+        begins: Begins::Start,
+        at_ns: turn.at_ns,
+        time: turn.time,
+        rank: turn.rank,
+        clocks: 0..0,
+        clock: turn.time,
+        beside: Vec::new(),
+    }
+}
+
+/// Lets every node tick on behind the end, as it ticked last.
+fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration) {
+    let end = nodes
+        .iter()
+        .filter_map(|node| Some(node.turns.last()?.at_ns));
+    let end = end.max().unwrap_or(0);
+    let until = end.saturating_add(i64::try_from(rest.as_nanos()).unwrap_or(i64::MAX));
+    let mut more: Vec<(i64, usize, u32)> = Vec::new();
+    for (place, node) in nodes.iter_mut().enumerate() {
+        if node.reel.is_none() {
+            continue;
+        }
+        let ticks = node
+            .turns
+            .iter()
+            .rev()
+            .filter_map(|turn| match turn.begins {
+                Begins::Tick(tick, time) => Some((tick, time, turn)),
+                _ => None,
+            });
+        let last: Vec<_> = ticks.take(33).collect();
+        let (Some(newest), Some(oldest)) = (last.first(), last.last()) else {
+            continue;
+        };
+        let between = last.len() as u64 - 1;
+        let Some(step) = newest
+            .2
+            .time
+            .since(oldest.2.time)
+            .as_nanos()
+            .checked_div(between.into())
+        else {
+            continue;
+        };
+        let virtual_step = newest
+            .1
+            .since(oldest.1)
+            .as_nanos()
+            .checked_div(between.into());
+        let step = Duration::from_nanos(u64::try_from(step).unwrap_or(u64::MAX))
+            .max(Duration::from_millis(1));
+        let virtual_step =
+            Duration::from_nanos(virtual_step.map_or(0, |it| u64::try_from(it).unwrap_or(0)));
+        let (mut tick, mut time) = (newest.0, newest.1);
+        let (mut at_ns, mut now, mut clock) = (newest.2.at_ns, newest.2.time, newest.2.clock);
+        let last = node.turns.last().map_or(at_ns, |turn| turn.at_ns);
+        let step_ns = i64::try_from(step.as_nanos()).unwrap_or(i64::MAX);
+        while at_ns < until {
+            (tick, time, now, clock) = (tick + 1, time + virtual_step, now + step, clock + step);
+            at_ns = at_ns.saturating_add(step_ns);
+            let turn = u32::try_from(node.turns.len()).unwrap_or(u32::MAX);
+            let clocks = node.clocks.len();
+            more.push((at_ns.max(last), place, turn));
+            node.turns.push(GroundTurn {
+                begins: Begins::Tick(tick, time),
+                at_ns: at_ns.max(last),
+                time: now,
+                rank: 0,
+                clocks: clocks..clocks,
+                clock,
+                beside: Vec::new(),
+            });
+        }
+    }
+    more.sort_unstable();
+    order.extend(more.into_iter().map(|(_, node, turn)| (node, turn)));
+}
+
+/// A number for these bytes, the same in every run.
+pub(super) fn number_of(payload: &[u8]) -> u64 {
+    hash(payload)
+}

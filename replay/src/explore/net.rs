@@ -1,0 +1,452 @@
+//! The network of a run, and what layers are answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use netreel_reel::{
+    Believed, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time,
+    say_numbers,
+};
+use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Shared, Transport};
+
+use super::change::{Change, Moment, fate};
+use super::ground::{Ground, Natural, number_of};
+use crate::together::Sink;
+
+/// How a note of a layer begins that says that one of its invariants does not hold.
+pub const BROKEN: &str = "broken:";
+
+/// A packet that a layer was given.
+#[derive(Clone, Debug)]
+pub(super) struct Delivery {
+    pub node: usize,
+    pub from: usize,
+    /// When it was there.
+    pub at: Moment,
+    /// When it would have been without changes.
+    pub natural: Moment,
+    /// The sender's turn; `None` where no layer sent it.
+    pub sent: Option<u32>,
+    pub payload: Arc<[u8]>,
+}
+
+/// A layer said that something in it is broken.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Broken {
+    /// The node, by its place.
+    pub node: usize,
+    /// On the session's clock, in nanoseconds.
+    pub at_ns: i64,
+    /// The layer's words.
+    pub words: String,
+}
+
+/// What changes from turn to turn: kept, and taken up again.
+#[derive(Clone, Debug)]
+pub(super) struct NetState {
+    pub nodes: Vec<NodeState>,
+    sent: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct NodeState {
+    pub turn: u32,
+    clocks: usize,
+    randoms: usize,
+    draw: Draw,
+    inbox: BTreeMap<(Moment, u64), Item>,
+    unsent: usize,
+    /// Packets of this turn, by socket and destination.
+    sends: BTreeMap<(SocketId, Endpoint), usize>,
+    /// What the game and the layer said that they believe: the owner, and a number for each property.
+    pub beliefs: BTreeMap<u64, (Option<u64>, BTreeMap<u64, u64>)>,
+    written: u64,
+    now: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    from: usize,
+    natural: Moment,
+    sent: Option<u32>,
+    socket: SocketId,
+    source: Endpoint,
+    payload: Arc<[u8]>,
+}
+
+pub(super) struct Net {
+    pub ground: Arc<Ground>,
+    pub changes: Vec<Change>,
+    pub state: NetState,
+    pub trace: Vec<Delivery>,
+    pub broken: Vec<Broken>,
+    pub sink: Option<Box<dyn Sink>>,
+    naturals: Vec<Natural>,
+}
+
+/// One node's sockets, clock and randomness in a run.
+pub struct NodeSocket {
+    pub(super) net: Shared<Net>,
+    pub(super) node: usize,
+}
+
+impl NetState {
+    pub fn new(ground: &Ground) -> NetState {
+        let nodes = ground.nodes.iter().map(|node| NodeState {
+            turn: 0,
+            clocks: 0,
+            randoms: 0,
+            draw: Draw::named(1, &node.name),
+            inbox: BTreeMap::new(),
+            unsent: 0,
+            sends: BTreeMap::new(),
+            beliefs: BTreeMap::new(),
+            written: 0,
+            now: Time::ZERO,
+        });
+        NetState {
+            nodes: nodes.collect(),
+            sent: 0,
+        }
+    }
+
+    /// Gives all that is under way the fate that it has under these changes.
+    pub fn changed(mut self, changes: &[Change]) -> NetState {
+        for (place, node) in self.nodes.iter_mut().enumerate() {
+            let moves = |change: &Change| change.link().is_some_and(|(_, to)| to == place);
+            if !changes.iter().any(moves) {
+                continue;
+            }
+            let inbox = std::mem::take(&mut node.inbox);
+            for ((at, number), item) in inbox {
+                let fate = fate(changes, (item.from, place), item.natural);
+                // What is a copy stays one.
+                let is_first = at == item.natural;
+                let comes = if is_first { fate.comes } else { Some(at) };
+                if let Some(again) = fate.again.filter(|_| is_first) {
+                    node.inbox.insert((again, number), item.clone());
+                }
+                if let Some(comes) = comes {
+                    node.inbox.insert((comes, number), item);
+                }
+            }
+        }
+        self
+    }
+}
+
+impl Net {
+    pub fn new(ground: Arc<Ground>) -> Net {
+        Net {
+            state: NetState::new(&ground),
+            ground,
+            changes: Vec::new(),
+            trace: Vec::new(),
+            broken: Vec::new(),
+            sink: None,
+            naturals: Vec::new(),
+        }
+    }
+
+    /// A node's turn begins.
+    pub fn begin(&mut self, node: usize, turn: u32) {
+        let ground = Arc::clone(&self.ground);
+        let of = &ground.nodes[node];
+        let it = &of.turns[turn as usize];
+        let state = &mut self.state.nodes[node];
+        state.turn = turn;
+        state.clocks = it.clocks.start;
+        state.sends.clear();
+        state.now = state.now.max(it.time);
+        if self.sink.is_some() {
+            for record in &it.beside {
+                self.write(node, record.as_record().event);
+            }
+        }
+        let state = &mut self.state.nodes[node];
+        while let Some(unsent) = of.unsent.get(state.unsent)
+            && unsent.at.turn <= turn
+        {
+            let number = state.unsent as u64;
+            state.unsent += 1;
+            let item = Item {
+                from: unsent.from,
+                natural: unsent.at,
+                sent: None,
+                socket: unsent.socket,
+                source: unsent.source,
+                payload: Arc::clone(&unsent.payload),
+            };
+            put(state, &self.changes, (node, number), item);
+        }
+    }
+
+    /// Writes an event of a node, where somebody takes it.
+    pub fn write(&mut self, node: usize, event: Event<'_>) -> EventNumber {
+        let state = &mut self.state.nodes[node];
+        let number = EventNumber(state.written);
+        if let Some(sink) = &mut self.sink {
+            state.written += 1;
+            let record = Record {
+                number,
+                time: state.now,
+                thread: ThreadId(0),
+                event,
+            };
+            sink.write(node, &record);
+        }
+        number
+    }
+
+    fn now(&mut self, node: usize) -> Time {
+        let of = &self.ground.nodes[node];
+        let state = &mut self.state.nodes[node];
+        let turn = &of.turns[state.turn as usize];
+        let value = match turn.clocks.contains(&state.clocks) {
+            true => {
+                state.clocks += 1;
+                of.clocks[state.clocks - 1]
+            }
+            false => of.clocks[turn.clocks.clone()]
+                .last()
+                .copied()
+                .unwrap_or(turn.clock),
+        };
+        self.write(node, Event::Clock { value });
+        value
+    }
+
+    fn random(&mut self, node: usize) -> u64 {
+        let state = &mut self.state.nodes[node];
+        let recorded = self.ground.nodes[node].randoms.get(state.randoms);
+        state.randoms += 1;
+        let value = match recorded {
+            Some(&value) => value,
+            None => state.draw.bits(),
+        };
+        self.write(node, Event::Random { value });
+        value
+    }
+
+    fn send(&mut self, node: usize, socket: Option<SocketId>, to: Endpoint, payload: &[u8]) {
+        let ground = Arc::clone(&self.ground);
+        let socket = socket.unwrap_or(ground.nodes[node].socket);
+        let sent = Event::Sent {
+            socket,
+            to,
+            payload,
+        };
+        let of = self.write(node, sent);
+        let outcome = SendOutcome::Sent;
+        self.write(node, Event::SendResult { of, outcome });
+        let state = &mut self.state.nodes[node];
+        let nth = state.sends.entry((socket, to)).or_insert(0);
+        let (place, turn) = (*nth, state.turn);
+        *nth += 1;
+        let at_ns = ground.nodes[node].turns[turn as usize].at_ns;
+        let mut naturals = std::mem::take(&mut self.naturals);
+        ground.natural((node, turn), (socket, to), (place, at_ns), &mut naturals);
+        let payload: Arc<[u8]> = payload.into();
+        for natural in naturals.drain(..) {
+            self.state.sent += 1;
+            // Behind what is not sent by a layer.
+            let number = (1 << 40) | self.state.sent;
+            let item = Item {
+                from: node,
+                natural: natural.at,
+                sent: Some(turn),
+                socket: natural.socket,
+                source: natural.source,
+                payload: Arc::clone(&payload),
+            };
+            let state = &mut self.state.nodes[natural.node];
+            put(state, &self.changes, (natural.node, number), item);
+        }
+        self.naturals = naturals;
+    }
+
+    fn receive(
+        &mut self,
+        node: usize,
+        socket: Option<SocketId>,
+        buffer: &mut [u8],
+    ) -> Option<Datagram> {
+        let state = &mut self.state.nodes[node];
+        let last = Moment {
+            turn: state.turn,
+            ns: i64::MAX,
+        };
+        let mut there = state.inbox.range(..=(last, u64::MAX));
+        let key = match socket {
+            None => there.next().map(|it| *it.0),
+            Some(socket) => there.find(|it| it.1.socket == socket).map(|it| *it.0),
+        };
+        let item = key.and_then(|key| Some((key, state.inbox.remove(&key)?)));
+        let Some(((at, _), item)) = item else {
+            let socket = socket.unwrap_or(self.ground.nodes[node].socket);
+            self.write(node, Event::PollEmpty { socket });
+            return None;
+        };
+        let length = item.payload.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&item.payload[..length]);
+        let received = Event::Received {
+            socket: item.socket,
+            from: item.source,
+            payload: &buffer[..length],
+        };
+        self.write(node, received);
+        self.trace.push(Delivery {
+            node,
+            from: item.from,
+            at,
+            natural: item.natural,
+            sent: item.sent,
+            payload: item.payload,
+        });
+        Some(Datagram {
+            from: item.source,
+            length,
+        })
+    }
+
+    fn note(&mut self, node: usize, text: &str) {
+        self.write(
+            node,
+            Event::Note {
+                text: text.as_bytes(),
+            },
+        );
+        if let Some(words) = text.strip_prefix(BROKEN) {
+            let turn = self.state.nodes[node].turn;
+            self.broken.push(Broken {
+                node,
+                at_ns: self.ground.nodes[node].turns[turn as usize].at_ns,
+                words: words.trim().to_owned(),
+            });
+        }
+    }
+
+    fn believes(&mut self, node: usize, object: u64, believed: Believed<'_>) {
+        self.write(node, Event::Believed { object, believed });
+        let beliefs = &mut self.state.nodes[node].beliefs;
+        match believed {
+            Believed::Created { owner } => beliefs.entry(object).or_default().0 = owner,
+            Believed::Destroyed => {
+                beliefs.remove(&object);
+            }
+            Believed::Owner { owner } => beliefs.entry(object).or_default().0 = Some(owner),
+            Believed::Value { said } => {
+                let name = said.split(|byte| *byte == b' ').next().unwrap_or(said);
+                let of = beliefs.entry(object).or_default();
+                of.1.insert(number_of(name), number_of(said));
+            }
+        }
+    }
+}
+
+/// Puts a packet where its link brings it.
+fn put(state: &mut NodeState, changes: &[Change], (node, number): (usize, u64), item: Item) {
+    let fate = fate(changes, (item.from, node), item.natural);
+    if let Some(again) = fate.again {
+        state.inbox.insert((again, number), item.clone());
+    }
+    if let Some(comes) = fate.comes {
+        state.inbox.insert((comes, number), item);
+    }
+}
+
+impl Clone for NodeSocket {
+    fn clone(&self) -> NodeSocket {
+        NodeSocket {
+            net: self.net.clone(),
+            node: self.node,
+        }
+    }
+}
+
+impl NodeSocket {
+    /// [`send`](Transport::send) of a layer with several sockets.
+    ///
+    /// # Errors
+    /// None: the network takes everything.
+    pub fn send_on(
+        &mut self,
+        socket: SocketId,
+        to: Endpoint,
+        packet: &[u8],
+    ) -> Result<(), SendError> {
+        self.net.lock().send(self.node, Some(socket), to, packet);
+        Ok(())
+    }
+
+    /// [`receive`](Transport::receive) of a layer with several sockets.
+    ///
+    /// # Errors
+    /// None: no receive fails.
+    pub fn receive_on(
+        &mut self,
+        socket: SocketId,
+        buffer: &mut [u8],
+    ) -> Result<Option<Datagram>, ReceiveError> {
+        Ok(self.net.lock().receive(self.node, Some(socket), buffer))
+    }
+
+    /// The last tick that began, and the game's virtual time then.
+    pub fn last_tick(&self) -> (u64, Time) {
+        let net = self.net.lock();
+        let state = &net.state.nodes[self.node];
+        let turns = net.ground.nodes[self.node]
+            .turns
+            .get(..=state.turn as usize);
+        let ticks = turns.unwrap_or_default().iter().rev();
+        let mut ticks = ticks.filter_map(|turn| match turn.begins {
+            super::ground::Begins::Tick(tick, time) => Some((tick, time)),
+            _ => None,
+        });
+        ticks.next().unwrap_or((0, Time::ZERO))
+    }
+
+    /// The event of the turn that is played.
+    pub fn turn(&self) -> EventNumber {
+        let net = self.net.lock();
+        EventNumber(net.state.nodes[self.node].turn.into())
+    }
+}
+
+impl Transport for NodeSocket {
+    fn now(&mut self) -> Time {
+        self.net.lock().now(self.node)
+    }
+
+    fn random(&mut self) -> u64 {
+        self.net.lock().random(self.node)
+    }
+
+    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
+        self.net.lock().send(self.node, None, to, packet);
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+        Ok(self.net.lock().receive(self.node, None, buffer))
+    }
+
+    fn tick(&mut self, _tick: u64, _time: Time) {}
+
+    fn input(&mut self, _call: &[u8]) {}
+
+    fn note(&mut self, text: &str) {
+        self.net.lock().note(self.node, text);
+    }
+
+    fn believes(&mut self, object: u64, believed: Believed<'_>) {
+        self.net.lock().believes(self.node, object, believed);
+    }
+
+    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
+        let mut said = String::new();
+        say_numbers(property, numbers, &mut said);
+        let said = said.as_bytes();
+        self.believes(object, Believed::Value { said });
+    }
+}

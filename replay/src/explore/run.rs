@@ -1,0 +1,406 @@
+//! One way through a session: the layers of all nodes, over a network that is changed here and there.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use netreel_reel::Event;
+use netreel_transport::{Layer, Shared};
+use netreel_wire::Wire;
+
+use super::change::Change;
+use super::ground::{Begins, Ground};
+use super::net::{Broken, Delivery, Net, NetState, NodeSocket};
+use super::races::{Swap, swaps};
+use super::tables::{Difference, Table, differences, number};
+use crate::together::Sink;
+
+/// Makes the layer of a node, by its place.
+pub type MakeNode<'a, E> = dyn FnMut(usize, Shared<NodeSocket>) -> Result<Box<dyn Layer>, E> + 'a;
+
+/// A state is kept, and beliefs are looked at, every so many ticks.
+const TICKS_BETWEEN_LOOKS: usize = 8;
+
+/// The most states that are kept.
+const STATES_MAX: usize = 256;
+
+/// After so many looks at which nodes believe what they believe without changes, a run is left.
+const LOOKS_ALIKE: usize = 6;
+
+/// What a run came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ran {
+    /// What layers said that is broken.
+    pub broken: Vec<Broken>,
+    /// A layer that panicked: its node, and what it said.
+    pub panicked: Option<(usize, String)>,
+    /// Of what nodes part when all is delivered, and do not without the changes.
+    pub differences: Vec<Difference>,
+    /// Whether all nodes came to believe what they believe without the changes.
+    pub rejoined: bool,
+    /// Turns of nodes that were played.
+    pub turns: u64,
+}
+
+impl Ran {
+    /// Whether it came to something that no engine wants.
+    pub fn is_wrong(&self) -> bool {
+        !self.broken.is_empty() || self.panicked.is_some() || !self.differences.is_empty()
+    }
+}
+
+/// How a layer is brought back to where it was.
+enum Kept {
+    Fork(Box<dyn Layer>),
+    State(Vec<u8>),
+}
+
+/// The layers and the network before a turn.
+struct Snapshot {
+    rank: usize,
+    layers: Vec<Option<Kept>>,
+    net: NetState,
+}
+
+/// Plays a session any number of times.
+pub struct Runner<'a, E> {
+    ground: Arc<Ground>,
+    net: Shared<Net>,
+    sockets: Vec<Shared<NodeSocket>>,
+    layers: Vec<Option<Box<dyn Layer>>>,
+    make: Box<MakeNode<'a, E>>,
+    snapshots: Vec<Snapshot>,
+    /// A number for what all nodes believe, at each look; without changes.
+    looks: Vec<Option<u64>>,
+    /// Deliveries without changes, and how many there were before each kept state.
+    base: Vec<Delivery>,
+    base_at: Vec<usize>,
+    base_differences: Vec<Difference>,
+    /// Turns between two looks.
+    stride: usize,
+}
+
+impl<'a, E> Runner<'a, E> {
+    /// Plays `ground` once as it is, and keeps states on the way. What that came to.
+    ///
+    /// # Errors
+    /// A layer that cannot be made.
+    pub fn new(ground: Arc<Ground>, make: Box<MakeNode<'a, E>>) -> Result<(Runner<'a, E>, Ran), E> {
+        let net = Shared::new(Net::new(Arc::clone(&ground)));
+        let sockets = (0..ground.nodes.len()).map(|node| {
+            let net = net.clone();
+            Shared::new(NodeSocket { net, node })
+        });
+        let played = ground
+            .nodes
+            .iter()
+            .filter(|node| node.reel.is_some())
+            .count();
+        let mut runner = Runner {
+            sockets: sockets.collect(),
+            layers: Vec::new(),
+            make,
+            snapshots: Vec::new(),
+            looks: Vec::new(),
+            base: Vec::new(),
+            base_at: Vec::new(),
+            base_differences: Vec::new(),
+            stride: (TICKS_BETWEEN_LOOKS * played.max(1)).max(1),
+            net,
+            ground,
+        };
+        runner
+            .layers
+            .resize_with(runner.ground.nodes.len(), || None);
+        let mut ran = Ran::default();
+        runner.play(0, &[], &mut ran, Mode::Base)?;
+        let mut net = runner.net.lock();
+        runner.base = std::mem::take(&mut net.trace);
+        ran.broken = std::mem::take(&mut net.broken);
+        drop(net);
+        ran.differences = differences(&runner.tables(&[]));
+        runner.base_differences.clone_from(&ran.differences);
+        Ok((runner, ran))
+    }
+
+    /// What a run without changes delivers.
+    pub(super) fn base(&self) -> &[Delivery] {
+        &self.base
+    }
+
+    /// What every node believes after the last run; `None` where it does not say so, or has died.
+    pub fn beliefs(&self, changes: &[Change]) -> Vec<Option<Table>> {
+        self.tables(changes)
+    }
+
+    /// Plays the session with these changes. The deliveries of the run, up to where it was left, go to
+    /// `trace`, without those before its first change if `since` is given: their number.
+    ///
+    /// # Errors
+    /// A layer that cannot be made anew.
+    pub(super) fn run(&mut self, changes: &[Change], trace: &mut Vec<Delivery>) -> Result<Ran, E> {
+        let begins = changes
+            .iter()
+            .map(Change::begins_ns)
+            .min()
+            .unwrap_or(i64::MIN);
+        let first = self.ground.rank_at(begins);
+        // One turn back: what comes at a turn may have its time before it.
+        let until = first.saturating_sub(self.ground.nodes.len());
+        let at = self.snapshots.partition_point(|it| it.rank <= until);
+        let (rank, before) = match at.checked_sub(1) {
+            Some(at) => self.restore(at, changes)?,
+            None => self.begin(changes),
+        };
+        trace.clear();
+        trace.extend(self.base[..before].iter().cloned());
+        let mut ran = Ran::default();
+        self.play(rank, changes, &mut ran, Mode::Changed)?;
+        let mut net = self.net.lock();
+        trace.append(&mut net.trace);
+        ran.broken = std::mem::take(&mut net.broken);
+        drop(net);
+        if !ran.rejoined && ran.panicked.is_none() {
+            let mut found = differences(&self.tables(changes));
+            found.retain(|it| !self.base_differences.contains(it));
+            ran.differences = found;
+        }
+        Ok(ran)
+    }
+
+    /// What these changes put into another order, as the wire reads it.
+    ///
+    /// # Errors
+    /// A layer that cannot be made anew.
+    pub fn swaps(&mut self, changes: &[Change], wire: &Wire) -> Result<Vec<Swap>, E> {
+        let mut trace = Vec::new();
+        self.run(changes, &mut trace)?;
+        Ok(swaps(&trace, wire))
+    }
+
+    /// Plays the session with these changes from its first event to its last, and hands every event of
+    /// every node to `sink`.
+    ///
+    /// # Errors
+    /// A layer that cannot be made.
+    pub fn write(&mut self, changes: &[Change], sink: Box<dyn Sink>) -> Result<Ran, E> {
+        self.begin(changes);
+        self.net.lock().sink = Some(sink);
+        let mut ran = Ran::default();
+        let played = self.play(0, changes, &mut ran, Mode::Whole);
+        let mut net = self.net.lock();
+        net.sink = None;
+        net.trace.clear();
+        ran.broken = std::mem::take(&mut net.broken);
+        drop(net);
+        played?;
+        if ran.panicked.is_none() {
+            let mut found = differences(&self.tables(changes));
+            found.retain(|it| !self.base_differences.contains(it));
+            ran.differences = found;
+        }
+        Ok(ran)
+    }
+
+    fn begin(&mut self, changes: &[Change]) -> (usize, usize) {
+        self.layers.iter_mut().for_each(|layer| *layer = None);
+        let mut net = self.net.lock();
+        net.state = NetState::new(&self.ground);
+        net.changes = changes.to_vec();
+        net.trace.clear();
+        net.broken.clear();
+        (0, 0)
+    }
+
+    fn restore(&mut self, at: usize, changes: &[Change]) -> Result<(usize, usize), E> {
+        let snapshot = &self.snapshots[at];
+        for (node, kept) in snapshot.layers.iter().enumerate() {
+            match kept {
+                None => self.layers[node] = None,
+                Some(Kept::Fork(layer)) => self.layers[node] = layer.fork(),
+                Some(Kept::State(state)) => {
+                    let layer = match self.layers[node].take() {
+                        Some(layer) => layer,
+                        None => (self.make)(node, self.sockets[node].clone())?,
+                    };
+                    let layer = self.layers[node].insert(layer);
+                    if layer.restore(state).is_err() {
+                        return Ok(self.begin(changes));
+                    }
+                }
+            }
+        }
+        let snapshot = &self.snapshots[at];
+        let mut net = self.net.lock();
+        net.state = snapshot.net.clone().changed(changes);
+        net.changes = changes.to_vec();
+        net.trace.clear();
+        net.broken.clear();
+        Ok((snapshot.rank, self.base_at[at]))
+    }
+
+    fn keep(&mut self, rank: usize) {
+        let mut layers = Vec::new();
+        for (node, layer) in self.layers.iter().enumerate() {
+            let kept = match layer {
+                None if self.ground.nodes[node].reel.is_some() && rank > 0 => None,
+                None => {
+                    layers.push(None);
+                    continue;
+                }
+                Some(layer) => match layer.fork() {
+                    Some(fork) => Some(Kept::Fork(fork)),
+                    None => layer.save().map(Kept::State),
+                },
+            };
+            let Some(kept) = kept else { return };
+            layers.push(Some(kept));
+        }
+        let net = self.net.lock();
+        self.base_at.push(net.trace.len());
+        self.snapshots.push(Snapshot {
+            rank,
+            layers,
+            net: net.state.clone(),
+        });
+    }
+
+    /// What each node believes now.
+    fn tables(&self, changes: &[Change]) -> Vec<Option<Table>> {
+        let net = self.net.lock();
+        let dies = |node: usize| {
+            let stops = |it: &Change| matches!(it, Change::Stop { node: of, .. } if *of == node);
+            changes.iter().any(stops)
+        };
+        let tables = self.layers.iter().enumerate().map(|(node, layer)| {
+            let layer = layer.as_ref().filter(|_| !dies(node))?;
+            let mut table = Table::new();
+            let mut take = |belief: netreel_transport::ObjectBelief| {
+                table.insert(belief.object, (belief.owner, belief.values));
+            };
+            if layer.beliefs(&mut take) {
+                return Some(table);
+            }
+            let said = &net.state.nodes[node].beliefs;
+            let said = said
+                .iter()
+                .map(|(&object, it)| (object, (it.0, number(&it.1))));
+            let said: Table = said.collect();
+            (!said.is_empty()).then_some(said)
+        });
+        tables.collect()
+    }
+
+    /// Whether layers, or their games, say what they believe.
+    pub fn says_beliefs(&self) -> bool {
+        self.looks.iter().any(Option::is_some)
+    }
+
+    fn look(&self) -> Option<u64> {
+        let tables = self.tables(&[]);
+        let says = tables.iter().any(Option::is_some);
+        says.then(|| number(&tables))
+    }
+
+    fn play(
+        &mut self,
+        from: usize,
+        changes: &[Change],
+        ran: &mut Ran,
+        mode: Mode,
+    ) -> Result<(), E> {
+        let ground = Arc::clone(&self.ground);
+        let over_ns = changes
+            .iter()
+            .map(Change::ends_ns)
+            .max()
+            .unwrap_or(i64::MIN);
+        let kept_every = self.stride * (ground.order.len() / self.stride / STATES_MAX + 1);
+        let mut alike = 0;
+        for rank in from..ground.order.len() {
+            if rank % self.stride == 0 {
+                match mode {
+                    Mode::Base => {
+                        let look = self.look();
+                        self.looks.push(look);
+                        if rank % kept_every == 0 {
+                            self.keep(rank);
+                        }
+                    }
+                    Mode::Changed if ground.at_ns(rank) > over_ns => {
+                        let before = self.looks.get(rank / self.stride).copied().flatten();
+                        let is_alike = before.is_some() && self.look() == before;
+                        alike = if is_alike { alike + 1 } else { 0 };
+                        if alike >= LOOKS_ALIKE {
+                            ran.rejoined = true;
+                            return Ok(());
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let (node, turn) = ground.order[rank];
+            if ground.nodes[node].reel.is_none() {
+                continue;
+            }
+            let stops = |it: &Change| matches!(it, Change::Stop { node: of, turn: at, .. } if *of == node && *at <= turn);
+            if changes.iter().any(stops) {
+                continue;
+            }
+            ran.turns += 1;
+            if let Err(words) = self.turn(node, turn)? {
+                ran.panicked = Some((node, words));
+                self.layers[node] = None;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// One turn of a node; what a panic said, if there was one.
+    fn turn(&mut self, node: usize, turn: u32) -> Result<Result<(), String>, E> {
+        let ground = Arc::clone(&self.ground);
+        let it = &ground.nodes[node].turns[turn as usize];
+        let mut net = self.net.lock();
+        net.begin(node, turn);
+        match &it.begins {
+            Begins::Start => {}
+            Begins::Tick(tick, time) => {
+                let (tick, time) = (*tick, *time);
+                net.write(node, Event::Tick { tick, time });
+            }
+            Begins::Call(call) => {
+                net.write(node, Event::Input { call });
+            }
+        }
+        drop(net);
+        if self.layers[node].is_none() {
+            let layer = (self.make)(node, self.sockets[node].clone())?;
+            self.layers[node] = Some(layer);
+        }
+        let Some(layer) = &mut self.layers[node] else {
+            return Ok(Ok(()));
+        };
+        let mut io = self.sockets[node].clone();
+        let played = catch_unwind(AssertUnwindSafe(|| match &it.begins {
+            Begins::Start => {}
+            Begins::Tick(..) => layer.tick(&mut io),
+            // What a layer refuses it has not done: that is an answer, not a fault.
+            Begins::Call(call) => drop(layer.input(call, &mut io)),
+        }));
+        Ok(played.map_err(|panic| {
+            let words = panic.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+            words.unwrap_or("a panic without words").to_owned()
+        }))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Without changes: states are kept.
+    Base,
+    /// Left when nodes believe again what they believe without changes.
+    Changed,
+    /// To the end.
+    Whole,
+}
