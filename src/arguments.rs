@@ -3,6 +3,7 @@
 mod check;
 mod diff;
 mod events;
+mod explore;
 mod gdb;
 #[cfg(feature = "gui")]
 mod inspect;
@@ -20,6 +21,7 @@ mod wire;
 pub use check::{Check, FailOn, ReportFormat};
 pub use diff::Diff;
 pub use events::Events;
+pub use explore::Explore;
 pub use gdb::Gdb;
 #[cfg(feature = "gui")]
 pub use inspect::Inspect;
@@ -104,6 +106,9 @@ pub enum Command {
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
     Replay(Box<Replay>),
+    /// Tries the orders in which packets could have come as well, and says what goes wrong in them. Exits 1
+    /// when something does.
+    Explore(Box<Explore>),
     /// Writes a copy without what must not leave the house, and checks that nothing else changed.
     Redact(Redact),
     /// Runs the tests of a team's own rules, in Lua (docs/rules.md). Exits 1 where one fails.

@@ -13,6 +13,7 @@ mod demo;
 mod diff;
 mod each;
 mod events;
+mod explore;
 mod export;
 mod follow;
 mod import;
@@ -91,9 +92,11 @@ fn main() -> ExitCode {
         // Whoever reads the pipe has seen enough. An exit code that is an answer is not made up.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             match arguments.command {
-                Command::Check(_) | Command::Replay(_) | Command::Diff(_) | Command::Run(_) => {
-                    ExitCode::from(2)
-                }
+                Command::Check(_)
+                | Command::Replay(_)
+                | Command::Diff(_)
+                | Command::Run(_)
+                | Command::Explore(_) => ExitCode::from(2),
                 _ => ExitCode::SUCCESS,
             }
         }
@@ -138,6 +141,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Diff(arguments) => diff::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
+        Command::Explore(arguments) => explore::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),
         Command::Rules(arguments) => rules::run(arguments, out),
         Command::Wire(command) => wire::run(command, out),

@@ -2,7 +2,7 @@
 
 use netreel_reel::Reel;
 use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
-use netreel_transport::{InputError, Layer, Transport};
+use netreel_transport::{InputError, Layer, ObjectBelief, Transport};
 
 use super::ENGINE;
 use crate::outcome::Failure;
@@ -151,6 +151,14 @@ impl Layer for Alone {
 
     fn time_outs(&mut self, on: bool) -> bool {
         self.0.time_outs(on)
+    }
+
+    fn beliefs(&self, say: &mut dyn FnMut(ObjectBelief)) -> bool {
+        self.0.beliefs(say)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Layer>> {
+        Some(Box::new(Alone(self.0.clone())))
     }
 
     fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> {

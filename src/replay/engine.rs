@@ -6,12 +6,11 @@ use std::sync::{Arc, PoisonError};
 
 use netreel_plugin::{Failed, LoadError, Plugin, PluginLayer, Sockets};
 use netreel_reel::Reel;
-use netreel_replay::together::NodeIo;
 use netreel_replay::{
     Driver, MakeLayer, Report, Stepper, check_replayable, check_replayable_sockets,
     check_replayable_whole,
 };
-use netreel_transport::{InputError, Layer, RestoreError, Shared, Transport};
+use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport};
 
 use super::ENGINE;
 use super::boxes::{self, Alone, Changed, Changes};
@@ -149,7 +148,11 @@ impl<'a> Engine<'a> {
     }
 
     /// The layer of a node that is played on.
-    pub fn layer(&self, reel: &Reel, io: Shared<NodeIo>) -> Result<Box<dyn Layer>, Failure> {
+    pub fn layer(
+        &self,
+        reel: &Reel,
+        io: impl Sockets + 'static,
+    ) -> Result<Box<dyn Layer>, Failure> {
         match self {
             Engine::Boxes(changes) => {
                 let layer = boxes::layer(reel, boxes::start(reel, *changes)?, *changes)?;
@@ -292,6 +295,10 @@ impl Layer for Watched {
         let node = &self.node;
         watched::say(&format!("at {node}, while its time-outs were thrown"));
         self.layer.time_outs(on)
+    }
+
+    fn beliefs(&self, say: &mut dyn FnMut(ObjectBelief)) -> bool {
+        self.layer.beliefs(say)
     }
 }
 

@@ -141,7 +141,10 @@ pub fn run_while(
 }
 
 /// The nodes of a session, those that can be played with their reels; and why others cannot.
-fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<String>), Failure> {
+pub fn nodes(
+    session: &Session,
+    engine: &Engine<'_>,
+) -> Result<(Vec<StoryNode>, Vec<String>), Failure> {
     let mut left_out = Vec::new();
     let mut nodes = Vec::new();
     for (node, reel) in session.nodes.iter().zip(&session.reels) {
@@ -178,7 +181,7 @@ fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<
 }
 
 /// What the library has to know of the session.
-fn plan(session: &Session, nodes: Vec<StoryNode>) -> Arc<Plan> {
+pub fn plan(session: &Session, nodes: Vec<StoryNode>) -> Arc<Plan> {
     let packets = session.packets().map(|packet| {
         let receipts = packet.received.iter().chain(&packet.duplicates);
         StoryPacket {
@@ -236,7 +239,7 @@ fn headers(
 }
 
 /// Another session than the recorded one, and the same for the same question.
-fn session_id(recorded: [u8; 16], changes: &str, seed: u64) -> [u8; 16] {
+pub fn session_id(recorded: [u8; 16], changes: &str, seed: u64) -> [u8; 16] {
     let halves = u128::from_be_bytes(recorded);
     let mut words = vec![seed, (halves >> 64) as u64, halves as u64];
     words.extend(changes.bytes().map(u64::from));
@@ -252,7 +255,7 @@ fn note(changes: &str, seed: u64) -> String {
     format!("played on from a recording (netreel replay --together), {changes}, seed {seed}")
 }
 
-fn prepare(folder: &Path) -> Result<(), Failure> {
+pub fn prepare(folder: &Path) -> Result<(), Failure> {
     let told = |why: String| Failure::new(format!("--out {}: {why}", folder.display()));
     std::fs::create_dir_all(folder).map_err(|error| told(error.to_string()))?;
     let mut files = std::fs::read_dir(folder).map_err(|error| told(error.to_string()))?;
@@ -306,14 +309,14 @@ fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failur
 
 /// The names of files, and how often each was asked for.
 #[derive(Default)]
-struct Names {
+pub struct Names {
     taken: BTreeSet<String>,
     asked: BTreeMap<String, u64>,
 }
 
 impl Names {
     /// A file for the reel of a node, that no other has.
-    fn file(&mut self, folder: &Path, node: &str) -> PathBuf {
+    pub fn file(&mut self, folder: &Path, node: &str) -> PathBuf {
         let plain = |letter: char| match letter {
             letter if letter.is_alphanumeric() || "-_ ".contains(letter) => letter,
             _ => '_',

@@ -1,0 +1,66 @@
+//! What can be asked of an exploration.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Read;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 1 where something was found, 0 where nothing was within the limits, 2 where the \
+                  session cannot be explored (docs/explore.md)."
+)]
+pub struct Explore {
+    #[command(flatten)]
+    pub read: Read,
+    /// Move the packets of this node alone, and play its layer alone: what the others sent arrives as it
+    /// did, or later. Quicker; what is found is a candidate, not a session.
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+    /// Where what is found is written, a folder of reels each; must be empty or not exist.
+    #[arg(long, value_name = "DIR", conflicts_with = "node")]
+    pub out: Option<PathBuf>,
+    /// End when so many different things were found.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub until: usize,
+    /// The most that the network does otherwise in one run: a link that is held, a packet that is lost.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub changes: usize,
+    /// The most runs.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub runs: u64,
+    /// The longest time.
+    #[arg(long, value_name = "SECS", value_parser = super::seconds_or_never)]
+    pub seconds: Option<f64>,
+    /// The longest time for which a link is held.
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    pub hold: u64,
+    /// How long the nodes play on behind the end of the recording, so that all arrives.
+    #[arg(long, value_name = "MS", default_value_t = 3000)]
+    pub rest: u64,
+    /// Also lose packets.
+    #[arg(long)]
+    pub losses: bool,
+    /// Also let packets come twice.
+    #[arg(long)]
+    pub repeats: bool,
+    /// Also let nodes die.
+    #[arg(long)]
+    pub deaths: bool,
+    /// Instead of orders, delays by chance from this seed on: for comparison.
+    #[arg(long, value_name = "SEED")]
+    pub by_chance: Option<u64>,
+    /// How many threads play; as many as there are processors, and one with --layer.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Play into the network layer of this shared library (docs/engines.md).
+    #[arg(long, value_name = "FILE.so", conflicts_with_all = ["tune", "set"])]
+    pub layer: Option<PathBuf>,
+    /// Change one of the sample engine's constants first.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub tune: Vec<String>,
+    /// Change another of the sample engine's start conditions first, for example `mode=owner`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}

@@ -1,0 +1,205 @@
+//! `netreel explore`: what would have gone wrong, had packets come in another order.
+
+mod found;
+mod told;
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use netreel_capture::Signals;
+use netreel_protocol::session::Session;
+use netreel_replay::explore::{
+    Counts, Ground, GroundOptions, Limits, MakeNode, Runner, Told, Tries, Wrong, explore,
+};
+use netreel_replay::together::Plan;
+
+use crate::arguments::Explore;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::progress::Progress;
+use crate::replay::boxes::Changes;
+use crate::replay::engine::Engine;
+use crate::replay::together;
+use found::{Found, Judge};
+
+pub fn run(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read.source)?;
+    let session = &story.session;
+    let ground = Arc::new(ground(arguments, session)?);
+    let changes = Changes {
+        tune: &arguments.tune,
+        set: &arguments.set,
+    };
+    let makers = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
+    let wire = session.wire.as_deref();
+    let (mut runner, unchanged) = Runner::new(Arc::clone(&ground), makers())?;
+    let alone = arguments.node.is_some();
+    let judge = Judge::new(&mut runner, &ground, session, alone)?;
+    if let Some(folder) = &arguments.out {
+        together::prepare(folder)?;
+    }
+    if !arguments.read.json {
+        told::begin(&ground, session, &unchanged, out)?;
+    }
+    let begun = Instant::now();
+    let signals = Signals::catch();
+    let progress = Progress::new("exploring");
+    let mut found: Vec<Found> = Vec::new();
+    let mut failed = None;
+    let mut asks = arguments.seconds.map(Duration::from_secs_f64);
+    let limits = limits(arguments, &ground)?;
+    let explored = explore(&ground, &makers, wire, &limits, &mut |told| {
+        let over = asks.is_some_and(|most| begun.elapsed() >= most);
+        match told {
+            Told::Counts(counts) => progress.say(words(counts, found.len())),
+            Told::Wrong(wrong) | Told::Other(wrong) => {
+                match take(&mut runner, &judge, wrong, &found, arguments) {
+                    Ok(Some(it)) => {
+                        let written = match arguments.read.json {
+                            true => Ok(()),
+                            false => told::found(&it, found.len() + 1, &ground, out),
+                        };
+                        failed = written.err();
+                        found.push(it);
+                    }
+                    Ok(None) => {}
+                    Err(error) => failed = Some(error),
+                }
+            }
+        }
+        let is_enough = found.len() >= arguments.until;
+        if is_enough || over || failed.is_some() || signals.asked() > 0 {
+            asks = None;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    drop(progress);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    match arguments.read.json {
+        true => writeln!(out, "{}", told::json(&found, &explored, &ground, session))?,
+        false => told::end(&found, &explored, arguments, begun.elapsed(), out)?,
+    }
+    Ok(match found.is_empty() {
+        true => Answer::Clean,
+        false => Answer::Wrong,
+    })
+}
+
+/// What a wrong run is once it was judged; `None` where it is what was found before, or nothing.
+fn take(
+    runner: &mut Runner<'_, Failure>,
+    judge: &Judge<'_>,
+    wrong: &Wrong,
+    known: &[Found],
+    arguments: &Explore,
+) -> Result<Option<Found>, Failure> {
+    let mut found = match judge.judged(runner, wrong)? {
+        Some(found) => found,
+        None => return Ok(None),
+    };
+    if known.iter().any(|it| it.is_like(&found)) {
+        return Ok(None);
+    }
+    if let Some(folder) = &arguments.out {
+        found.write(&folder.join((known.len() + 1).to_string()))?;
+    }
+    Ok(Some(found))
+}
+
+fn ground(arguments: &Explore, session: &Session) -> Result<Ground, Failure> {
+    let changes = Changes {
+        tune: &arguments.tune,
+        set: &arguments.set,
+    };
+    let engine = Engine::asked(arguments.layer.as_deref(), changes)?;
+    let (nodes, left_out) = together::nodes(session, &engine)?;
+    for why in &left_out {
+        anstream::eprintln!("netreel: {why}");
+    }
+    let alone = match &arguments.node {
+        None => None,
+        Some(name) => {
+            let node = nodes.iter().position(|node| node.name == *name);
+            let node = node.filter(|&node| nodes[node].reel.is_some());
+            let names = || {
+                nodes
+                    .iter()
+                    .map(|node| node.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            Some(node.ok_or_else(|| {
+                Failure::new(format!(
+                    "--node {name}: no node of this name can be played; the session has {}",
+                    names()
+                ))
+            })?)
+        }
+    };
+    let plan: Arc<Plan> = together::plan(session, nodes);
+    let options = GroundOptions {
+        rest: Duration::from_millis(arguments.rest),
+        alone,
+    };
+    Ok(Ground::new(plan, options))
+}
+
+fn limits(arguments: &Explore, ground: &Ground) -> Result<Limits, Failure> {
+    let hold_max_ns = i64::try_from(arguments.hold.saturating_mul(1_000_000));
+    let only = arguments.node.as_ref();
+    let only = only.and_then(|name| ground.names().position(|it| it == name));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // A library's layers may share what is theirs.
+    let jobs = match arguments.layer.is_some() {
+        true => 1,
+        false => processors,
+    };
+    Ok(Limits {
+        tries: Tries {
+            hold_max_ns: hold_max_ns.unwrap_or(i64::MAX),
+            losses: arguments.losses,
+            repeats: arguments.repeats,
+            deaths: arguments.deaths,
+            only,
+        },
+        changes_max: arguments.changes,
+        runs_max: arguments.runs,
+        jobs: arguments.jobs.unwrap_or(jobs).max(1),
+        by_chance: arguments.by_chance,
+    })
+}
+
+/// Makes layers of the engine that was asked for.
+fn maker<'a>(
+    layer: Option<&'a std::path::Path>,
+    changes: Changes<'a>,
+    ground: Arc<Ground>,
+) -> Box<MakeNode<'a, Failure>> {
+    let mut engine: Option<Engine<'a>> = None;
+    Box::new(move |node, io| {
+        let engine = match &mut engine {
+            Some(engine) => engine,
+            None => engine.insert(Engine::asked(layer, changes)?),
+        };
+        let reel = ground.reel(node);
+        let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
+        engine.layer(reel, io)
+    })
+}
+
+fn words(counts: &Counts, found: usize) -> String {
+    format!(
+        "exploring: {} runs, {} orders, {} wait, {found} found",
+        counts.runs, counts.orders, counts.waiting
+    )
+}
+
+/// The name of a node, for words.
+fn name(ground: &Ground, node: usize) -> String {
+    ground.name(node).to_owned()
+}

@@ -1,0 +1,261 @@
+//! What an exploration found, in words and as JSON.
+
+use std::io::Write;
+use std::time::Duration;
+
+use netreel_protocol::session::Session;
+use netreel_replay::explore::{Change, Explored, Ground, Parting, Ran, Swap};
+use serde_json::{Value, json};
+
+use super::found::Found;
+use crate::arguments::Explore;
+use crate::outcome::Failure;
+use crate::text;
+
+/// So many errors of a run are told.
+const ERRORS_TOLD: usize = 3;
+
+pub fn begin(
+    ground: &Ground,
+    session: &Session,
+    unchanged: &Ran,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let names: Vec<&str> = ground.names().collect();
+    let packets = text::count(session.packet_count() as u64, "packet");
+    writeln!(
+        out,
+        "{packets} of {}; what would come of other orders:",
+        names.join(", ")
+    )?;
+    if let Some((node, words)) = &unchanged.panicked {
+        writeln!(
+            out,
+            "without any change {} panics: {words}",
+            ground.name(*node)
+        )?;
+    }
+    if !unchanged.differences.is_empty() {
+        let objects = text::count(unchanged.differences.len() as u64, "object");
+        writeln!(
+            out,
+            "without any change nodes differ in {objects} at the end: those are left out"
+        )?;
+    }
+    Ok(())
+}
+
+pub fn found(
+    found: &Found,
+    number: usize,
+    ground: &Ground,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let kind = if found.confirmed {
+        "confirmed"
+    } else {
+        "candidate"
+    };
+    writeln!(
+        out,
+        "\n{number}. {kind}, in run {}: {}",
+        found.run,
+        wrong(found, ground)
+    )?;
+    if let Some(swap) = found.swaps.first() {
+        writeln!(out, "   {}", swapped(swap, ground))?;
+    }
+    for change in &found.changes {
+        writeln!(
+            out,
+            "   {}",
+            change.words(&|node| super::name(ground, node))
+        )?;
+    }
+    for told in found.findings.iter().take(ERRORS_TOLD) {
+        writeln!(out, "   {}: {}", told.rule, told.sentence)?;
+    }
+    if let Some(more) = found
+        .findings
+        .len()
+        .checked_sub(ERRORS_TOLD)
+        .filter(|it| *it > 0)
+    {
+        writeln!(out, "   and {} more", text::count(more as u64, "error"))?;
+    }
+    if let Some(folder) = &found.folder {
+        let folder = folder.display();
+        writeln!(out, "   written to {folder}: netreel inspect {folder}")?;
+    }
+    Ok(())
+}
+
+/// What is wrong at the end of a run, in one sentence.
+fn wrong(found: &Found, ground: &Ground) -> String {
+    let outcome = &found.outcome;
+    if let Some((node, words)) = &outcome.panicked {
+        return format!("{} panics: {words}", ground.name(*node));
+    }
+    if let Some((node, words)) = outcome.broken.first() {
+        return format!("{} says that it is broken: {words}", ground.name(*node));
+    }
+    let Some((object, parting, nodes)) = outcome.partings.first() else {
+        return "check finds what the recording has not".to_owned();
+    };
+    let names: Vec<&str> = nodes.iter().map(|node| ground.name(*node)).collect();
+    let names = names.join(", ");
+    let what = match parting {
+        Parting::Existence => format!("whether object {object} lives"),
+        Parting::Owner => format!("who owns object {object}"),
+        Parting::Values => format!("the values of object {object}"),
+    };
+    let more = match outcome.partings.len() - 1 {
+        0 => String::new(),
+        more => format!(", and so of {}", text::count(more as u64, "other object")),
+    };
+    let verb = if nodes.len() == 1 {
+        "believes"
+    } else {
+        "believe"
+    };
+    format!("when all is delivered {names} {verb} otherwise than the others {what}{more}")
+}
+
+fn swapped(swap: &Swap, ground: &Ground) -> String {
+    let said = |(kind, from): &(String, usize)| {
+        format!("{} of {}", kind.to_uppercase(), ground.name(*from))
+    };
+    format!(
+        "at {}, {} comes before {}, of object {}",
+        ground.name(swap.node),
+        said(&swap.early),
+        said(&swap.late),
+        swap.object
+    )
+}
+
+pub fn end(
+    found: &[Found],
+    explored: &Explored,
+    arguments: &Explore,
+    took: Duration,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let counts = &explored.counts;
+    writeln!(out)?;
+    if !explored.says_beliefs {
+        writeln!(
+            out,
+            "the layers do not say what they believe (docs/explore.md): every order was judged by check alone"
+        )?;
+    }
+    let runs = text::count(counts.runs, "run");
+    let orders = text::count(counts.orders, "order");
+    let saved = counts.saved;
+    writeln!(
+        out,
+        "{runs}, {orders}; {saved} more would have been one of these, and were not played"
+    )?;
+    let seconds = took.as_secs_f64();
+    if seconds > 0.0 {
+        let rate = counts.runs as f64 / seconds;
+        writeln!(out, "{seconds:.1} s, {rate:.0} runs a second")?;
+    }
+    match (found.len(), explored.whole) {
+        (0, true) => writeln!(
+            out,
+            "nothing was found in all orders with at most {}",
+            text::count(arguments.changes as u64, "change")
+        )?,
+        (0, false) => {
+            let waiting = text::count(counts.waiting + counts.given_up, "order");
+            writeln!(
+                out,
+                "nothing was found; {waiting} more wait: --runs, --seconds"
+            )?;
+        }
+        (many, _) => writeln!(out, "found: {many}")?,
+    }
+    Ok(())
+}
+
+pub fn json(found: &[Found], explored: &Explored, ground: &Ground, session: &Session) -> Value {
+    let counts = &explored.counts;
+    let found = found.iter().map(|it| one(it, ground));
+    json!({
+        "nodes": ground.names().collect::<Vec<_>>(),
+        "packets": session.packet_count(),
+        "found": found.collect::<Vec<_>>(),
+        "runs": counts.runs,
+        "orders": counts.orders,
+        "saved": counts.saved,
+        "wrong": counts.wrong,
+        "waiting": counts.waiting,
+        "given_up": counts.given_up,
+        "whole": explored.whole,
+        "says_beliefs": explored.says_beliefs,
+    })
+}
+
+fn one(found: &Found, ground: &Ground) -> Value {
+    let name = |node: usize| super::name(ground, node);
+    let names = |nodes: &[usize]| nodes.iter().map(|node| name(*node)).collect::<Vec<_>>();
+    let partings = found
+        .outcome
+        .partings
+        .iter()
+        .map(|(object, parting, nodes)| {
+            let of = match parting {
+                Parting::Existence => "existence",
+                Parting::Owner => "owner",
+                Parting::Values => "values",
+            };
+            json!({ "object": object, "of": of, "nodes": names(nodes) })
+        });
+    let swaps = found.swaps.iter().map(|swap| {
+        let said = |(kind, from): &(String, usize)| json!({ "kind": kind, "from": name(*from) });
+        json!({
+            "node": name(swap.node),
+            "object": swap.object,
+            "early": said(&swap.early),
+            "late": said(&swap.late),
+        })
+    });
+    json!({
+        "confirmed": found.confirmed,
+        "run": found.run,
+        "sentence": wrong(found, ground),
+        "changes": found.changes.iter().map(|it| change(it, &name)).collect::<Vec<_>>(),
+        "differences": partings.collect::<Vec<_>>(),
+        "broken": found.outcome.broken.iter()
+            .map(|(node, words)| json!({ "node": name(*node), "words": words }))
+            .collect::<Vec<_>>(),
+        "panicked": found.outcome.panicked.as_ref()
+            .map(|(node, words)| json!({ "node": name(*node), "words": words })),
+        "swaps": swaps.collect::<Vec<_>>(),
+        "findings": found.findings.iter().map(|it| it.json.clone()).collect::<Vec<_>>(),
+        "folder": found.folder,
+    })
+}
+
+fn change(change: &Change, name: &dyn Fn(usize) -> String) -> Value {
+    let what = match change {
+        Change::Hold { .. } => "hold",
+        Change::Lose { .. } => "lose",
+        Change::Repeat { .. } => "repeat",
+        Change::Stop { .. } => "stop",
+    };
+    let node = match change {
+        Change::Stop { node, .. } => Some(name(*node)),
+        _ => None,
+    };
+    json!({
+        "what": what,
+        "from": change.link().map(|it| name(it.0)),
+        "to": change.link().map(|it| name(it.1)),
+        "node": node,
+        "begins_ns": change.begins_ns(),
+        "ends_ns": change.ends_ns(),
+        "words": change.words(name).to_string(),
+    })
+}
