@@ -19,6 +19,8 @@ pub struct Ground {
     pub(super) nodes: Vec<GroundNode>,
     /// Nodes and turns in the order in which they are played.
     pub(super) order: Vec<(usize, u32)>,
+    /// What usually lies between two ticks of a node.
+    pub(super) period_ns: u64,
 }
 
 /// How a session is played behind its end.
@@ -107,7 +109,12 @@ impl Ground {
                 turn.rank = rank;
             }
         }
-        let mut ground = Ground { plan, nodes, order };
+        let mut ground = Ground {
+            period_ns: period_ns(&nodes),
+            plan,
+            nodes,
+            order,
+        };
         ground.gather_unsent();
         ground
     }
@@ -391,6 +398,26 @@ fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration)
     }
     more.sort_unstable();
     order.extend(more.into_iter().map(|(_, node, turn)| (node, turn)));
+}
+
+/// The middle one of the times between two ticks.
+fn period_ns(nodes: &[GroundNode]) -> u64 {
+    let mut between = Vec::new();
+    for node in nodes {
+        let ticks = node
+            .turns
+            .iter()
+            .filter(|turn| matches!(turn.begins, Begins::Tick(..)));
+        let ticks: Vec<i64> = ticks.map(|turn| turn.at_ns).collect();
+        between.extend(
+            ticks
+                .windows(2)
+                .map(|it| it[1].saturating_sub(it[0]).max(0)),
+        );
+    }
+    between.sort_unstable();
+    let middle = between.get(between.len() / 2).copied().unwrap_or(0);
+    u64::try_from(middle).unwrap_or(0)
 }
 
 /// A number for these bytes, the same in every run.

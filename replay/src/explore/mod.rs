@@ -19,17 +19,21 @@
 //! [`Runner::write`].
 
 mod change;
+mod cut;
 mod ground;
 mod net;
 mod races;
 mod run;
 mod search;
+mod shrink;
 mod tables;
 
 pub use change::{Change, Moment};
+pub use cut::{Cut, PacketId};
 pub use ground::{Ground, GroundOptions};
 pub use net::{BROKEN, Broken, NodeSocket};
 pub use races::{Swap, Tries};
 pub use run::{MakeNode, Ran, Runner};
 pub use search::{Counts, Explored, Limits, Makers, Outcome, Told, Wrong, explore, tighten};
+pub use shrink::{Shrunk, Try, shrink};
 pub use tables::{Difference, Parting, Table, differences};

@@ -10,6 +10,7 @@ use netreel_reel::{
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Shared, Transport};
 
 use super::change::{Change, Moment, fate};
+use super::cut::{Cut, PacketId};
 use super::ground::{Ground, Natural, number_of};
 use crate::together::Sink;
 
@@ -25,8 +26,8 @@ pub(super) struct Delivery {
     pub at: Moment,
     /// When it would have been without changes.
     pub natural: Moment,
-    /// The sender's turn; `None` where no layer sent it.
-    pub sent: Option<u32>,
+    /// `None` where no layer sent it.
+    pub sent: Option<PacketId>,
     pub payload: Arc<[u8]>,
 }
 
@@ -68,7 +69,7 @@ pub(super) struct NodeState {
 struct Item {
     from: usize,
     natural: Moment,
-    sent: Option<u32>,
+    sent: Option<PacketId>,
     socket: SocketId,
     source: Endpoint,
     payload: Arc<[u8]>,
@@ -81,6 +82,7 @@ pub(super) struct Net {
     pub trace: Vec<Delivery>,
     pub broken: Vec<Broken>,
     pub sink: Option<Box<dyn Sink>>,
+    pub cut: Cut,
     naturals: Vec<Natural>,
 }
 
@@ -139,6 +141,7 @@ impl Net {
     pub fn new(ground: Arc<Ground>) -> Net {
         Net {
             state: NetState::new(&ground),
+            cut: Cut::nothing(&ground),
             ground,
             changes: Vec::new(),
             trace: Vec::new(),
@@ -157,7 +160,8 @@ impl Net {
         state.turn = turn;
         state.clocks = it.clocks.start;
         state.sends.clear();
-        state.now = state.now.max(it.time);
+        let shift = self.cut.shift_ns(node, turn);
+        state.now = state.now.max(earlier(it.time, shift));
         if self.sink.is_some() {
             for record in &it.beside {
                 self.write(node, record.as_record().event);
@@ -212,6 +216,7 @@ impl Net {
                 .copied()
                 .unwrap_or(turn.clock),
         };
+        let value = earlier(value, self.cut.shift_ns(node, self.state.nodes[node].turn));
         self.write(node, Event::Clock { value });
         value
     }
@@ -247,14 +252,27 @@ impl Net {
         let mut naturals = std::mem::take(&mut self.naturals);
         ground.natural((node, turn), (socket, to), (place, at_ns), &mut naturals);
         let payload: Arc<[u8]> = payload.into();
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
         for natural in naturals.drain(..) {
             self.state.sent += 1;
+            // Several sockets may have sent to one node: those of this one count.
+            let of_this = counts.entry(natural.node).or_insert(0);
+            let packet = PacketId {
+                from: node,
+                turn,
+                to: natural.node,
+                nth: place * 2 + (*of_this).min(1),
+            };
+            *of_this += 1;
+            if self.cut.loses(&packet) {
+                continue;
+            }
             // Behind what is not sent by a layer.
             let number = (1 << 40) | self.state.sent;
             let item = Item {
                 from: node,
                 natural: natural.at,
-                sent: Some(turn),
+                sent: Some(packet),
                 socket: natural.socket,
                 source: natural.source,
                 payload: Arc::clone(&payload),
@@ -342,6 +360,11 @@ impl Net {
             }
         }
     }
+}
+
+/// A time with so many nanoseconds left out before it.
+fn earlier(time: Time, shift_ns: u64) -> Time {
+    Time(time.0.saturating_sub(shift_ns))
 }
 
 /// Puts a packet where its link brings it.

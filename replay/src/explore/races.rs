@@ -10,6 +10,7 @@ use std::sync::Arc;
 use netreel_wire::{PacketFacts, Role, Wire};
 
 use super::change::{Change, Moment};
+use super::cut::PacketId;
 use super::ground::{Ground, number_of};
 use super::net::Delivery;
 use super::tables::number;
@@ -92,7 +93,7 @@ struct Heard {
     at: Moment,
     natural: Moment,
     from: usize,
-    sent: Option<u32>,
+    sent: Option<PacketId>,
     id: Option<u64>,
 }
 
@@ -208,7 +209,7 @@ impl Orders {
                 }
                 if tries.deaths
                     && held.id.is_some()
-                    && let Some(turn) = held.sent.map(|turn| turn + 1)
+                    && let Some(turn) = held.sent.map(|packet| packet.turn + 1)
                     && let Some(of) = ground.nodes.get(from)
                     && let Some(it) = of.turns.get(turn as usize)
                     && it.at_ns >= since_ns

@@ -8,6 +8,7 @@ use netreel_transport::{Layer, Shared};
 use netreel_wire::Wire;
 
 use super::change::Change;
+use super::cut::{Cut, PacketId};
 use super::ground::{Begins, Ground};
 use super::net::{Broken, Delivery, Net, NetState, NodeSocket};
 use super::races::{Swap, swaps};
@@ -77,6 +78,8 @@ pub struct Runner<'a, E> {
     base_differences: Vec<Difference>,
     /// Turns between two looks.
     stride: usize,
+    /// What is not played.
+    cut: Cut,
 }
 
 impl<'a, E> Runner<'a, E> {
@@ -105,6 +108,7 @@ impl<'a, E> Runner<'a, E> {
             base_at: Vec::new(),
             base_differences: Vec::new(),
             stride: (TICKS_BETWEEN_LOOKS * played.max(1)).max(1),
+            cut: Cut::nothing(&ground),
             net,
             ground,
         };
@@ -177,18 +181,30 @@ impl<'a, E> Runner<'a, E> {
         Ok(swaps(&trace, wire))
     }
 
-    /// Plays the session with these changes from its first event to its last, and hands every event of
-    /// every node to `sink`.
+    /// Plays the session with these changes, without what is cut, from its first event to its last, and
+    /// hands every event of every node to `sink`. What it came to, and the packets that were delivered.
     ///
     /// # Errors
     /// A layer that cannot be made.
-    pub fn write(&mut self, changes: &[Change], sink: Box<dyn Sink>) -> Result<Ran, E> {
+    pub fn write(
+        &mut self,
+        changes: &[Change],
+        cut: &Cut,
+        sink: Box<dyn Sink>,
+    ) -> Result<(Ran, Vec<PacketId>), E> {
         self.begin(changes);
-        self.net.lock().sink = Some(sink);
+        let mut net = self.net.lock();
+        net.cut.clone_from(cut);
+        net.sink = Some(sink);
+        drop(net);
+        self.cut.clone_from(cut);
         let mut ran = Ran::default();
         let played = self.play(0, changes, &mut ran, Mode::Whole);
+        self.cut = Cut::nothing(&self.ground);
         let mut net = self.net.lock();
         net.sink = None;
+        net.cut = Cut::nothing(&self.ground);
+        let packets = net.trace.iter().filter_map(|it| it.sent).collect();
         net.trace.clear();
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
@@ -198,7 +214,7 @@ impl<'a, E> Runner<'a, E> {
             found.retain(|it| !self.base_differences.contains(it));
             ran.differences = found;
         }
-        Ok(ran)
+        Ok((ran, packets))
     }
 
     fn begin(&mut self, changes: &[Change]) -> (usize, usize) {
@@ -343,7 +359,7 @@ impl<'a, E> Runner<'a, E> {
                 continue;
             }
             let stops = |it: &Change| matches!(it, Change::Stop { node: of, turn: at, .. } if *of == node && *at <= turn);
-            if changes.iter().any(stops) {
+            if changes.iter().any(stops) || !self.cut.plays(node, turn) {
                 continue;
             }
             ran.turns += 1;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_replay::explore::{
-    Change, Explored, Ground, GroundOptions, Limits, MakeNode, Outcome, Runner, Told, Tries, Wrong,
-    explore, tighten,
+    Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Outcome, Runner, Told, Tries,
+    Wrong, explore, tighten,
 };
 use netreel_replay::together::Reels;
 use netreel_sample_engine::{Mode, NetLayer, Script, SimWorldStart, Start, Topology};
@@ -88,7 +88,7 @@ fn written(ground: &Arc<Ground>, changes: &[Change]) -> Vec<Vec<u8>> {
         Some((header, Vec::new()))
     });
     let reels = Reels::create(headers.collect()).expect("small headers");
-    let ran = runner.write(changes, Box::new(reels.clone()));
+    let ran = runner.write(changes, &Cut::nothing(ground), Box::new(reels.clone()));
     ran.unwrap_or_else(|it| match it {});
     let written = reels.finish("played on", |_| false).expect("memory");
     written.into_iter().flatten().collect()

@@ -1,0 +1,114 @@
+//! A session without some of its turns and packets.
+
+use std::collections::BTreeSet;
+
+use super::ground::{Begins, Ground};
+
+/// A packet of a run: its sender, in which of the sender's turns it was sent, to whom, and the how manieth
+/// to that receiver it was in that turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId {
+    /// The sender, by its place.
+    pub from: usize,
+    /// The sender's turn.
+    pub turn: u32,
+    /// The receiver.
+    pub to: usize,
+    /// From 0.
+    pub nth: usize,
+}
+
+/// What of a session is not played. Where nobody has a turn for a while, that while is left out of all
+/// clocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// By node and turn.
+    skipped: Vec<Vec<bool>>,
+    lost: BTreeSet<PacketId>,
+    /// By node and turn: how much of the time before it is left out. ns.
+    shifts: Vec<Vec<u64>>,
+}
+
+impl Cut {
+    /// All is played.
+    pub fn nothing(ground: &Ground) -> Cut {
+        let turns = |node: &super::ground::GroundNode| node.turns.len();
+        Cut {
+            skipped: ground
+                .nodes
+                .iter()
+                .map(|it| vec![false; turns(it)])
+                .collect(),
+            lost: BTreeSet::new(),
+            shifts: ground.nodes.iter().map(|it| vec![0; turns(it)]).collect(),
+        }
+    }
+
+    /// The same without some turns.
+    pub fn without(&self, turns: impl IntoIterator<Item = (usize, u32)>, ground: &Ground) -> Cut {
+        let mut cut = self.clone();
+        for (node, turn) in turns {
+            if let Some(skipped) = cut
+                .skipped
+                .get_mut(node)
+                .and_then(|it| it.get_mut(turn as usize))
+            {
+                *skipped = true;
+            }
+        }
+        cut.close_gaps(ground);
+        cut
+    }
+
+    /// The same without what arrives of some packets.
+    pub fn losing(&self, packets: impl IntoIterator<Item = PacketId>) -> Cut {
+        let mut cut = self.clone();
+        cut.lost.extend(packets);
+        cut
+    }
+
+    /// Whether a turn is played.
+    pub fn plays(&self, node: usize, turn: u32) -> bool {
+        let skipped = self.skipped.get(node).and_then(|it| it.get(turn as usize));
+        !skipped.copied().unwrap_or(false)
+    }
+
+    /// Whether what is sent does not arrive.
+    pub(super) fn loses(&self, packet: &PacketId) -> bool {
+        self.lost.contains(packet)
+    }
+
+    /// How much of the time before a turn is left out. ns.
+    pub(super) fn shift_ns(&self, node: usize, turn: u32) -> u64 {
+        let shift = self.shifts.get(node).and_then(|it| it.get(turn as usize));
+        shift.copied().unwrap_or(0)
+    }
+
+    /// The turns of layers that are played, in their order; a layer that is made is no turn.
+    pub fn turns(&self, ground: &Ground) -> Vec<(usize, u32)> {
+        let order = ground.order.iter().copied();
+        let played = order.filter(|&(node, turn)| {
+            let of = &ground.nodes[node];
+            let begins = &of.turns[turn as usize].begins;
+            of.reel.is_some() && *begins != Begins::Start && self.plays(node, turn)
+        });
+        played.collect()
+    }
+
+    fn close_gaps(&mut self, ground: &Ground) {
+        let (mut last, mut shift) = (None, 0u64);
+        for &(node, turn) in &ground.order {
+            let it = &ground.nodes[node].turns[turn as usize];
+            if ground.nodes[node].reel.is_none() || it.begins == Begins::Start {
+                continue;
+            }
+            if self.plays(node, turn) {
+                let gap = last.map_or(0, |last: i64| it.at_ns.saturating_sub(last).max(0));
+                let gap = u64::try_from(gap).unwrap_or(0);
+                shift += gap.saturating_sub(ground.period_ns);
+                last = Some(it.at_ns);
+            }
+            self.shifts[node][turn as usize] = shift;
+        }
+    }
+}

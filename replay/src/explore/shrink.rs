@@ -1,0 +1,172 @@
+//! The smallest session that still fails.
+
+use std::collections::BTreeMap;
+
+use super::cut::{Cut, PacketId};
+use super::ground::Ground;
+
+/// A session that still fails, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shrunk {
+    /// What of the recording is left.
+    pub cut: Cut,
+    /// Runs.
+    pub tries: u64,
+    /// Whether dropping any one turn or packet of it cures it; else the time was over before.
+    pub minimal: bool,
+}
+
+/// Plays a session without what is cut: whether it still fails for the same reason, and the packets that
+/// were delivered; `None` where nobody wants to go on.
+pub type Try<'a, E> = dyn FnMut(&Cut) -> Result<Option<(bool, Vec<PacketId>)>, E> + 'a;
+
+/// Drops of a session what it fails without: nodes, stretches of time, turns (ticks and calls of the game),
+/// packets; the largest pieces first, until dropping any one turn or packet cures it.
+///
+/// # Errors
+/// Those of `try_it`.
+pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> {
+    let mut shrinking = Shrinking {
+        ground,
+        cut: Cut::nothing(ground),
+        packets: Vec::new(),
+        tries: 0,
+        over: false,
+        try_it,
+    };
+    // What is delivered is known after a try.
+    shrinking.fails(&Cut::nothing(ground))?;
+    shrinking.shorten()?;
+    shrinking.stretches()?;
+    shrinking.nodes()?;
+    let mut before = usize::MAX;
+    loop {
+        shrinking.stretches()?;
+        shrinking.turns()?;
+        shrinking.lose()?;
+        let size = shrinking.cut.turns(ground).len() + shrinking.packets.len();
+        if shrinking.over || size >= before {
+            break;
+        }
+        before = size;
+    }
+    Ok(Shrunk {
+        minimal: !shrinking.over,
+        cut: shrinking.cut,
+        tries: shrinking.tries,
+    })
+}
+
+struct Shrinking<'a, 't, E> {
+    ground: &'a Ground,
+    cut: Cut,
+    /// Those that the smallest session so far delivers.
+    packets: Vec<PacketId>,
+    tries: u64,
+    over: bool,
+    try_it: &'a mut Try<'t, E>,
+}
+
+impl<E> Shrinking<'_, '_, E> {
+    /// Whether a session still fails; if so, it is the smallest so far.
+    fn fails(&mut self, cut: &Cut) -> Result<bool, E> {
+        if self.over {
+            return Ok(false);
+        }
+        self.tries += 1;
+        let Some((fails, packets)) = (self.try_it)(cut)? else {
+            self.over = true;
+            return Ok(false);
+        };
+        if fails {
+            self.cut = cut.clone();
+            self.packets = packets;
+        }
+        Ok(fails)
+    }
+
+    /// Ends it as early as it still fails.
+    fn shorten(&mut self) -> Result<(), E> {
+        let turns = self.cut.turns(self.ground);
+        let (mut low, mut high) = (0, turns.len());
+        while high - low > turns.len() / 256 + 1 {
+            let middle = low + (high - low) / 2;
+            let cut = self
+                .cut
+                .without(turns[middle..].iter().copied(), self.ground);
+            match self.fails(&cut)? {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops whole nodes.
+    fn nodes(&mut self) -> Result<(), E> {
+        for node in 0..self.ground.nodes.len() {
+            let turns = self.cut.turns(self.ground);
+            let of = turns.into_iter().filter(|it| it.0 == node);
+            let cut = self.cut.without(of, self.ground);
+            self.fails(&cut)?;
+        }
+        Ok(())
+    }
+
+    /// Drops all that happens in stretches of time, of all nodes.
+    fn stretches(&mut self) -> Result<(), E> {
+        let mut slices: BTreeMap<i64, Vec<(usize, u32)>> = BTreeMap::new();
+        let period = i64::try_from(self.ground.period_ns.max(1)).unwrap_or(i64::MAX);
+        for (node, turn) in self.cut.turns(self.ground) {
+            let at_ns = self.ground.nodes[node].turns[turn as usize].at_ns;
+            slices
+                .entry(at_ns.div_euclid(period))
+                .or_default()
+                .push((node, turn));
+        }
+        self.reduce(slices.into_values().collect(), &|cut, slices, ground| {
+            cut.without(slices.iter().flatten().copied(), ground)
+        })
+    }
+
+    /// Drops single turns.
+    fn turns(&mut self) -> Result<(), E> {
+        let turns = self.cut.turns(self.ground);
+        self.reduce(turns, &|cut, turns, ground| {
+            cut.without(turns.iter().copied(), ground)
+        })
+    }
+
+    /// Loses packets.
+    fn lose(&mut self) -> Result<(), E> {
+        let packets = self.packets.clone();
+        self.reduce(packets, &|cut, packets, _| {
+            cut.losing(packets.iter().copied())
+        })
+    }
+
+    /// Drops pieces, by halves, quarters and so on, down to single ones.
+    fn reduce<T: Clone>(
+        &mut self,
+        items: Vec<T>,
+        without: &dyn Fn(&Cut, &[T], &Ground) -> Cut,
+    ) -> Result<(), E> {
+        let mut items = items;
+        let mut size = items.len().div_ceil(2).max(1);
+        loop {
+            let mut place = 0;
+            while place < items.len() && !self.over {
+                let until = (place + size).min(items.len());
+                let cut = without(&self.cut, &items[place..until], self.ground);
+                match self.fails(&cut)? {
+                    true => drop(items.drain(place..until)),
+                    false => place = until,
+                }
+            }
+            if size == 1 || self.over {
+                return Ok(());
+            }
+            size = size.div_ceil(2);
+        }
+    }
+}
