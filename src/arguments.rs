@@ -196,8 +196,9 @@ pub struct Demo {
     /// No window: write DIR/timeline.png.
     #[arg(long)]
     pub headless: bool,
-    /// Who announces a new owner: `host` has the historic race, `owner` its cure.
-    #[arg(long, value_name = "NODE", value_enum, default_value_t = Migration::Host)]
+    /// How objects change owner: `host` has the historic race, the others are cures of it
+    /// (docs/migration.md).
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Migration::Host)]
     pub migration: Migration,
     /// Who talks to whom.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Topology::P2p)]
@@ -294,8 +295,18 @@ pub struct Import {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Migration {
+    /// HOST tells everybody: the historic race
     Host,
+    /// The new owner tells everybody, with a migration counter: the cure as published
+    Counter,
+    /// The same, with the counter in UPDATEs as well
     Owner,
+    /// HOST tells everybody, and what is early at a receiver waits
+    Queue,
+    /// HOST tells everybody, and the new owner takes over when all have confirmed
+    Handshake,
+    /// Everybody hears of objects from HOST alone, in one order
+    Order,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,8 +2,9 @@
 
 use netreel_capture::clock_anchor;
 use netreel_reel::{Header, WireText};
-use netreel_sample_engine::{BOXES, Start};
+use netreel_sample_engine::{BOXES, Mode, Start};
 
+use crate::arguments::Migration;
 use crate::replay::ENGINE;
 
 /// The wire of the sample engine, which goes into every reel.
@@ -29,6 +30,18 @@ pub fn header(node: &str, session: [u8; 16], seed: (&str, u64), start: &Start) -
             text: WIRE.to_owned(),
         }],
         redacted: None,
+    }
+}
+
+/// The engine's mode that an argument names.
+pub fn mode(migration: Migration) -> Mode {
+    match migration {
+        Migration::Host => Mode::Host,
+        Migration::Counter => Mode::Counter,
+        Migration::Owner => Mode::Owner,
+        Migration::Queue => Mode::Queue,
+        Migration::Handshake => Mode::Handshake,
+        Migration::Order => Mode::Order,
     }
 }
 

@@ -10,8 +10,9 @@ use super::{Migration, Topology};
 #[derive(Debug, Args)]
 #[command(after_help = "The game, its keys, and the script's language: docs/play.md.")]
 pub struct Play {
-    /// Who announces a new owner: `host` has the historic race, `owner` its cure.
-    #[arg(long, value_name = "NODE", value_enum, default_value_t = Migration::Host)]
+    /// How objects change owner: `host` has the historic race, the others are cures of it
+    /// (docs/migration.md).
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Migration::Host)]
     pub migration: Migration,
     /// Who talks to whom.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Topology::P2p)]

@@ -21,7 +21,7 @@ use netreel_replay::{Outcome, explain};
 use netreel_sample_engine::{Peer, node_name};
 use serde_json::json;
 
-use crate::arguments::{Demo, Migration, Switch, Topology};
+use crate::arguments::{Demo, Switch, Topology};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::{boxes, check, replay, text};
@@ -152,7 +152,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
         session,
         endpoints,
         names,
-        counted: arguments.migration == Migration::Owner,
+        mode: boxes::mode(arguments.migration),
         relayed: arguments.topology == Topology::ClientServer,
         seed: arguments.seed,
         time_outs,

@@ -11,8 +11,8 @@ use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers
 use netreel_capture::{Options, Recorded, Recorder};
 use netreel_reel::TriggerCause;
 use netreel_sample_engine::{
-    Beliefs, Believing, Boxes, Call, Demonstration, Game, Hands, Mode, NetLayer, Peer, PeerStart,
-    Start, Topology, play_tick,
+    Beliefs, Believing, Boxes, Call, Demonstration, Game, Hands, NetLayer, Peer, PeerStart, Start,
+    Topology, play_tick,
 };
 use netreel_transport::{Faults, LinkEnd, SnapshotPlan, UdpTransport, mix};
 
@@ -143,12 +143,7 @@ fn start(peer: u8, assignment: &Assignment) -> Start {
     } else {
         Topology::PeerToPeer
     };
-    let mode = if assignment.counted {
-        Mode::Owner
-    } else {
-        Mode::Host
-    };
-    let mut start = Start::new(Peer(peer), peers.collect(), topology, mode);
+    let mut start = Start::new(Peer(peer), peers.collect(), topology, assignment.mode);
     start.time_outs = assignment.time_outs;
     start
 }

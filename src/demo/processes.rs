@@ -16,6 +16,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
+use netreel_sample_engine::Mode;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Failure;
@@ -29,8 +30,8 @@ pub struct Assignment {
     pub names: Vec<String>,
     /// The nodes' endpoints, by peer number.
     pub endpoints: Vec<SocketAddr>,
-    /// `host` or `owner`.
-    pub counted: bool,
+    /// How objects change owner.
+    pub mode: Mode,
     /// Whether the host relays.
     pub relayed: bool,
     /// The seed of the scripts.

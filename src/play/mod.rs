@@ -14,7 +14,7 @@ use netreel_reel::Header;
 use netreel_sample_engine::{Mode, Peer, Start, Topology as Links, node_name};
 use netreel_transport::{UdpTransport, mix};
 
-use crate::arguments::{Migration, Play, Topology};
+use crate::arguments::{Play, Topology};
 use crate::outcome::{Answer, Failure};
 use crate::{boxes, demo, text};
 
@@ -174,10 +174,7 @@ fn seat(arguments: &Play) -> Result<Option<Peer>, Failure> {
 }
 
 fn how(arguments: &Play) -> (Mode, Links) {
-    let mode = match arguments.migration {
-        Migration::Host => Mode::Host,
-        Migration::Owner => Mode::Owner,
-    };
+    let mode = boxes::mode(arguments.migration);
     let topology = match arguments.topology {
         Topology::P2p => Links::PeerToPeer,
         Topology::ClientServer => Links::ClientServer,

@@ -138,7 +138,11 @@ pub fn draw(arguments: &Play, script: Script, file: &Path) -> Result<(), Failure
 fn about((mode, topology): (Mode, Topology)) -> String {
     let who = match mode {
         Mode::Host => "HOST announces new owners",
+        Mode::Counter => "a new owner announces itself, with a counter that UPDATEs lack",
         Mode::Owner => "a new owner announces itself, with a counter",
+        Mode::Queue => "HOST announces new owners, and what is early waits",
+        Mode::Handshake => "a new owner takes over when all have confirmed",
+        Mode::Order => "all hear of objects from HOST, in one order",
     };
     let how = match topology {
         Topology::PeerToPeer => "everybody to everybody",

@@ -95,7 +95,7 @@ fn the_wire_declares_its_kinds_and_rules() {
     assert_eq!(kinds[2], ("create", Role::Create));
     assert_eq!(kinds[6], ("order", Role::MigrateOrder));
     assert_eq!(kinds[7], ("request", Role::Other));
-    assert_eq!(kinds.len(), 10);
+    assert_eq!(kinds.len(), 12);
     assert_eq!(wire.kinds()[2].color, Some([0x2a, 0x9d, 0x8f]));
     assert_eq!(wire.rules()[0].name, "historic");
     assert_eq!(wire.rules()[1].create, CreateRule::Newer);

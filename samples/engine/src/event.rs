@@ -141,6 +141,8 @@ pub enum IgnoreReason {
     OutOfOrder,
     /// It does not fit the object, or lacks what this mode needs.
     Unfit,
+    /// It does nothing yet: it waits for what must come before it (mode `queue`).
+    Early,
 }
 
 /// Why a call did nothing.

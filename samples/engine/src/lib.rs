@@ -16,9 +16,18 @@
 //! - HOST alone says who is in the session. The others judge nobody but HOST: a link between two
 //!   of them may be silent for ever. HOST says `leave` in the name of a peer that it drops, and to
 //!   that peer itself if it speaks again.
-//! - Mode `owner` holds also when a peer dies with something half told: HOST says again what the
-//!   peer had destroyed, and whoever holds an object of a dead peer of which no new owner speaks
-//!   asks HOST for it; what HOST has never heard of and can never hear of ends.
+//! - The modes with a migration counter ([`Mode::counts`]) hold also when a peer dies with something
+//!   half told: HOST says again what the peer had destroyed, and whoever holds an object of a dead
+//!   peer of which no new owner speaks asks HOST for it; what HOST has never heard of and can never
+//!   hear of ends. Where a MIGRATE creates, HOST's next one brings what the peer had not told of; in
+//!   mode `queue` HOST creates all objects of the peer anew, at a raised counter, before the others
+//!   hear that it left. In mode `order` nothing is half told: HOST has it and passes it on, or nobody
+//!   has it.
+//! - A DESTROY that crosses a MIGRATE is old, and the object lives on with the new owner, who tells
+//!   everybody all of it; where a MIGRATE has no state (`queue`, `order`) HOST ends the object instead.
+//! - In mode `handshake` HOST takes an object over at once: its MIGRATE and its UPDATEs go to each peer
+//!   on one link. Whoever gets an object from HOST waits for the others; those that die meanwhile
+//!   are waited for no longer, and if it dies itself, HOST gives the object to another.
 //! - In client-server, what a client says by reliable RPC goes to everybody: a message has no
 //!   addressee. A client's call to one peer is refused.
 //! - The ids of a creator come in runs of 40, so that they stay short and never meet.

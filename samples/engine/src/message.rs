@@ -75,6 +75,14 @@ pub enum Body {
     Order(Migration),
     /// To HOST: let me own it.
     Request { object: ObjectId },
+    /// HOST to all: it has a new owner. Creates nothing.
+    Assign {
+        object: ObjectId,
+        new_owner: Peer,
+        counter: Counter,
+    },
+    /// The origin knows of the object's owner at this counter.
+    Confirm { object: ObjectId, counter: Counter },
     /// A remote procedure call.
     Rpc {
         name: String,
@@ -84,7 +92,7 @@ pub enum Body {
     Fragment { index: u8, total: u8, data: Vec<u8> },
 }
 
-/// A change of owner. `full` in mode `owner`: enough to create what does not exist.
+/// A change of owner. `full` where [`Mode::migrate_creates`](crate::Mode): enough to create what does not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Migration {
     /// Which object.
@@ -149,6 +157,8 @@ const ORDER: u64 = 6;
 const REQUEST: u64 = 7;
 const RPC: u64 = 8;
 const FRAGMENT: u64 = 9;
+const ASSIGN: u64 = 10;
+const CONFIRM: u64 = 11;
 
 impl Message {
     /// Writes the message. Names are cut to 255 bytes, arguments to 15 and their texts to 65 535.
@@ -189,6 +199,8 @@ impl Body {
             Body::Request { .. } => REQUEST,
             Body::Rpc { .. } => RPC,
             Body::Fragment { .. } => FRAGMENT,
+            Body::Assign { .. } => ASSIGN,
+            Body::Confirm { .. } => CONFIRM,
         }
     }
 
@@ -234,6 +246,19 @@ impl Body {
             }
             Body::Migrate(migration) | Body::Order(migration) => migration.write(types, out),
             Body::Request { object } => out.leb128(object.0),
+            Body::Assign {
+                object,
+                new_owner,
+                counter,
+            } => {
+                out.leb128(object.0);
+                out.bits(u64::from(new_owner.0), 4);
+                out.leb128(counter.0);
+            }
+            Body::Confirm { object, counter } => {
+                out.leb128(object.0);
+                out.leb128(counter.0);
+            }
             Body::Rpc { name, arguments } => {
                 write_text(name, 8, out);
                 let count = arguments.len().min(15);
@@ -298,6 +323,15 @@ impl Body {
             ORDER => Body::Order(Migration::read(types, bits)?),
             REQUEST => Body::Request {
                 object: ObjectId(bits.leb128()?),
+            },
+            ASSIGN => Body::Assign {
+                object: ObjectId(bits.leb128()?),
+                new_owner: Peer(bits.bits(4)? as u8),
+                counter: Counter(bits.leb128()?),
+            },
+            CONFIRM => Body::Confirm {
+                object: ObjectId(bits.leb128()?),
+                counter: Counter(bits.leb128()?),
             },
             RPC => {
                 let name = read_text(8, bits)?;

@@ -23,7 +23,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Everything that a MIGRATE or an order in mode `owner` says.
+    /// Everything that a MIGRATE that creates says, and an order.
     pub(crate) fn migration(&self, object: ObjectId) -> Migration {
         let full = Some((self.counter, self.state.clone()));
         Migration {
@@ -90,6 +90,8 @@ pub(crate) enum Announced {
     At(u64),
     /// UPDATEs need not wait.
     Ready,
+    /// By HOST, in this node's name: UPDATEs wait until the peer confirms the object at its counter.
+    ByHost,
 }
 
 /// A field of a copy.

@@ -40,9 +40,10 @@ pub fn write_packet<'a>(
 ) -> Vec<u8> {
     let mut out = BitWriter::new();
     out.bits(MAGIC, 8);
-    out.flag(header.mode == Mode::Owner);
+    let mode = header.mode.number();
+    out.bits(mode & 1, 1);
     out.flag(header.ack.is_some());
-    out.bits(0, 2);
+    out.bits(mode >> 1, 2);
     out.bits(u64::from(header.sender.0), 4);
     out.bits(u64::from(header.sequence), 16);
     if let Some((ack, ack_bits)) = header.ack {
@@ -64,15 +65,11 @@ pub fn read_packet(types: &Types, bytes: &[u8]) -> Result<(PacketHeader, Vec<Mes
             why: "not a packet of this protocol",
         });
     }
-    let mode = if bits.flag()? {
-        Mode::Owner
-    } else {
-        Mode::Host
-    };
+    let announcer = bits.bits(1)?;
     let has_ack = bits.flag()?;
-    if bits.bits(2)? != 0 {
-        return Err(bits.malformed("the filling bits are not zero"));
-    }
+    let Some(mode) = Mode::of_number(bits.bits(2)? << 1 | announcer) else {
+        return Err(bits.malformed("a way to migrate that nobody knows"));
+    };
     let sender = Peer(bits.bits(4)? as u8);
     let sequence = bits.short()?;
     let ack = if has_ack {
@@ -231,6 +228,15 @@ mod tests {
             Body::Order(migration),
             Body::Request { object },
             Body::Rpc { name, arguments },
+            Body::Assign {
+                object,
+                new_owner: Peer(15),
+                counter: Counter(300),
+            },
+            Body::Confirm {
+                object,
+                counter: Counter(0),
+            },
             Body::Fragment {
                 index: 1,
                 total: 3,
@@ -250,6 +256,18 @@ mod tests {
         };
         let bytes = pack(&header, &all_kinds());
         assert_eq!(read_packet(&types(), &bytes), Ok((header, all_kinds())));
+    }
+
+    #[test]
+    fn a_packet_says_by_which_of_the_modes_its_sender_plays() {
+        for mode in Mode::ALL {
+            let header = PacketHeader { mode, ..HEADER };
+            let bytes = pack(&header, &[]);
+            assert_eq!(read_packet(&types(), &bytes), Ok((header, vec![])));
+        }
+        let mut bytes = pack(&HEADER, &[]);
+        bytes[1] |= 0b1000; // number 5
+        assert!(read_packet(&types(), &bytes).is_err());
     }
 
     #[test]

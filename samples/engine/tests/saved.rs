@@ -5,15 +5,23 @@ use netreel_sample_engine::{
 };
 use netreel_transport::{Draw, Layer, LinkFaults, RestoreError, SimNet};
 
-const WAYS: [(Mode, Topology); 4] = [
+const WAYS: [(Mode, Topology); 12] = [
     (Mode::Host, Topology::PeerToPeer),
     (Mode::Host, Topology::ClientServer),
     (Mode::Owner, Topology::PeerToPeer),
     (Mode::Owner, Topology::ClientServer),
+    (Mode::Counter, Topology::PeerToPeer),
+    (Mode::Counter, Topology::ClientServer),
+    (Mode::Queue, Topology::PeerToPeer),
+    (Mode::Queue, Topology::ClientServer),
+    (Mode::Handshake, Topology::PeerToPeer),
+    (Mode::Handshake, Topology::ClientServer),
+    (Mode::Order, Topology::PeerToPeer),
+    (Mode::Order, Topology::ClientServer),
 ];
 
 fn start(seed: u64) -> SimWorldStart {
-    let (mode, topology) = WAYS[(seed % 4) as usize];
+    let (mode, topology) = WAYS[(seed % 12) as usize];
     let mut start = SimWorldStart::new(seed, mode, topology, Script::Boxes { ticks: 200 });
     start.faults = LinkFaults {
         loss: 0.2,
@@ -56,7 +64,7 @@ fn layer(seed: u64, peer: Peer) -> NetLayer {
 
 #[test]
 fn a_restored_layer_saves_the_same_bytes() {
-    for seed in 0..8 {
+    for seed in 0..WAYS.len() as u64 {
         for (peer, state) in states(seed) {
             let mut layer = layer(seed, peer);
             layer.restore(&state).unwrap();

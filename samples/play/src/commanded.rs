@@ -90,10 +90,7 @@ impl Commanded {
                     Some(Value::Integer(nodes @ 2..=9)) => *nodes as u8,
                     _ => return Err("from 2 to 9 nodes play".to_owned()),
                 },
-                mode: match text(call, 2) {
-                    "owner" => Mode::Owner,
-                    _ => Mode::Host,
-                },
+                mode: Mode::named(text(call, 2)).unwrap_or(Mode::Host),
             }),
             "choose join" => Ok(Choice::Join {
                 address: address(text(call, 0))?,
@@ -180,7 +177,7 @@ fn commands() -> Commands {
     let none = |name, about| (name, (&[][..], &[][..]), about);
     let place = [("RIGHT", Kind::Number), ("UP", Kind::Number)];
     let hosts = [("ADDR:PORT", Kind::Text), ("NODES", Kind::Integer)];
-    let mode = Kind::OneOf(vec!["host".to_owned(), "owner".to_owned()]);
+    let mode = Kind::OneOf(Mode::ALL.map(|mode| mode.name().to_owned()).to_vec());
     let all = [
         none("spawn", "A new box, before the player"),
         perhaps("pick up", "Go to a box, ask for it, carry it"),

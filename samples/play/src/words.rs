@@ -59,6 +59,7 @@ fn because_text(because: IgnoreReason) -> &'static str {
         IgnoreReason::NotOwner => "not from its owner",
         IgnoreReason::OutOfOrder => "a newer one came before",
         IgnoreReason::Unfit => "it does not fit",
+        IgnoreReason::Early => "it waits for what must come before it",
     }
 }
 

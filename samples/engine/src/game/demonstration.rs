@@ -7,9 +7,10 @@
 //! heard of the new owner. X, who has processed the DESTROY, opens the link again, and hears at
 //! last that A created the box. Whether X believes it is up to the mode.
 //!
-//! In mode `host` A and B hear of the new owner each from HOST. So that A always stops before B
-//! starts, HOST holds back what it sends to B until A has said that it has heard. In mode `owner`
-//! A hears it from B, and always later.
+//! In modes `host`, `queue` and `order` A and B hear of the new owner each from HOST. So that A always
+//! stops before B starts, HOST holds back what it sends to B until A has said that it has heard. In
+//! modes `owner` and `counter` A hears it from B, and always later; in mode `handshake` B takes over
+//! when A has confirmed.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ use crate::call::Call;
 use crate::event::{Event, ObjectMessage};
 use crate::layer::NetLayer;
 use crate::message::{ObjectId, Peer};
-use crate::start::{Mode, Topology};
+use crate::start::Topology;
 
 const A: Peer = Peer(1);
 const B: Peer = Peer(2);
@@ -96,13 +97,13 @@ impl Demonstration {
         } else if !self.progress.said_migrated {
             self.progress.said_migrated = true;
             match (hands.layer().own(), hands.layer().start().mode) {
-                (A, Mode::Host) => tell(&[Peer::HOST, B], "migrated", hands),
+                (A, mode) if mode.host_tells_all() => tell(&[Peer::HOST, B], "migrated", hands),
                 _ => tell(&[B], "migrated", hands),
             }
         }
     }
 
-    /// A has heard who owns the object: in mode `host` B may hear it now.
+    /// A has heard who owns the object: where HOST tells all B may hear it now.
     fn heard_that_a_knows(&mut self, hands: &mut Hands<'_>) {
         if self.progress.gate_is_shut {
             self.progress.gate_is_shut = false;
@@ -124,7 +125,7 @@ impl Demonstration {
             && hands.layer().object(object).is_some()
         {
             self.progress.wanted_by = None;
-            if hands.layer().start().mode == Mode::Host {
+            if hands.layer().start().mode.host_tells_all() {
                 self.progress.gate_is_shut = true;
                 hands.shut_to(B);
             }

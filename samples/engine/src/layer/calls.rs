@@ -9,9 +9,10 @@ use crate::event::{EndReason, Event, Refusal};
 use crate::fault::Fault;
 use crate::link::{LinkState, write_unreliable};
 use crate::message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State};
-use crate::object::{Announced, Heard, Object};
+use crate::object::Announced;
+use crate::object::{Heard, Object};
 use crate::packet::{FRAME_BITS_MAX, PACKET_BYTES_MAX, UPDATE_BITS_MAX};
-use crate::start::Topology;
+use crate::start::{Mode, Topology};
 use crate::types::Value;
 
 impl NetLayer {
@@ -82,8 +83,8 @@ impl NetLayer {
         let misled = self.untold(Fault::MisnameOwner);
         let hidden = self.untold(Fault::HiddenUpdated).filter(|_| id.0 % 2 == 1);
         let untold = self.untold(Fault::ForgetCreate).or(misled).or(hidden);
-        for (peer, place) in self.tell_all(own, &body, untold) {
-            self.set_copy(id, peer, Announced::At(place), true);
+        for (peer, announced) in self.tell_of(&body, untold) {
+            self.set_copy(id, peer, announced, true);
         }
         if let Some(peer) = hidden {
             self.set_copy(id, peer, Announced::Ready, false);
@@ -156,7 +157,7 @@ impl NetLayer {
         let counter = self.counts().then_some(object.counter);
         let last_words = self.has(Fault::UpdateAfterDestroy).then(|| Body::Update {
             object: id,
-            counter,
+            counter: counter.filter(|_| self.mode().counts_updates()),
             kind: object.state.kind,
             changes: object.state.values.iter().cloned().map(Some).collect(),
         });
@@ -165,7 +166,7 @@ impl NetLayer {
             object: id,
             counter,
         };
-        self.tell_all(own, &body, self.untold(Fault::ForgetDestroy));
+        self.tell_of(&body, self.untold(Fault::ForgetDestroy));
         if self.has(Fault::DestroyTwice) {
             self.tell_all(own, &body, None);
         }
@@ -268,12 +269,55 @@ impl NetLayer {
         if !alive {
             return Err(Refusal::NoPeer);
         }
-        let counts = self.counts();
         self.epochs += 1;
         let object = self.objects.get_mut(&id).ok_or(Refusal::Unknown)?;
         object.owner = to;
         object.epoch = self.epochs;
-        if counts {
+        self.raise_counter(id);
+        self.limbo.remove(&id);
+        match self.mode() {
+            Mode::Host => {
+                let body = Body::Migrate(Migration {
+                    object: id,
+                    new_owner: to,
+                    full: None,
+                });
+                let untold = self.has(Fault::ForgetAnnounce).then_some(to);
+                self.tell_all(own, &body, untold);
+                self.keep_copies(id);
+            }
+            Mode::Queue | Mode::Order => self.assign(id),
+            Mode::Owner | Mode::Counter | Mode::Handshake => {
+                self.drop_copies(id);
+                if to == own {
+                    self.announce_migration(id);
+                } else if self.mode() == Mode::Handshake {
+                    self.ask_all(id, to);
+                } else {
+                    self.order(id, to);
+                }
+            }
+        }
+        self.events.push_back(Event::Migrated {
+            object: id,
+            owner: to,
+            created: false,
+        });
+        Ok(())
+    }
+
+    /// HOST tells the new owner alone.
+    pub(super) fn order(&mut self, id: ObjectId, to: Peer) {
+        if let Some(migration) = self.objects.get(&id).map(|object| object.migration(id)) {
+            self.tell(to, self.start.own, Body::Order(migration));
+        }
+    }
+
+    /// Where there are counters, HOST raises that of an object.
+    pub(super) fn raise_counter(&mut self, id: ObjectId) {
+        if self.counts()
+            && let Some(object) = self.objects.get_mut(&id)
+        {
             let heard = self
                 .heard
                 .get(&id)
@@ -285,28 +329,6 @@ impl NetLayer {
                 _ => heard.0.saturating_add(1),
             });
             self.heard.insert(id, Heard::alive(object.counter));
-            let migration = object.migration(id);
-            self.drop_copies(id);
-            if to == own {
-                self.announce_migration(id);
-            } else {
-                self.tell(to, own, Body::Order(migration));
-            }
-        } else {
-            let body = Body::Migrate(Migration {
-                object: id,
-                new_owner: to,
-                full: None,
-            });
-            let untold = self.has(Fault::ForgetAnnounce).then_some(to);
-            self.tell_all(own, &body, untold);
-            self.keep_copies(id);
         }
-        self.events.push_back(Event::Migrated {
-            object: id,
-            owner: to,
-            created: false,
-        });
-        Ok(())
     }
 }

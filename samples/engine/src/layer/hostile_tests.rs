@@ -57,6 +57,15 @@ fn body() -> impl Strategy<Value = Body> {
         4 => migration().prop_map(Body::Migrate),
         4 => migration().prop_map(Body::Order),
         2 => object().prop_map(|object| Body::Request { object }),
+        4 => (object(), peer(), counter()).prop_map(|(object, new_owner, counter)| Body::Assign {
+            object,
+            new_owner,
+            counter: counter.unwrap_or_default(),
+        }),
+        4 => (object(), counter()).prop_map(|(object, counter)| Body::Confirm {
+            object,
+            counter: counter.unwrap_or_default(),
+        }),
         1 => object().prop_map(|object| {
             Body::Rpc { name: "x".into(), arguments: vec![Argument::Object(object)] }
         }),
@@ -80,7 +89,7 @@ proptest! {
     #[test]
     fn no_messages_make_the_layer_panic(
         own in 0u8..4,
-        owner_mode in any::<bool>(),
+        mode in 0..Mode::ALL.len(),
         server in any::<bool>(),
         packets in prop::collection::vec(
             (0u8..4, any::<u16>(), prop::collection::vec(message(), 0..6),
@@ -88,7 +97,7 @@ proptest! {
             1..30,
         ),
     ) {
-        let mode = if owner_mode { Mode::Owner } else { Mode::Host };
+        let mode = Mode::ALL[mode];
         let topology = if server { Topology::ClientServer } else { Topology::PeerToPeer };
         let mut stage = Stage::with(Peer(own), mode, topology, |_| {});
         stage.spawn();

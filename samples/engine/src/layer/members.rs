@@ -5,6 +5,7 @@ use crate::event::{EndReason, Event};
 use crate::fault::Fault;
 use crate::link::{CargoFate, LinkState};
 use crate::message::{Body, Counter, ObjectId, Peer};
+use crate::start::Mode;
 
 impl NetLayer {
     /// Judges packets of all links lost that were not acked for too long.
@@ -91,11 +92,16 @@ impl NetLayer {
         self.copies.retain(|&(_, to), _| to != peer);
         self.events.push_back(Event::Left { peer });
         if !self.is_host() {
+            self.drop_early(peer);
             return;
+        }
+        let living: Vec<Peer> = std::iter::once(Peer::HOST).chain(self.others()).collect();
+        if self.mode() == Mode::Queue {
+            // Before the others hear that it left: what waits for its CREATEs waits no longer then.
+            self.create_anew(peer, &living);
         }
         self.tell_all(peer, &Body::Leave, Some(peer));
         self.retell_destroyed(peer);
-        let living: Vec<Peer> = std::iter::once(Peer::HOST).chain(self.others()).collect();
         let orphans: Vec<ObjectId> = self
             .objects
             .iter()
@@ -107,12 +113,16 @@ impl NetLayer {
             // HOST is always among the living, and the object exists.
             let _ = self.migrate(id, heir.copied().unwrap_or(Peer::HOST));
         }
+        // Nobody waits any more for what the peer would have confirmed.
+        for id in self.limbo.clone() {
+            self.end_limbo(id);
+        }
     }
 
-    /// In mode `owner`, HOST says again what a peer that is gone has destroyed: it may have died
+    /// Where whoever destroys an object tells everybody itself, HOST says again what a peer that is gone has destroyed: it may have died
     /// before it had told everybody.
     fn retell_destroyed(&mut self, peer: Peer) {
-        if !self.counts() {
+        if !self.counts() || self.mode() == Mode::Order {
             return;
         }
         let told: Vec<(ObjectId, Counter)> = self
@@ -127,10 +137,11 @@ impl NetLayer {
         }
     }
 
-    /// In mode `owner`, asks HOST about objects of peers that are gone where no new owner has
+    /// Where owners tell everybody themselves, asks HOST about objects of peers that are gone where no new owner has
     /// spoken up: the old one may have died with its CREATE or DESTROY half told.
     pub(super) fn ask_for_orphans(&mut self) {
-        if self.is_host() || !self.counts() || self.gone.is_empty() || self.ended {
+        let tells_itself = self.counts() && self.mode() != Mode::Order;
+        if self.is_host() || !tells_itself || self.gone.is_empty() || self.ended {
             return;
         }
         let limit = self.start.tuning.orphan_ns;
@@ -150,7 +161,7 @@ impl NetLayer {
         }
     }
 
-    /// A peer asks for an object. In mode `owner` HOST itself answers where it can never hear of
+    /// A peer asks for an object. Where there are counters HOST itself answers where it can never hear of
     /// the object because its creator is gone: then nobody keeps it.
     pub(super) fn take_request(&mut self, object: ObjectId, by: Peer) {
         if !self.is_host() {

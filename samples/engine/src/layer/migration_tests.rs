@@ -1,4 +1,4 @@
-//! Migration in both modes, message by message.
+//! Migration in modes `host` and `owner`, message by message.
 
 use super::stage::{
     A, B, COLOR, HOST, OBJECT, POSITION, Stage, X, create, cube, destroy, migrate, migration,
@@ -13,7 +13,7 @@ use crate::types::Value;
 const C: Option<u64> = None;
 
 /// What X believes after these messages, in this order.
-fn believes(mode: Mode, messages: &[(Peer, Body)]) -> Option<(Peer, i64)> {
+pub(super) fn believes(mode: Mode, messages: &[(Peer, Body)]) -> Option<(Peer, i64)> {
     let mut stage = Stage::new(X, mode);
     for (peer, body) in messages {
         match body {
@@ -28,7 +28,7 @@ fn believes(mode: Mode, messages: &[(Peer, Body)]) -> Option<(Peer, i64)> {
 }
 
 /// All orders of the messages in which those of one peer keep theirs.
-fn legal_orders(messages: &[(Peer, Body)]) -> Vec<Vec<(Peer, Body)>> {
+pub(super) fn legal_orders(messages: &[(Peer, Body)]) -> Vec<Vec<(Peer, Body)>> {
     if messages.is_empty() {
         return vec![Vec::new()];
     }
@@ -233,9 +233,9 @@ fn in_mode_host_anybody_updates() {
 }
 
 /// A stage on which the node knows A's object.
-fn knowing(own: Peer, mode: Mode) -> Stage {
+pub(super) fn knowing(own: Peer, mode: Mode) -> Stage {
     let mut stage = Stage::new(own, mode);
-    stage.say(A, create(A, (mode == Mode::Owner).then_some(0)));
+    stage.say(A, create(A, mode.counts().then_some(0)));
     stage.tick();
     stage.ack_all();
     stage.tick();
@@ -245,7 +245,7 @@ fn knowing(own: Peer, mode: Mode) -> Stage {
     stage
 }
 
-fn bodies(stage: &mut Stage, peer: Peer) -> Vec<Body> {
+pub(super) fn bodies(stage: &mut Stage, peer: Peer) -> Vec<Body> {
     stage
         .heard(peer)
         .into_iter()

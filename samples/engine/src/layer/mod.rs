@@ -1,6 +1,10 @@
 //! The network layer: sans-IO, a pure function of its start, its calls and its transport.
 
+mod agreed;
 mod calls;
+#[cfg(test)]
+mod cures_tests;
+mod early;
 #[cfg(test)]
 mod hostile_tests;
 mod members;
@@ -25,11 +29,12 @@ use crate::call::Call;
 use crate::event::Event;
 use crate::fault::Fault;
 use crate::link::{Link, LinkState};
-use crate::message::{Body, Message, ObjectId, Peer};
+use crate::message::{Body, Counter, Message, ObjectId, Peer};
 use crate::object::{Copy, Heard, Object};
 use crate::start::{Mode, Start, StartError, Topology};
 use crate::told::Told;
 use crate::types::Types;
+use early::Early;
 use patience::Patience;
 
 /// The version of the protocol, said in `connect`.
@@ -58,6 +63,12 @@ pub struct NetLayer {
     objects: BTreeMap<ObjectId, Object>,
     heard: BTreeMap<ObjectId, Heard>,
     copies: BTreeMap<(ObjectId, Peer), Copy>,
+    /// Mode `queue`: what waits for what must come before it, in the order in which it came.
+    early: BTreeMap<ObjectId, Vec<Early>>,
+    /// Modes `handshake` and `order`: the newest counter of an object that a peer has confirmed.
+    confirmed: BTreeMap<(ObjectId, Peer), Counter>,
+    /// HOST in mode `handshake`: the objects whose new owner must still wait.
+    limbo: BTreeSet<ObjectId>,
     events: Told,
     ended: bool,
     patience: Patience,
@@ -109,6 +120,9 @@ impl NetLayer {
             objects: BTreeMap::new(),
             heard: BTreeMap::new(),
             copies: BTreeMap::new(),
+            early: BTreeMap::new(),
+            confirmed: BTreeMap::new(),
+            limbo: BTreeSet::new(),
             events: Told::default(),
             ended: false,
             patience: Patience::new(start.time_outs),
@@ -203,7 +217,8 @@ impl NetLayer {
     /// Whether, besides, every field of every copy that this node looks after is acked.
     pub fn is_settled(&self) -> bool {
         let all_are = |&id| self.links.keys().all(|&peer| self.is_up_to_date(id, peer));
-        self.is_acked() && (self.ended || self.objects.keys().all(all_are))
+        let is_limbo = !self.limbo.is_empty();
+        self.is_acked() && (self.ended || (!is_limbo && self.objects.keys().all(all_are)))
     }
 
     /// Whether a peer is known to have an object that lives here as it is now. Also where that is
@@ -213,10 +228,9 @@ impl NetLayer {
             return false;
         };
         !self.looks_after(object, peer)
-            || self
-                .copies
-                .get(&(id, peer))
-                .is_some_and(|copy| self.has_acked(copy, peer) && !copy.is_behind(&object.versions))
+            || self.copies.get(&(id, peer)).is_some_and(|copy| {
+                self.has_acked(id, copy, peer) && !copy.is_behind(&object.versions)
+            })
     }
 
     /// Whether the session is over for this node.
@@ -233,7 +247,11 @@ impl NetLayer {
     }
 
     fn counts(&self) -> bool {
-        self.start.mode == Mode::Owner
+        self.start.mode.counts()
+    }
+
+    fn mode(&self) -> Mode {
+        self.start.mode
     }
 
     fn has(&self, fault: Fault) -> bool {

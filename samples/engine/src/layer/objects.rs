@@ -1,4 +1,4 @@
-//! What messages do to objects, in both modes of migration.
+//! What messages do to objects, in all modes of migration.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use crate::event::{Event, IgnoreReason, ObjectMessage};
 use crate::fault::Fault;
 use crate::message::{Body, Counter, Migration, ObjectId, Peer, State};
 use crate::object::{Announced, Heard, Object};
+use crate::start::Mode;
 use crate::types::Value;
 
 /// How an object came to be what it is: what a server must pass on before its UPDATEs.
@@ -19,7 +20,7 @@ pub(super) enum Effect {
 }
 
 impl NetLayer {
-    /// CREATE. In mode `host` it always creates; in mode `owner` it must not be old.
+    /// CREATE. In mode `host` it always creates; where there are counters it must not be old.
     pub(super) fn take_create(
         &mut self,
         id: ObjectId,
@@ -33,13 +34,19 @@ impl NetLayer {
         if self.counts() && self.is_stale(id, counter) {
             return self.ignore(ObjectMessage::Create, id, IgnoreReason::Stale);
         }
+        let is_heir = self.mode() == Mode::Queue && owner == self.start.own;
+        let (_, state) = self.own_or(id, state, is_heir);
         self.put(id, counter, owner, state);
+        if is_heir {
+            self.keep_copies(id);
+        }
         self.events.push_back(Event::Created { object: id, owner });
+        self.confirm_to_owner(id);
         Some(Effect::Created(id))
     }
 
     /// UPDATE. Counts only for an object that lives here, in the order of the sender's packets;
-    /// in mode `owner` only at its counter and from its believed owner.
+    /// where UPDATEs are counted only at its counter and from its believed owner.
     #[allow(clippy::too_many_arguments)] // the fields of one message, and where it came from
     pub(super) fn take_update(
         &mut self,
@@ -51,8 +58,12 @@ impl NetLayer {
         kind: u8,
         changes: Vec<Option<Value>>,
     ) {
-        let counts = self.counts();
-        let Some(counter) = self.counter_of(counter) else {
+        let counts = self.mode().counts_updates();
+        let counter = match counts {
+            true => counter,
+            false => Some(Counter(0)),
+        };
+        let Some(counter) = counter else {
             self.ignore(ObjectMessage::Update, id, IgnoreReason::Unfit);
             return;
         };
@@ -90,15 +101,21 @@ impl NetLayer {
         }
     }
 
-    /// DESTROY. Of an unknown object: dropped in mode `host`, a tombstone in mode `owner`.
-    pub(super) fn take_destroy(&mut self, origin: Peer, id: ObjectId, counter: Option<Counter>) {
+    /// DESTROY. Of an unknown object: dropped in mode `host`, else a tombstone. Whether a server has to
+    /// pass it on.
+    pub(super) fn take_destroy(
+        &mut self,
+        origin: Peer,
+        id: ObjectId,
+        counter: Option<Counter>,
+    ) -> bool {
         let Some(counter) = self.counter_of(counter) else {
             self.ignore(ObjectMessage::Destroy, id, IgnoreReason::Unfit);
-            return;
+            return true;
         };
         if self.counts() && self.is_stale(id, counter) {
             self.ignore(ObjectMessage::Destroy, id, IgnoreReason::Stale);
-            return;
+            return !self.end_at_last(id);
         }
         let lived = self.objects.contains_key(&id);
         self.forget(id, counter, origin);
@@ -107,10 +124,11 @@ impl NetLayer {
         } else {
             self.ignore(ObjectMessage::Destroy, id, IgnoreReason::Unknown);
         }
+        true
     }
 
-    /// MIGRATE. In mode `host` it names the new owner of an object that lives here; in mode
-    /// `owner` it says everything, and creates what does not exist.
+    /// MIGRATE. In mode `host` it names the new owner of an object that lives here; where it creates
+    /// what does not exist, it says everything.
     pub(super) fn take_migrate(&mut self, migration: Migration) -> Option<Effect> {
         let Migration {
             object: id,
@@ -118,14 +136,15 @@ impl NetLayer {
             full,
         } = migration;
         let (own, lived) = (self.start.own, self.objects.contains_key(&id));
-        match (self.counts(), full) {
-            (true, Some((counter, state))) => {
+        match (self.mode(), full) {
+            (mode, Some((counter, state))) if mode.migrate_creates() => {
+                self.confirm_to_host(id, new_owner, counter);
                 if self.is_stale(id, counter) {
                     return self.ignore(ObjectMessage::Migrate, id, IgnoreReason::Stale);
                 }
                 self.put(id, counter, new_owner, state);
             }
-            (false, None) => {
+            (Mode::Host, None) => {
                 self.epochs += 1;
                 let Some(object) = self.objects.get_mut(&id) else {
                     return self.ignore(ObjectMessage::Migrate, id, IgnoreReason::Unknown);
@@ -157,7 +176,8 @@ impl NetLayer {
             full,
         } = migration;
         let own = self.start.own;
-        let Some((counter, state)) = full.filter(|_| self.counts() && new_owner == own) else {
+        let fits = self.mode().migrate_creates() && new_owner == own;
+        let Some((counter, state)) = full.filter(|_| fits) else {
             self.ignore(ObjectMessage::Order, id, IgnoreReason::Unfit);
             return;
         };
@@ -165,16 +185,11 @@ impl NetLayer {
             self.ignore(ObjectMessage::Order, id, IgnoreReason::Stale);
             return;
         }
-        let known = self
-            .objects
-            .get(&id)
-            .filter(|object| object.state.kind == state.kind);
-        let (created, state) = match known {
-            Some(object) => (false, object.state.clone()),
-            None => (true, state),
-        };
+        let (created, state) = self.own_or(id, state, true);
         self.put(id, counter, own, state);
-        if !self.has(Fault::ForgetAnnounce) {
+        if self.mode() == Mode::Handshake {
+            self.keep_copies(id); // all have confirmed
+        } else if !self.has(Fault::ForgetAnnounce) {
             self.announce_migration(id);
         }
         self.events.push_back(Event::Migrated {
@@ -182,6 +197,16 @@ impl NetLayer {
             owner: own,
             created,
         });
+    }
+
+    /// The state of an object as it lives here, where it does and that is asked for, in place of what
+    /// is said of it; and whether it does not.
+    fn own_or(&self, id: ObjectId, said: State, keeps_own: bool) -> (bool, State) {
+        let known = self.objects.get(&id);
+        match known.filter(|object| keeps_own && object.state.kind == said.kind) {
+            Some(object) => (false, object.state.clone()),
+            None => (true, said),
+        }
     }
 
     /// The new owner tells everybody, and waits for each ack before it updates that peer.
@@ -238,6 +263,7 @@ impl NetLayer {
 
     /// Ends an object here, and remembers that it did.
     pub(super) fn forget(&mut self, id: ObjectId, counter: Counter, by: Peer) {
+        self.drop_agreements(id);
         self.objects.remove(&id);
         self.heard.insert(
             id,
@@ -276,13 +302,13 @@ impl NetLayer {
     }
 
     /// Whether a message at this counter is older than what was heard of the object.
-    fn is_stale(&self, id: ObjectId, counter: Counter) -> bool {
+    pub(super) fn is_stale(&self, id: ObjectId, counter: Counter) -> bool {
         self.heard.get(&id).is_some_and(|heard| {
             counter < heard.counter || (counter == heard.counter && heard.destroyed_by.is_some())
         })
     }
 
-    /// The counter of a message: there must be one in mode `owner`; in mode `host` it is 0.
+    /// The counter of a message: there must be one but in mode `host`, where it is 0.
     fn counter_of(&self, counter: Option<Counter>) -> Option<Counter> {
         if self.counts() {
             counter
@@ -292,7 +318,7 @@ impl NetLayer {
     }
 
     /// Tells the game that a message did nothing; always `None`.
-    fn ignore(
+    pub(super) fn ignore(
         &mut self,
         message: ObjectMessage,
         object: ObjectId,

@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::link::LinkState;
 use crate::message::{Body, Message, Peer};
 use crate::packet::{PACKET_BYTES_MAX, read_packet};
-use crate::start::Topology;
+use crate::start::{Mode, Topology};
 use crate::stream::Delivered;
 
 /// A tick takes no more packets than this, so that a flood cannot stop the game.
@@ -150,8 +150,35 @@ impl NetLayer {
             }
             return;
         }
-        let relayed =
-            (self.is_server() && reliable.is_some() && body.is_relayed()).then(|| body.clone());
+        let message = Message {
+            origin,
+            reliable,
+            body,
+        };
+        if self.is_early(&message) {
+            self.keep_early(link, number, message);
+            return;
+        }
+        let object = match message.body {
+            Body::Create { object, .. }
+            | Body::Destroy { object, .. }
+            | Body::Assign { object, .. } => Some(object),
+            _ => None,
+        };
+        self.apply(link, number, message);
+        if let Some(object) = object {
+            self.take_early(object);
+        }
+    }
+
+    /// Does what a message says that waits for nothing.
+    pub(super) fn apply(&mut self, link: Peer, number: u64, message: Message) {
+        let Message {
+            origin,
+            reliable,
+            body,
+        } = message;
+        let mut relayed = (reliable.is_some() && self.passes_on(&body)).then(|| body.clone());
         let effect = match body {
             Body::Connect {
                 version,
@@ -187,12 +214,26 @@ impl NetLayer {
                 None
             }
             Body::Destroy { object, counter } => {
-                self.take_destroy(origin, object, counter);
+                if !self.take_destroy(origin, object, counter) {
+                    relayed = None;
+                }
                 None
             }
             Body::Migrate(migration) => self.take_migrate(migration),
             Body::Order(migration) => {
                 self.take_order(migration);
+                None
+            }
+            Body::Assign {
+                object,
+                new_owner,
+                counter,
+            } => {
+                self.take_assign(origin, object, new_owner, counter);
+                None
+            }
+            Body::Confirm { object, counter } => {
+                self.take_confirm(origin, object, counter);
                 None
             }
             Body::Request { object } => {
@@ -212,6 +253,14 @@ impl NetLayer {
         if let Some(body) = relayed {
             self.relay(link, origin, &body, effect);
         }
+    }
+
+    /// Whether this node passes a message on: a server does, and HOST in mode `order` what orders
+    /// objects.
+    fn passes_on(&self, body: &Body) -> bool {
+        let is_ordered = matches!(body, Body::Create { .. } | Body::Destroy { .. });
+        (self.is_server() && body.is_relayed())
+            || (self.is_host() && self.mode() == Mode::Order && is_ordered)
     }
 
     fn take_connect(
@@ -256,6 +305,8 @@ impl Body {
             Body::Leave
             | Body::Update { .. }
             | Body::Order(_)
+            | Body::Assign { .. }
+            | Body::Confirm { .. }
             | Body::Request { .. }
             | Body::Fragment { .. } => false,
         }

@@ -75,8 +75,8 @@ impl NetLayer {
         }
     }
 
-    /// In mode `host` a new owner waits for nobody: every field of every copy counts as unacked,
-    /// and only a CREATE that this node itself has sent is still waited for.
+    /// A new owner that waits for nobody: every field of every copy counts as unacked, and only
+    /// a CREATE that this node itself has sent is still waited for.
     pub(super) fn keep_copies(&mut self, id: ObjectId) {
         let peers: Vec<Peer> = self.links.keys().copied().collect();
         for peer in peers {
@@ -212,7 +212,7 @@ impl NetLayer {
             .filter(|&(&id, object)| self.is_update_due(id, object, peer))
             .map(|(&id, _)| id)
             .collect();
-        let counts = self.counts();
+        let counts = self.mode().counts_updates();
         let misled = self.untold(Fault::ForgetField);
         let is_odd = packet % 8 == 3;
         let misnamed = self.untold(Fault::OriginWrong).filter(|_| is_odd);
@@ -287,7 +287,7 @@ impl NetLayer {
         let changes = object.state.values.iter().cloned().map(Some);
         let body = Body::Update {
             object: id,
-            counter: self.counts().then_some(object.counter),
+            counter: self.mode().counts_updates().then_some(object.counter),
             kind: object.state.kind,
             changes: changes.collect(),
         };
@@ -303,7 +303,7 @@ impl NetLayer {
     /// everything before it, and lacks a value that is not under way.
     fn is_update_due(&self, id: ObjectId, object: &Object, peer: Peer) -> bool {
         self.copies.get(&(id, peer)).is_some_and(|copy| {
-            self.has_acked(copy, peer)
+            self.has_acked(id, copy, peer)
                 && copy.epoch == object.epoch
                 && copy.is_due(&object.versions)
                 && !(self.has(Fault::AckOfNewest) && copy.is_flying())
@@ -311,7 +311,7 @@ impl NetLayer {
     }
 
     /// Whether the peer has acked what told it of the object, and everything before.
-    pub(super) fn has_acked(&self, copy: &Copy, peer: Peer) -> bool {
+    pub(super) fn has_acked(&self, id: ObjectId, copy: &Copy, peer: Peer) -> bool {
         match copy.announced {
             _ if self.has(Fault::UpdateBeforeCreate) => true,
             Announced::At(place) => self
@@ -319,6 +319,7 @@ impl NetLayer {
                 .get(&peer)
                 .is_some_and(|link| link.out.is_acked(place)),
             Announced::Ready => true,
+            Announced::ByHost => self.has_confirmed(id, peer),
         }
     }
 }

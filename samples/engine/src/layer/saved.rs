@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{NetLayer, Patience};
+use super::{NetLayer, Patience, early};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::link::Link;
 use crate::message::{Counter, ObjectId, Peer, State};
 use crate::object::{Announced, Copy, CopyField, Heard, Object};
+use crate::start::Mode;
 use crate::state::{StateReader, StateWriter, VERSION, VERSION_THROWN};
 use crate::told::Told;
 use crate::types::Types;
@@ -66,10 +67,27 @@ impl NetLayer {
             out.peer(peer);
             copy.save(&mut out);
         }
+        if self.saves_agreements() {
+            early::save(&self.early, &self.types, &mut out);
+            out.length(self.confirmed.len());
+            for (&(id, peer), counter) in &self.confirmed {
+                out.number(id.0);
+                out.peer(peer);
+                out.number(counter.0);
+            }
+            out.length(self.limbo.len());
+            self.limbo.iter().for_each(|id| out.number(id.0));
+        }
         for link in self.links.values() {
             link.save(&self.types, &mut out);
         }
         out.seal()
+    }
+
+    /// Whether a state holds what waits and what was confirmed. Those of the modes that were there
+    /// first never have any, and are as they were.
+    fn saves_agreements(&self) -> bool {
+        !matches!(self.start.mode, Mode::Host | Mode::Owner)
     }
 
     /// The layer with these start conditions in a saved state.
@@ -136,6 +154,14 @@ impl NetLayer {
             let key = (ObjectId(from.wide()?), from.peer()?);
             Ok((key, Copy::restore(from)?))
         })?;
+        if self.saves_agreements() {
+            self.early = early::restore(types, from)?;
+            self.confirmed = from.list(|from| {
+                let key = (ObjectId(from.wide()?), from.peer()?);
+                Ok((key, Counter(from.wide()?)))
+            })?;
+            self.limbo = from.list(|from| from.wide().map(ObjectId))?;
+        }
         for link in self.links.values_mut() {
             *link = Link::new(link.peer, link.endpoint, &self.start.tuning);
             link.set_fault(self.start.fault);
@@ -212,6 +238,18 @@ impl NetLayer {
                 format!("{copy:?}"),
             );
         }
+        for (id, waiting) in &self.early {
+            for (place, early) in waiting.iter().enumerate() {
+                tell(&format!("early[{}][{place}]", id.0), format!("{early:?}"));
+            }
+        }
+        for ((id, peer), counter) in &self.confirmed {
+            let name = format!("confirmed[{}, {}]", id.0, peer.0);
+            tell(&name, format!("counter {}", counter.0));
+        }
+        for id in &self.limbo {
+            tell(&format!("limbo[{}]", id.0), "yes".to_owned());
+        }
         for (peer, link) in &self.links {
             let mut of_link =
                 |name: &str, value: String| tell(&format!("links[{}].{name}", peer.0), value);
@@ -275,11 +313,12 @@ impl Copy {
     fn save(&self, out: &mut StateWriter) {
         out.number(self.epoch);
         match self.announced {
-            Announced::Ready => out.flag(false),
+            Announced::Ready => out.byte(0),
             Announced::At(place) => {
-                out.flag(true);
+                out.byte(1);
                 out.number(place);
             }
+            Announced::ByHost => out.byte(2),
         }
         out.length(self.fields.len());
         for field in &self.fields {
@@ -295,9 +334,11 @@ impl Copy {
     fn restore(from: &mut StateReader<'_>) -> Result<Copy, Malformed> {
         Ok(Copy {
             epoch: from.number()?,
-            announced: match from.optional()? {
-                Some(place) => Announced::At(place),
-                None => Announced::Ready,
+            announced: match from.byte()? {
+                0 => Announced::Ready,
+                1 => Announced::At(from.number()?),
+                2 => Announced::ByHost,
+                _ => return Err(from.malformed("told in a way that nobody knows")),
             },
             fields: from.list(|from| {
                 Ok(CopyField {

@@ -94,13 +94,18 @@ impl Stage {
 
     /// The peer sends a reliable message, in a packet of its own.
     pub fn say(&mut self, peer: Peer, body: Body) {
+        self.pass_on(peer, peer, body);
+    }
+
+    /// The same of a message that `origin` said first.
+    pub fn pass_on(&mut self, peer: Peer, origin: Peer, body: Body) {
         let hand = self.hands.entry(peer).or_default();
         let reliable = Some(hand.next_reliable);
         hand.next_reliable = hand.next_reliable.wrapping_add(1);
         self.packet(
             peer,
             &[Message {
-                origin: peer,
+                origin,
                 reliable,
                 body,
             }],
@@ -317,6 +322,15 @@ pub fn destroy(counter: Option<u64>) -> Body {
 /// MIGRATE, with everything where there is a counter.
 pub fn migrate(new_owner: Peer, counter: Option<u64>) -> Body {
     Body::Migrate(migration(new_owner, counter))
+}
+
+/// HOST's word of a new owner, in modes `queue` and `order`.
+pub fn assign(new_owner: Peer, counter: u64) -> Body {
+    Body::Assign {
+        object: OBJECT,
+        new_owner,
+        counter: Counter(counter),
+    }
 }
 
 /// What MIGRATE and an order say.
