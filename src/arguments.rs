@@ -11,6 +11,7 @@ mod onto;
 mod play;
 mod program;
 mod run;
+mod shrink;
 mod sit;
 mod state;
 mod stats;
@@ -29,6 +30,7 @@ pub use onto::Onto;
 pub use play::Play;
 pub use program::{Program, Threads};
 pub use run::{Console, Emit, Run};
+pub use shrink::Shrink;
 pub use sit::{Sit, Switch};
 pub use state::State;
 pub use stats::{Stats, StatsBy};
@@ -109,6 +111,8 @@ pub enum Command {
     /// Tries the orders in which packets could have come as well, and says what goes wrong in them. Exits 1
     /// when something does.
     Explore(Box<Explore>),
+    /// Makes a session that fails as small as it can be while it still fails for the same reason.
+    Shrink(Box<Shrink>),
     /// Writes a copy without what must not leave the house, and checks that nothing else changed.
     Redact(Redact),
     /// Runs the tests of a team's own rules, in Lua (docs/rules.md). Exits 1 where one fails.

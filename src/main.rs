@@ -35,6 +35,7 @@ mod replay;
 mod rules;
 mod run;
 mod show;
+mod shrink;
 mod state;
 mod stats;
 mod table;
@@ -142,6 +143,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Explore(arguments) => explore::run(arguments, out),
+        Command::Shrink(arguments) => shrink::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),
         Command::Rules(arguments) => rules::run(arguments, out),
         Command::Wire(command) => wire::run(command, out),

@@ -1,7 +1,10 @@
 //! `netreel explore`: what would have gone wrong, had packets come in another order.
 
+pub mod anew;
 mod found;
 mod told;
+
+pub use told::swapped;
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -106,7 +109,7 @@ fn take(
         return Ok(None);
     }
     if let Some(folder) = &arguments.out {
-        found.write(&folder.join((known.len() + 1).to_string()))?;
+        found.write(folder.join((known.len() + 1).to_string()))?;
     }
     Ok(Some(found))
 }
@@ -175,7 +178,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Result<Limits, Failure> {
 }
 
 /// Makes layers of the engine that was asked for.
-fn maker<'a>(
+pub fn maker<'a>(
     layer: Option<&'a std::path::Path>,
     changes: Changes<'a>,
     ground: Arc<Ground>,

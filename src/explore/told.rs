@@ -21,7 +21,11 @@ pub fn begin(
     unchanged: &Ran,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let names: Vec<&str> = ground.names().collect();
+    let played = ground
+        .names()
+        .enumerate()
+        .filter(|it| ground.reel(it.0).is_some());
+    let names: Vec<&str> = played.map(|it| it.1).collect();
     let packets = text::count(session.packet_count() as u64, "packet");
     writeln!(
         out,
@@ -121,7 +125,7 @@ fn wrong(found: &Found, ground: &Ground) -> String {
     format!("when all is delivered {names} {verb} otherwise than the others {what}{more}")
 }
 
-fn swapped(swap: &Swap, ground: &Ground) -> String {
+pub fn swapped(swap: &Swap, ground: &Ground) -> String {
     let said = |(kind, from): &(String, usize)| {
         format!("{} of {}", kind.to_uppercase(), ground.name(*from))
     };

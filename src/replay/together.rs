@@ -148,7 +148,10 @@ pub fn nodes(
     let mut left_out = Vec::new();
     let mut nodes = Vec::new();
     for (node, reel) in session.nodes.iter().zip(&session.reels) {
+        // Who took no part in the packets is not missed: the runner of a script.
+        let is_beside = node.endpoints.is_empty();
         let why = match reel {
+            _ if is_beside => None,
             None => Some(format!("{} has no reel", node.name)),
             // All nodes play from their first event to their last.
             Some(reel) => match check_replayable_whole(reel) {
@@ -161,7 +164,7 @@ pub fn nodes(
                 Ok(()) => engine.cannot_play(reel),
             },
         };
-        let is_played = why.is_none();
+        let is_played = why.is_none() && !is_beside;
         left_out.extend(why);
         nodes.push(StoryNode {
             name: node.name.clone(),

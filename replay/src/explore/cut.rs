@@ -95,6 +95,19 @@ impl Cut {
         played.collect()
     }
 
+    /// How many calls of the game are played, and how many ticks.
+    pub fn counts(&self, ground: &Ground) -> (usize, usize) {
+        let turns = self.turns(ground);
+        let is_call = |&&(node, turn): &&(usize, u32)| {
+            matches!(
+                ground.nodes[node].turns[turn as usize].begins,
+                Begins::Call(_)
+            )
+        };
+        let calls = turns.iter().filter(is_call).count();
+        (calls, turns.len() - calls)
+    }
+
     fn close_gaps(&mut self, ground: &Ground) {
         let (mut last, mut shift) = (None, 0u64);
         for &(node, turn) in &ground.order {

@@ -35,5 +35,5 @@ pub use net::{BROKEN, Broken, NodeSocket};
 pub use races::{Swap, Tries};
 pub use run::{MakeNode, Ran, Runner};
 pub use search::{Counts, Explored, Limits, Makers, Outcome, Told, Wrong, explore, tighten};
-pub use shrink::{Shrunk, Try, shrink};
+pub use shrink::{Heals, Shrunk, Try, cure, shrink};
 pub use tables::{Difference, Parting, Table, differences};

@@ -192,10 +192,26 @@ impl<'a, E> Runner<'a, E> {
         cut: &Cut,
         sink: Box<dyn Sink>,
     ) -> Result<(Ran, Vec<PacketId>), E> {
+        let (ran, trace) = self.whole(changes, cut, Some(sink))?;
+        let packets = trace.iter().filter_map(|it| it.sent).collect();
+        Ok((ran, packets))
+    }
+
+    /// What a whole run delivers.
+    pub(super) fn trace(&mut self, changes: &[Change], cut: &Cut) -> Result<Vec<Delivery>, E> {
+        Ok(self.whole(changes, cut, None)?.1)
+    }
+
+    fn whole(
+        &mut self,
+        changes: &[Change],
+        cut: &Cut,
+        sink: Option<Box<dyn Sink>>,
+    ) -> Result<(Ran, Vec<Delivery>), E> {
         self.begin(changes);
         let mut net = self.net.lock();
         net.cut.clone_from(cut);
-        net.sink = Some(sink);
+        net.sink = sink;
         drop(net);
         self.cut.clone_from(cut);
         let mut ran = Ran::default();
@@ -204,8 +220,7 @@ impl<'a, E> Runner<'a, E> {
         let mut net = self.net.lock();
         net.sink = None;
         net.cut = Cut::nothing(&self.ground);
-        let packets = net.trace.iter().filter_map(|it| it.sent).collect();
-        net.trace.clear();
+        let trace = std::mem::take(&mut net.trace);
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
         played?;
@@ -214,7 +229,7 @@ impl<'a, E> Runner<'a, E> {
             found.retain(|it| !self.base_differences.contains(it));
             ran.differences = found;
         }
-        Ok((ran, packets))
+        Ok((ran, trace))
     }
 
     fn begin(&mut self, changes: &[Change]) -> (usize, usize) {

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::change::Change;
 use super::cut::{Cut, PacketId};
 use super::ground::Ground;
+use super::races::{Marks, Orders, Swap, Tries, swaps};
+use super::run::Runner;
+use netreel_wire::Wire;
 
 /// A session that still fails, and what it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +60,40 @@ pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> 
         tries: shrinking.tries,
     })
 }
+
+/// A change of the order in which packets come that makes a session healthy, the shortest of those that do.
+///
+/// `cut` is what of the session is played, and with it what may be changed; `heals` plays it with a change,
+/// and says whether it is healthy. The change, and what it puts into another order.
+///
+/// # Errors
+/// Those of `heals`, and a layer that cannot be made.
+pub fn cure<E>(
+    runner: &mut Runner<'_, E>,
+    ground: &Ground,
+    wire: Option<&Wire>,
+    (cut, tries): (&Cut, &Tries),
+    heals: &mut Heals<'_, E>,
+) -> Result<Option<(Change, Vec<Swap>)>, E> {
+    let mut marks = Marks::new(wire);
+    let trace = runner.trace(&[], cut)?;
+    let mut candidates = Orders::of(&trace, &mut marks).candidates(ground, tries, i64::MIN);
+    candidates.sort_by_key(|it| (it.class, it.change.length_ns(), it.change));
+    for candidate in candidates {
+        let changes = [candidate.change];
+        if heals(runner, &changes)? {
+            let swaps = match wire {
+                Some(wire) => swaps(&runner.trace(&changes, cut)?, wire),
+                None => Vec::new(),
+            };
+            return Ok(Some((candidate.change, swaps)));
+        }
+    }
+    Ok(None)
+}
+
+/// Plays a session with changes: whether it is healthy.
+pub type Heals<'a, E> = dyn FnMut(&mut Runner<'_, E>, &[Change]) -> Result<bool, E> + 'a;
 
 struct Shrinking<'a, 't, E> {
     ground: &'a Ground,

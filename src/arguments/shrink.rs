@@ -1,0 +1,32 @@
+//! What can be asked of shrinking.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Read;
+
+#[derive(Debug, Args)]
+pub struct Shrink {
+    #[command(flatten)]
+    pub read: Read,
+    /// Which finding is to stay, by its number in `check`; without it the first error.
+    #[arg(long, value_name = "N")]
+    pub finding: Option<usize>,
+    /// Where the small session goes, in `failing`, and beside it in `healthy` the same one with the one
+    /// order that cures it; must be empty or not exist.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Also write a test in Rust that plays the small session into a layer.
+    #[arg(long, value_name = "FILE.rs")]
+    pub as_test: Option<PathBuf>,
+    /// The longest time.
+    #[arg(long, value_name = "SECS", default_value_t = 60.0, value_parser = super::seconds_or_never)]
+    pub seconds: f64,
+    /// How long the nodes play on behind the end of the recording, so that all arrives.
+    #[arg(long, value_name = "MS", default_value_t = 3000)]
+    pub rest: u64,
+    /// Play into the network layer of this shared library (docs/engines.md).
+    #[arg(long, value_name = "FILE.so")]
+    pub layer: Option<PathBuf>,
+}

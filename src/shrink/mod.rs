@@ -1,0 +1,288 @@
+//! `netreel shrink`: the smallest session that still fails.
+
+mod as_test;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use netreel_capture::Signals;
+use netreel_protocol::history::{History, Level};
+use netreel_protocol::session::Session;
+use netreel_replay::explore::{
+    Change, Cut, Ground, GroundOptions, Runner, Shrunk, Tries, cure, shrink,
+};
+use serde_json::json;
+
+use crate::arguments::Shrink;
+use crate::explore::anew::{Anew, Told, Written, evidence};
+use crate::explore::{maker, swapped};
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::progress::Progress;
+use crate::replay::boxes::Changes;
+use crate::replay::engine::Engine;
+use crate::replay::together;
+use crate::text;
+
+/// A link is held for no longer than this when the order is looked for that cures a session.
+const HOLD_MAX_NS: i64 = 60_000_000_000;
+
+/// Why a session fails: what stays when it is made smaller.
+struct Reason {
+    rule: &'static str,
+    node: String,
+    sentence: String,
+    evidence: Vec<(String, String)>,
+}
+
+impl Reason {
+    fn is_in(&self, told: &[Told]) -> bool {
+        self.found(told).is_some()
+    }
+
+    /// The finding of the same rule at the same node, with the same proof.
+    fn found<'a>(&self, told: &'a [Told]) -> Option<&'a Told> {
+        let mut told = told.iter().filter(|it| it.rule == self.rule);
+        told.find(|it| it.key.node == self.node && it.evidence == self.evidence)
+    }
+}
+
+/// A small session.
+struct Small {
+    shrunk: Shrunk,
+    reels: Written,
+    packets: u64,
+    delivered: u64,
+    ticks: usize,
+    calls: usize,
+    told: Told,
+    /// What cures it, in words, and the session with it.
+    cure: Option<(String, Written)>,
+}
+
+pub fn run(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read.source)?;
+    let session = &story.session;
+    let reason = reason(session, story.history(), arguments.finding)?;
+    together::prepare(&arguments.out)?;
+    let ground = ground(arguments, session)?;
+    let layer = arguments.layer.as_deref();
+    let make = maker(layer, Changes::default(), Arc::clone(&ground));
+    let (mut runner, _) = Runner::new(Arc::clone(&ground), make)?;
+    let anew = Anew::new(&ground, session, "shrink");
+    let (whole, ..) = anew.written(&mut runner, &[], &Cut::nothing(&ground))?;
+    if !reason.is_in(&anew.findings(&whole)?) {
+        return Err(Failure::new(format!(
+            "played anew the session does not show {} at {}: the layers do not do what they did, or the \
+             finding is not theirs (`netreel replay` says where they part)",
+            reason.rule, reason.node
+        )));
+    }
+    let begun = Instant::now();
+    let signals = Signals::catch();
+    let progress = Progress::new("shrinking");
+    let mut tries = 0;
+    let shrunk = shrink(&ground, &mut |cut| {
+        if begun.elapsed() >= Duration::from_secs_f64(arguments.seconds) || signals.asked() > 0 {
+            return Ok(None);
+        }
+        tries += 1;
+        let (reels, _, packets) = anew.written(&mut runner, &[], cut)?;
+        progress.say(format!(
+            "shrinking: {tries} tries, {} packets",
+            packets.len()
+        ));
+        let fails = reason.is_in(&anew.findings(&reels)?);
+        Ok::<_, Failure>(Some((fails, packets)))
+    })?;
+    drop(progress);
+    let small = small(&anew, &mut runner, &reason, shrunk)?;
+    small.reels.write(&arguments.out.join("failing"))?;
+    if let Some((_, healthy)) = &small.cure {
+        healthy.write(&arguments.out.join("healthy"))?;
+    }
+    if let Some(path) = &arguments.as_test {
+        let folder = arguments.out.join("failing");
+        as_test::write(
+            path,
+            &folder,
+            &anew.session(&small.reels)?,
+            &small.told.sentence,
+        )?;
+    }
+    match arguments.read.json {
+        true => writeln!(out, "{}", as_json(&small, session, arguments))?,
+        false => print(&small, session, &reason, arguments, out)?,
+    }
+    Ok(Answer::Wrong)
+}
+
+fn reason(session: &Session, history: &History, asked: Option<usize>) -> Result<Reason, Failure> {
+    let findings = &history.findings;
+    let place = match asked {
+        Some(number) => number
+            .checked_sub(1)
+            .filter(|place| *place < findings.len()),
+        None => findings.iter().position(|it| it.level == Level::Error),
+    };
+    let there = text::count(findings.len() as u64, "finding");
+    let finding = place.map(|place| &findings[place]).ok_or_else(|| {
+        Failure::new(match asked {
+            Some(number) => format!("there is no finding {number}: the session has {there}"),
+            None => format!(
+                "the session has no error among its {there}: name another finding with --finding N, by \
+                 its number in `netreel check`"
+            ),
+        })
+    })?;
+    Ok(Reason {
+        rule: finding.rule,
+        node: session.name(finding.node),
+        sentence: finding.sentence.clone(),
+        evidence: evidence(session, finding),
+    })
+}
+
+fn ground(arguments: &Shrink, session: &Session) -> Result<Arc<Ground>, Failure> {
+    let engine = Engine::asked(arguments.layer.as_deref(), Changes::default())?;
+    let (nodes, left_out) = together::nodes(session, &engine)?;
+    if let Some(why) = left_out.first() {
+        return Err(Failure::new(format!(
+            "{why}; all nodes are needed to shrink a session"
+        )));
+    }
+    let options = GroundOptions {
+        rest: Duration::from_millis(arguments.rest),
+        alone: None,
+    };
+    Ok(Arc::new(Ground::new(
+        together::plan(session, nodes),
+        options,
+    )))
+}
+
+fn small(
+    anew: &Anew<'_>,
+    runner: &mut Runner<'_, Failure>,
+    reason: &Reason,
+    shrunk: Shrunk,
+) -> Result<Small, Failure> {
+    let (reels, _, delivered) = anew.written(runner, &[], &shrunk.cut)?;
+    let session = anew.session(&reels)?;
+    let told = anew.findings(&reels)?;
+    let told = reason.found(&told).cloned();
+    let told = told.ok_or_else(|| Failure::new("the small session does not fail any more"))?;
+    let (calls, ticks) = shrunk.cut.counts(anew.ground);
+    let cure = cured(anew, runner, reason, &shrunk.cut)?;
+    Ok(Small {
+        packets: session.packet_count() as u64,
+        delivered: delivered.len() as u64,
+        ticks,
+        calls,
+        told,
+        cure,
+        reels,
+        shrunk,
+    })
+}
+
+/// The one order that cures the small session.
+fn cured(
+    anew: &Anew<'_>,
+    runner: &mut Runner<'_, Failure>,
+    reason: &Reason,
+    cut: &Cut,
+) -> Result<Option<(String, Written)>, Failure> {
+    let tries = Tries {
+        hold_max_ns: HOLD_MAX_NS,
+        losses: false,
+        repeats: false,
+        deaths: false,
+        only: None,
+    };
+    let mut healthy = None;
+    let mut try_it = |runner: &mut Runner<'_, Failure>, change: &[Change]| {
+        let (reels, ..) = anew.written(runner, change, cut)?;
+        let fails = reason.is_in(&anew.findings(&reels)?);
+        healthy = (!fails).then_some(reels);
+        Ok::<_, Failure>(!fails)
+    };
+    let wire = anew.wire.as_deref();
+    let Some((change, swaps)) = cure(runner, anew.ground, wire, (cut, &tries), &mut try_it)? else {
+        return Ok(None);
+    };
+    let name = |node: usize| anew.ground.name(node).to_owned();
+    let words = match swaps.first() {
+        Some(swap) => swapped(swap, anew.ground),
+        None => change.words(&name).to_string(),
+    };
+    Ok(healthy.map(|reels| (words, reels)))
+}
+
+fn print(
+    small: &Small,
+    session: &Session,
+    reason: &Reason,
+    arguments: &Shrink,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let before = text::count(session.packet_count() as u64, "packet");
+    writeln!(out, "{}: {}", reason.rule, reason.sentence)?;
+    writeln!(
+        out,
+        "of {before} {} are left, of which {} arrive; {} and {}, {} in all",
+        small.packets,
+        small.delivered,
+        text::count(small.calls as u64, "call"),
+        text::count(small.ticks as u64, "tick"),
+        text::bytes(small.reels.bytes())
+    )?;
+    writeln!(out, "   {}", small.told.sentence)?;
+    match &small.cure {
+        Some((words, _)) => writeln!(out, "it is healthy where {words}")?,
+        None => writeln!(out, "no one order of two packets cures it")?,
+    }
+    let tries = match small.shrunk.tries {
+        1 => "1 try".to_owned(),
+        tries => format!("{tries} tries"),
+    };
+    match small.shrunk.minimal {
+        true => writeln!(
+            out,
+            "{tries}: without any one tick, call or packet more it is cured"
+        )?,
+        false => writeln!(
+            out,
+            "{tries}; the time was over before it was as small as it can be: --seconds"
+        )?,
+    }
+    let folder = arguments.out.display();
+    match &small.cure {
+        Some(_) => writeln!(
+            out,
+            "netreel inspect {folder}/failing; netreel diff {folder}/healthy {folder}/failing"
+        )?,
+        None => writeln!(out, "netreel inspect {folder}/failing")?,
+    }
+    Ok(())
+}
+
+fn as_json(small: &Small, session: &Session, arguments: &Shrink) -> serde_json::Value {
+    json!({
+        "rule": small.told.rule,
+        "sentence": small.told.sentence,
+        "packets_before": session.packet_count(),
+        "packets": small.packets,
+        "delivered": small.delivered,
+        "calls": small.calls,
+        "ticks": small.ticks,
+        "bytes": small.reels.bytes(),
+        "tries": small.shrunk.tries,
+        "minimal": small.shrunk.minimal,
+        "cure": small.cure.as_ref().map(|it| &it.0),
+        "failing": arguments.out.join("failing"),
+        "healthy": small.cure.as_ref().map(|_| arguments.out.join("healthy")),
+        "test": arguments.as_test,
+    })
+}
