@@ -72,12 +72,9 @@ pub fn run(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     let (mut runner, _) = Runner::new(Arc::clone(&ground), make)?;
     let anew = Anew::new(&ground, session, "shrink");
     let (whole, ..) = anew.written(&mut runner, &[], &Cut::nothing(&ground))?;
-    if !reason.is_in(&anew.findings(&whole)?) {
-        return Err(Failure::new(format!(
-            "played anew the session does not show {} at {}: the layers do not do what they did, or the \
-             finding is not theirs (`netreel replay` says where they part)",
-            reason.rule, reason.node
-        )));
+    let shown = anew.findings(&whole)?;
+    if !reason.is_in(&shown) {
+        return Err(not_shown(&reason, &shown));
     }
     let begun = Instant::now();
     let signals = Signals::catch();
@@ -142,6 +139,22 @@ fn reason(session: &Session, history: &History, asked: Option<usize>) -> Result<
         sentence: finding.sentence.clone(),
         evidence: evidence(session, finding),
     })
+}
+
+fn not_shown(reason: &Reason, shown: &[Told]) -> Failure {
+    let shown = shown
+        .iter()
+        .map(|it| format!("{} at {}", it.rule, it.key.node));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let shows = match shown.as_str() {
+        "" => "nothing".to_owned(),
+        shown => shown.to_owned(),
+    };
+    Failure::new(format!(
+        "played anew the session does not show {} at {} with the same proof, but {shows}: the layers do not \
+         do what they did, or the finding is not theirs (`netreel replay` says where they part)",
+        reason.rule, reason.node
+    ))
 }
 
 fn ground(arguments: &Shrink, session: &Session) -> Result<Arc<Ground>, Failure> {

@@ -7,7 +7,7 @@ use netreel_reel::{Duration, Endpoint, Event, OwnedRecord, Reel, SocketId, Time}
 
 use super::change::Moment;
 use crate::together::Plan;
-use crate::together::plan::{PlanTurn, hash};
+use crate::together::plan::{PlanNode, PlanTurn, hash};
 
 /// A recorded session, ready to be played any number of times.
 ///
@@ -41,6 +41,8 @@ pub(super) struct GroundNode {
     /// What the clock said, turn by turn.
     pub clocks: Vec<Time>,
     pub randoms: Vec<u64>,
+    /// When each receipt of the plan came: later than the one before it.
+    pub came_ns: Vec<i64>,
     /// Packets that arrive without being sent by a layer.
     pub unsent: Vec<Unsent>,
 }
@@ -206,12 +208,14 @@ impl Ground {
         let plan = &*self.plan;
         let arrivals = plan.arrivals.get(plan.sends[send].arrivals.clone());
         for arrival in arrivals.unwrap_or_default() {
-            if let Some(receipt) = plan.nodes[arrival.node].receipt(arrival.number) {
+            let of = &plan.nodes[arrival.node];
+            if let Some(place) = of.receipt_at(arrival.number) {
+                let receipt = &of.receipts[place];
                 out.push(Natural {
                     node: arrival.node,
                     at: Moment {
                         turn: u32::try_from(receipt.turn).unwrap_or(u32::MAX),
-                        ns: receipt.latest.0,
+                        ns: self.nodes[arrival.node].came_ns[place],
                     },
                     socket: receipt.socket,
                     source: receipt.from,
@@ -237,13 +241,13 @@ impl Ground {
             let Some(reel) = &self.nodes[node].reel else {
                 continue;
             };
-            let mut receipts = of.receipts.iter();
+            let mut receipts = of.receipts.iter().zip(&self.nodes[node].came_ns);
             let mut unsent = Vec::new();
             reel.for_each(|record| {
                 let Event::Received { payload, .. } = record.event else {
                     return;
                 };
-                let Some(receipt) = receipts.next() else {
+                let Some((receipt, &came_ns)) = receipts.next() else {
                     return;
                 };
                 let sender = receipt.send.map(|(send, _)| plan.sends[send].node);
@@ -252,9 +256,7 @@ impl Ground {
                     return;
                 }
                 let from = sender.or_else(|| plan.node_at.get(&receipt.from).copied());
-                let ns = self.nodes[node].turns[receipt.turn]
-                    .at_ns
-                    .max(receipt.latest.0);
+                let ns = came_ns;
                 unsent.push(Unsent {
                     from: from.unwrap_or(usize::MAX),
                     at: Moment {
@@ -283,6 +285,7 @@ fn read(plan: &Plan, node: usize, alone: Option<usize>) -> GroundNode {
         turns: of.turns.iter().map(empty).collect(),
         clocks: Vec::new(),
         randoms: Vec::new(),
+        came_ns: came(of),
         unsent: Vec::new(),
         reel: reel.clone(),
     };
@@ -318,6 +321,21 @@ fn read(plan: &Plan, node: usize, alone: Option<usize>) -> GroundNode {
         }
     });
     read
+}
+
+/// When each packet came, none at the same time as the one before it in a turn: the order in which they
+/// were read stays.
+fn came(node: &PlanNode) -> Vec<i64> {
+    let mut last = (usize::MAX, i64::MIN);
+    let receipts = node.receipts.iter().map(|receipt| {
+        let ns = match last.0 == receipt.turn {
+            true => receipt.latest.0.max(last.1.saturating_add(1)),
+            false => receipt.latest.0,
+        };
+        last = (receipt.turn, ns);
+        ns
+    });
+    receipts.collect()
 }
 
 fn empty(turn: &PlanTurn) -> GroundTurn {

@@ -396,7 +396,7 @@ impl PlanNode {
         self.sends.get(place).map(|it| it.1)
     }
 
-    fn receipt_at(&self, number: EventNumber) -> Option<usize> {
+    pub fn receipt_at(&self, number: EventNumber) -> Option<usize> {
         let receipts = &self.receipts;
         receipts.binary_search_by_key(&number, |it| it.number).ok()
     }

@@ -94,20 +94,25 @@ fn written(ground: &Arc<Ground>, changes: &[Change]) -> Vec<Vec<u8>> {
     written.into_iter().flatten().collect()
 }
 
+#[track_caller]
+fn assert_played_as_recorded(reels: &[Vec<u8>]) {
+    let written = written(&ground(reels), &[]);
+    for (before, after) in reels.iter().zip(&written) {
+        let (before, after) = (events(before), events(after));
+        // Behind its end the nodes go on.
+        assert!(after.len() > before.len());
+        for (at, event) in before.iter().enumerate() {
+            assert_eq!(event, &after[at], "event {at}");
+        }
+    }
+}
+
 #[test]
 fn without_changes_a_run_is_the_recording_to_the_event() {
     for seed in 0..seeds_or(8) {
         let mode = [Mode::Host, Mode::Owner][seed as usize % 2];
         let reels = healthy(seed, mode, 120);
-        let written = written(&ground(&reels), &[]);
-        for (before, after) in reels.iter().zip(&written) {
-            let (before, after) = (events(before), events(after));
-            // Behind its end the nodes go on.
-            assert!(after.len() > before.len(), "seed {seed}");
-            for (at, event) in before.iter().enumerate() {
-                assert_eq!(event, &after[at], "seed {seed}, event {at}");
-            }
-        }
+        assert_played_as_recorded(&reels);
     }
 }
 
@@ -136,6 +141,7 @@ fn the_zombie_is_found_in_healthy_recordings_and_replays() {
         let reels = written(&ground, &changes);
         eprintln!("   {:?}", errors(&reels));
         assert!(!errors(&reels).is_empty(), "seed {seed}");
+        assert_played_as_recorded(&reels);
         for reel in reels {
             assert_eq!(replay(reel, |_| ()).divergence(), None);
         }
