@@ -1,8 +1,9 @@
 //! Which deliveries of a run could have come in another order, and which orders are the same.
 //!
 //! Two deliveries at a node depend on each other where both are about one object and came from
-//! different senders: no order holds between those. All others commute. A run's *order* is, for each node
-//! and object, the order of what depends on each other there; two runs of the same order are one.
+//! different senders: no order holds between those. All others commute. A run's *order* is which of these
+//! came the other way round than in the recording; two runs of the same order are one. UPDATEs of one sender
+//! that came next to each other in the recording count as one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -87,16 +88,6 @@ fn read(wire: &Wire, payload: &[u8], facts: &mut PacketFacts) -> Vec<Mark> {
     marks.collect()
 }
 
-/// A delivery, as one object at one node sees it.
-#[derive(Clone, Copy, Debug)]
-struct Heard {
-    at: Moment,
-    natural: Moment,
-    from: usize,
-    sent: Option<PacketId>,
-    id: Option<u64>,
-}
-
 /// A change to try, and the order that it should lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
@@ -121,102 +112,156 @@ pub struct Tries {
     pub only: Option<usize>,
 }
 
-/// The order of a run's deliveries.
-pub(super) struct Orders {
-    heard: BTreeMap<(usize, u64), Vec<Heard>>,
+/// What is the same in every run: a message by its own number, an UPDATE by its place among those of the
+/// recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Said {
+    Message(u64),
+    Updates(u32),
+    /// An UPDATE that the recording has not.
+    Unknown,
+}
+
+/// A delivery, as one object at one node sees it.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    at: Moment,
+    natural: Moment,
+    from: usize,
+    sent: Option<PacketId>,
+    said: Said,
+}
+
+impl Heard {
+    fn is_update(&self) -> bool {
+        !matches!(self.said, Said::Message(_))
+    }
+}
+
+/// A node, and an object there.
+type Place = (usize, u64);
+
+/// The order of the recording: when each thing that is said of an object was first heard.
+#[derive(Debug, Default)]
+pub(super) struct BaseOrder {
+    heard: BTreeMap<Place, BTreeMap<(usize, Said), u32>>,
+    /// Which UPDATEs of an object a packet has.
+    updates: BTreeMap<(Place, PacketId), u32>,
+}
+
+impl BaseOrder {
+    pub fn of(trace: &[Delivery], marks: &mut Marks<'_>) -> BaseOrder {
+        let mut base = BaseOrder::default();
+        let mut lasts: BTreeMap<Place, (u32, Option<usize>, u32)> = BTreeMap::new();
+        for delivery in trace {
+            for mark in marks.of(&delivery.payload).iter() {
+                let place = (delivery.node, mark.object);
+                let (next, updates_of, run) = lasts.entry(place).or_default();
+                let said = match mark.id {
+                    Some(id) => Said::Message(id),
+                    None => {
+                        if *updates_of != Some(delivery.from) {
+                            *run += 1;
+                        }
+                        if let Some(packet) = delivery.sent {
+                            base.updates.insert((place, packet), *run);
+                        }
+                        Said::Updates(*run)
+                    }
+                };
+                let heard = base.heard.entry(place).or_default();
+                let key = (delivery.from, said);
+                let is_copy = mark.id.is_some() && heard.contains_key(&key);
+                if !is_copy {
+                    *updates_of = mark.id.is_none().then_some(delivery.from);
+                }
+                heard.entry(key).or_insert(*next);
+                *next += 1;
+            }
+        }
+        base
+    }
+
+    /// When this was first heard in the recording.
+    fn position(&self, place: Place, heard: &Heard) -> Option<u32> {
+        self.heard
+            .get(&place)?
+            .get(&(heard.from, heard.said))
+            .copied()
+    }
+}
+
+/// The order of a run's deliveries, from somewhere on.
+pub(super) struct Orders<'b> {
+    base: &'b BaseOrder,
+    /// Those whose order matters.
+    heard: BTreeMap<Place, Vec<Heard>>,
     /// A number for the order of all.
     pub order: u64,
 }
 
-impl Orders {
-    pub fn of(trace: &[Delivery], marks: &mut Marks<'_>) -> Orders {
-        let mut heard: BTreeMap<(usize, u64), Vec<Heard>> = BTreeMap::new();
+impl<'b> Orders<'b> {
+    /// Of what a run with these changes delivered from its first change on.
+    pub fn of(
+        trace: &[Delivery],
+        changes: &[Change],
+        base: &'b BaseOrder,
+        marks: &mut Marks<'_>,
+    ) -> Orders<'b> {
+        let mut heard: BTreeMap<Place, Vec<Heard>> = BTreeMap::new();
         for delivery in trace {
             for mark in marks.of(&delivery.payload).iter() {
-                let list = heard.entry((delivery.node, mark.object)).or_default();
-                list.push(Heard {
+                let place = (delivery.node, mark.object);
+                let updates = || {
+                    let run = base.updates.get(&(place, delivery.sent?));
+                    run.map(|run| Said::Updates(*run))
+                };
+                let said = match mark.id {
+                    Some(id) => Said::Message(id),
+                    None => updates().unwrap_or(Said::Unknown),
+                };
+                heard.entry(place).or_default().push(Heard {
                     at: delivery.at,
                     natural: delivery.natural,
                     from: delivery.from,
                     sent: delivery.sent,
-                    id: mark.id,
+                    said,
                 });
             }
         }
         heard.retain(|_, list| list.iter().any(|it| it.from != list[0].from));
+        heard.values_mut().for_each(telling);
         let mut order = 0u64;
-        for (key, list) in &heard {
-            order = order.wrapping_add(ordered(*key, list.iter()));
+        for change in changes {
+            if !matches!(change, Change::Hold { .. }) {
+                order = order.wrapping_add(number(change));
+            }
         }
-        Orders { heard, order }
+        for (place, list) in &heard {
+            for (at, first) in list.iter().enumerate() {
+                for second in &list[at + 1..] {
+                    order = order.wrapping_add(base.reversed(*place, first, second));
+                }
+            }
+        }
+        Orders { base, heard, order }
     }
 
     /// What could have come in another order, from this time on, and was not moved yet.
     pub fn candidates(&self, ground: &Ground, tries: &Tries, since_ns: i64) -> Vec<Candidate> {
         let mut found: BTreeMap<Change, u8> = BTreeMap::new();
-        let mut try_it = |change, class: u8| {
-            let known = found.entry(change).or_insert(class);
-            *known = class.min(*known);
-        };
         for (&(node, object), list) in &self.heard {
             if tries.only.is_some_and(|only| only != node) {
                 continue;
             }
             let far = if object >= CHANNELS { 3 } else { 0 };
-            let telling = telling(list);
-            for (place, &first) in telling.iter().enumerate() {
-                let (held, natural) = (list[first], list[first].at == list[first].natural);
-                if held.at.ns < since_ns || !natural {
+            for (place, held) in list.iter().enumerate() {
+                if held.at.ns < since_ns || held.at != held.natural {
                     continue;
                 }
-                for &second in &telling[place + 1..] {
-                    let passed = list[second];
-                    if passed.at.ns.saturating_sub(held.at.ns) > tries.hold_max_ns {
-                        break;
-                    }
-                    if passed.from == held.from {
-                        continue;
-                    }
-                    let class = far + u8::from(held.id.is_none()) + u8::from(passed.id.is_none());
-                    let (from, to) = (held.from, node);
-                    let until = passed.at.next();
-                    let since = held.at;
-                    try_it(
-                        Change::Hold {
-                            from,
-                            to,
-                            since,
-                            until,
-                        },
-                        class,
-                    );
-                    if tries.repeats {
-                        let (at, again) = (held.at, until);
-                        try_it(
-                            Change::Repeat {
-                                from,
-                                to,
-                                at,
-                                again,
-                            },
-                            class + 6,
-                        );
-                    }
-                }
-                let (from, to, at) = (held.from, node, held.at);
-                if tries.losses {
-                    try_it(Change::Lose { from, to, at }, far + 4);
-                }
-                if tries.deaths
-                    && held.id.is_some()
-                    && let Some(turn) = held.sent.map(|packet| packet.turn + 1)
-                    && let Some(of) = ground.nodes.get(from)
-                    && let Some(it) = of.turns.get(turn as usize)
-                    && it.at_ns >= since_ns
-                {
-                    let ns = it.at_ns;
-                    let node = from;
-                    try_it(Change::Stop { node, turn, ns }, far + 5);
+                for (change, class) in changes(held, &list[place + 1..], node, (ground, tries)) {
+                    let known = found.entry(change).or_insert(far + class);
+                    *known = (*known).min(far + class);
                 }
             }
         }
@@ -237,24 +282,123 @@ impl Orders {
             until,
         } = *change
         else {
-            return number(&(self.order, change));
+            return self.order.wrapping_add(number(change));
         };
         let mut order = self.order;
-        for (key, list) in self.heard.range((to, 0)..=(to, u64::MAX)) {
-            let moves = |it: &Heard| it.from == from && (since..until).contains(&it.natural);
-            if !list.iter().any(moves) {
-                continue;
+        for (place, list) in self.heard.range((to, 0)..=(to, u64::MAX)) {
+            let held = list.iter().enumerate();
+            let held =
+                held.filter(|(_, it)| it.from == from && (since..until).contains(&it.natural));
+            for (at, held) in held {
+                for passed in &list[at + 1..] {
+                    if passed.at >= until {
+                        break;
+                    }
+                    if passed.from != from {
+                        order = order
+                            .wrapping_sub(self.base.reversed(*place, held, passed))
+                            .wrapping_add(self.base.reversed(*place, passed, held));
+                    }
+                }
             }
-            let mut moved: Vec<Heard> = list.clone();
-            for it in moved.iter_mut().filter(|it| moves(it)) {
-                it.at = it.at.max(until);
-            }
-            moved.sort_by_key(|it| it.at);
-            order = order
-                .wrapping_sub(ordered(*key, list.iter()))
-                .wrapping_add(ordered(*key, moved.iter()));
         }
         order
+    }
+}
+
+impl BaseOrder {
+    /// A number for this pair if it came the other way round in the recording; else 0.
+    fn reversed(&self, place: Place, first: &Heard, second: &Heard) -> u64 {
+        let positions = (self.position(place, first), self.position(place, second));
+        match positions {
+            (Some(at), Some(before)) if at > before && first.from != second.from => {
+                number(&(place, at, before))
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What makes what comes behind it come before it, and what loses or repeats it; each with its class.
+fn changes(
+    held: &Heard,
+    behind: &[Heard],
+    node: usize,
+    (ground, tries): (&Ground, &Tries),
+) -> Vec<(Change, u8)> {
+    let mut found = Vec::new();
+    let (from, to, since) = (held.from, node, held.at);
+    for passed in behind {
+        if passed.at.ns.saturating_sub(held.at.ns) > tries.hold_max_ns {
+            break;
+        }
+        if passed.from == held.from {
+            continue;
+        }
+        let class = u8::from(held.is_update()) + u8::from(passed.is_update());
+        let until = passed.at.next();
+        let hold = Change::Hold {
+            from,
+            to,
+            since,
+            until,
+        };
+        found.push((hold, class));
+        if tries.repeats {
+            let (at, again) = (held.at, until);
+            let repeat = Change::Repeat {
+                from,
+                to,
+                at,
+                again,
+            };
+            found.push((repeat, class + 6));
+        }
+    }
+    if tries.losses {
+        found.push((
+            Change::Lose {
+                from,
+                to,
+                at: since,
+            },
+            4,
+        ));
+    }
+    let next = held.sent.filter(|_| tries.deaths && !held.is_update());
+    if let Some(turn) = next.map(|packet| packet.turn + 1)
+        && let Some(of) = ground.nodes.get(from)
+        && let Some(it) = of.turns.get(turn as usize)
+    {
+        let stop = Change::Stop {
+            node: from,
+            turn,
+            ns: it.at_ns,
+        };
+        found.push((stop, 5));
+    }
+    found
+}
+
+/// Keeps what matters of what a node heard of an object: each message's first copy, and of UPDATEs of one
+/// sender next to each other the first and the last.
+fn telling(list: &mut Vec<Heard>) {
+    let mut known: BTreeSet<(usize, u64)> = BTreeSet::new();
+    list.retain(|heard| match heard.said {
+        Said::Message(id) => known.insert((heard.from, id)),
+        _ => true,
+    });
+    let all = std::mem::take(list);
+    let is_update_of = |at: Option<usize>, from: usize| {
+        let it = at.and_then(|at| all.get(at));
+        it.is_some_and(|it: &Heard| it.is_update() && it.from == from)
+    };
+    for (at, heard) in all.iter().enumerate() {
+        let is_within =
+            is_update_of(at.checked_sub(1), heard.from) && is_update_of(Some(at + 1), heard.from);
+        if !heard.is_update() || !is_within {
+            list.push(*heard);
+        }
     }
 }
 
@@ -309,54 +453,11 @@ pub(super) fn swaps(trace: &[Delivery], wire: &Wire) -> Vec<Swap> {
     found.into_iter().map(|it| it.1).collect()
 }
 
-/// A number for the order in which a node heard of an object: copies of a message after the first are
-/// passed over, and UPDATEs of one sender next to each other count as one.
-fn ordered<'a>(key: (usize, u64), list: impl Iterator<Item = &'a Heard>) -> u64 {
-    let mut known: BTreeSet<(usize, u64)> = BTreeSet::new();
-    let mut last = None;
-    let mut order = number(&key);
-    for heard in list {
-        match heard.id {
-            Some(id) if !known.insert((heard.from, id)) => {}
-            None if last == Some((heard.from, None)) => {}
-            id => {
-                last = Some((heard.from, id));
-                order = number(&(order, heard.from, id));
-            }
-        }
-    }
-    order
-}
-
-/// The places whose order matters: each message's first copy, and of UPDATEs of one sender next to each
-/// other the first and the last.
-fn telling(list: &[Heard]) -> Vec<usize> {
-    let mut known: BTreeSet<(usize, u64)> = BTreeSet::new();
-    let mut places = Vec::new();
-    let is_update_of = |at: Option<usize>, from: usize| {
-        let it = at.and_then(|at| list.get(at));
-        it.is_some_and(|it| it.id.is_none() && it.from == from)
-    };
-    for (at, heard) in list.iter().enumerate() {
-        let tells = match heard.id {
-            Some(id) => known.insert((heard.from, id)),
-            None => {
-                !is_update_of(at.checked_sub(1), heard.from)
-                    || !is_update_of(Some(at + 1), heard.from)
-            }
-        };
-        if tells {
-            places.push(at);
-        }
-    }
-    places
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn heard(turn: u32, from: usize, id: Option<u64>) -> Heard {
+    fn heard(turn: u32, from: usize, said: Said) -> Heard {
         let at = Moment {
             turn,
             ns: i64::from(turn) * 1_000_000,
@@ -366,47 +467,90 @@ mod tests {
             natural: at,
             from,
             sent: None,
-            id,
+            said,
         }
     }
 
-    fn orders(list: Vec<Heard>) -> Orders {
-        let key = (0, 42);
-        let order = ordered(key, list.iter());
+    const PLACE: Place = (0, 42);
+
+    fn base(list: &[Heard]) -> BaseOrder {
+        let positions = list
+            .iter()
+            .zip(0..)
+            .map(|(it, at)| ((it.from, it.said), at));
+        BaseOrder {
+            heard: [(PLACE, positions.collect())].into(),
+            updates: BTreeMap::new(),
+        }
+    }
+
+    fn orders<'b>(list: &[Heard], base: &'b BaseOrder) -> Orders<'b> {
+        let mut order = 0u64;
+        for (at, first) in list.iter().enumerate() {
+            for second in &list[at + 1..] {
+                order = order.wrapping_add(base.reversed(PLACE, first, second));
+            }
+        }
         Orders {
-            heard: [(key, list)].into(),
+            base,
+            heard: [(PLACE, list.to_vec())].into(),
             order,
         }
     }
 
     #[test]
-    fn copies_and_updates_in_a_row_make_no_other_order() {
-        let once = [
-            heard(1, 1, Some(7)),
-            heard(2, 1, None),
-            heard(3, 2, Some(8)),
+    fn copies_and_updates_amid_others_do_not_matter() {
+        let (create, migrate) = (Said::Message(7), Said::Message(8));
+        let mut list = vec![
+            heard(1, 1, create),
+            heard(2, 1, Said::Updates(1)),
+            heard(3, 1, Said::Updates(1)),
+            heard(4, 1, Said::Updates(1)),
+            heard(5, 2, migrate),
+            heard(6, 1, create),
         ];
-        let more = [
-            heard(1, 1, Some(7)),
-            heard(2, 1, None),
-            heard(3, 1, None),
-            heard(4, 2, Some(8)),
-            heard(5, 1, Some(7)),
-        ];
-        assert_eq!(ordered((0, 42), once.iter()), ordered((0, 42), more.iter()));
+        telling(&mut list);
+        let turns: Vec<u32> = list.iter().map(|it| it.at.turn).collect();
+        assert_eq!(turns, [1, 2, 4, 5]);
     }
 
     #[test]
     fn the_order_beforehand_is_the_one_that_comes() {
-        let before = orders(vec![heard(1, 1, Some(7)), heard(2, 2, Some(8))]);
-        let change = Change::Hold {
-            from: 1,
+        let (create, migrate, destroy) = (Said::Message(7), Said::Message(8), Said::Message(9));
+        let recorded = [
+            heard(1, 1, create),
+            heard(2, 2, migrate),
+            heard(3, 3, destroy),
+        ];
+        let base = base(&recorded);
+        let hold = |from, since: u32, until: u32| Change::Hold {
+            from,
             to: 0,
-            since: heard(1, 0, None).at,
-            until: heard(2, 0, None).at.next(),
+            since: heard(since, 0, create).at,
+            until: heard(until, 0, create).at.next(),
         };
-        let after = orders(vec![heard(2, 2, Some(8)), heard(3, 1, Some(7))]);
-        assert_eq!(before.order_with(&change), after.order);
-        assert_ne!(before.order, after.order);
+        let before = orders(&recorded, &base);
+        assert_eq!(before.order, 0);
+        let after = [
+            heard(2, 2, migrate),
+            heard(3, 1, create),
+            heard(4, 3, destroy),
+        ];
+        let after = orders(&after, &base);
+        assert_eq!(before.order_with(&hold(1, 1, 2)), after.order);
+        let last = [
+            heard(2, 2, migrate),
+            heard(3, 3, destroy),
+            heard(4, 1, create),
+        ];
+        assert_eq!(
+            before.order_with(&hold(1, 1, 3)),
+            orders(&last, &base).order
+        );
+        // And back again.
+        let mut moved = heard(3, 1, create);
+        moved.natural = heard(1, 1, create).at;
+        let moved = orders(&[heard(2, 2, migrate), moved], &base);
+        assert_eq!(moved.order_with(&hold(2, 2, 3)), 0);
     }
 }

@@ -72,9 +72,8 @@ pub struct Runner<'a, E> {
     snapshots: Vec<Snapshot>,
     /// A number for what all nodes believe, at each look; without changes.
     looks: Vec<Option<u64>>,
-    /// Deliveries without changes, and how many there were before each kept state.
+    /// Deliveries without changes.
     base: Vec<Delivery>,
-    base_at: Vec<usize>,
     base_differences: Vec<Difference>,
     /// Turns between two looks.
     stride: usize,
@@ -105,7 +104,6 @@ impl<'a, E> Runner<'a, E> {
             snapshots: Vec::new(),
             looks: Vec::new(),
             base: Vec::new(),
-            base_at: Vec::new(),
             base_differences: Vec::new(),
             stride: (TICKS_BETWEEN_LOOKS * played.max(1)).max(1),
             cut: Cut::nothing(&ground),
@@ -136,8 +134,8 @@ impl<'a, E> Runner<'a, E> {
         self.tables(changes)
     }
 
-    /// Plays the session with these changes. The deliveries of the run, up to where it was left, go to
-    /// `trace`, without those before its first change if `since` is given: their number.
+    /// Plays the session with these changes. What is delivered from before the first of them on, up to where
+    /// the run was left, goes to `trace`.
     ///
     /// # Errors
     /// A layer that cannot be made anew.
@@ -151,12 +149,11 @@ impl<'a, E> Runner<'a, E> {
         // One turn back: what comes at a turn may have its time before it.
         let until = first.saturating_sub(self.ground.nodes.len());
         let at = self.snapshots.partition_point(|it| it.rank <= until);
-        let (rank, before) = match at.checked_sub(1) {
+        let rank = match at.checked_sub(1) {
             Some(at) => self.restore(at, changes)?,
             None => self.begin(changes),
         };
         trace.clear();
-        trace.extend(self.base[..before].iter().cloned());
         let mut ran = Ran::default();
         self.play(rank, changes, &mut ran, Mode::Changed)?;
         let mut net = self.net.lock();
@@ -232,17 +229,17 @@ impl<'a, E> Runner<'a, E> {
         Ok((ran, trace))
     }
 
-    fn begin(&mut self, changes: &[Change]) -> (usize, usize) {
+    fn begin(&mut self, changes: &[Change]) -> usize {
         self.layers.iter_mut().for_each(|layer| *layer = None);
         let mut net = self.net.lock();
         net.state = NetState::new(&self.ground);
         net.changes = changes.to_vec();
         net.trace.clear();
         net.broken.clear();
-        (0, 0)
+        0
     }
 
-    fn restore(&mut self, at: usize, changes: &[Change]) -> Result<(usize, usize), E> {
+    fn restore(&mut self, at: usize, changes: &[Change]) -> Result<usize, E> {
         let snapshot = &self.snapshots[at];
         for (node, kept) in snapshot.layers.iter().enumerate() {
             match kept {
@@ -266,7 +263,7 @@ impl<'a, E> Runner<'a, E> {
         net.changes = changes.to_vec();
         net.trace.clear();
         net.broken.clear();
-        Ok((snapshot.rank, self.base_at[at]))
+        Ok(snapshot.rank)
     }
 
     fn keep(&mut self, rank: usize) {
@@ -287,7 +284,6 @@ impl<'a, E> Runner<'a, E> {
             layers.push(Some(kept));
         }
         let net = self.net.lock();
-        self.base_at.push(net.trace.len());
         self.snapshots.push(Snapshot {
             rank,
             layers,

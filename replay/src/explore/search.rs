@@ -10,7 +10,7 @@ use netreel_wire::Wire;
 
 use super::change::{Change, Moment};
 use super::ground::Ground;
-use super::races::{Candidate, Marks, Orders, Tries};
+use super::races::{BaseOrder, Candidate, Marks, Orders, Tries};
 use super::run::{MakeNode, Ran, Runner};
 use super::tables::Parting;
 
@@ -159,7 +159,8 @@ pub fn explore<E: Send>(
     let (mut first, _) = Runner::new(Arc::clone(ground), makers())?;
     let says_beliefs = first.says_beliefs();
     let mut marks = Marks::new(wire);
-    let base = Orders::of(first.base(), &mut marks);
+    let order = &BaseOrder::of(first.base(), &mut marks);
+    let base = Orders::of(first.base(), &[], order, &mut marks);
     search.seen.insert(base.order);
     search.reached.insert(base.order);
     search.says_beliefs = says_beliefs;
@@ -186,7 +187,9 @@ pub fn explore<E: Send>(
                 let mut failed = failed;
                 while let Ok(batch) = take.recv() {
                     let ended = match &mut runner {
-                        Some(runner) => batch.work(runner, &mut marks, ground, limits).err(),
+                        Some(runner) => batch
+                            .work(runner, &mut marks, (ground, order), limits)
+                            .err(),
                         None => failed.take(),
                     };
                     if give.send(ended).is_err() {
@@ -204,7 +207,7 @@ pub fn explore<E: Send>(
             for worker in &to {
                 let _ = worker.send(Arc::clone(&batch));
             }
-            batch.work(&mut first, &mut marks, ground, limits)?;
+            batch.work(&mut first, &mut marks, (ground, order), limits)?;
             for worker in &from {
                 if let Ok(Some(error)) = worker.recv() {
                     return Err(error);
@@ -251,7 +254,7 @@ impl Batch {
         &self,
         runner: &mut Runner<'_, E>,
         marks: &mut Marks<'_>,
-        ground: &Ground,
+        (ground, base): (&Ground, &BaseOrder),
         limits: &Limits,
     ) -> Result<(), E> {
         let mut trace = Vec::new();
@@ -262,7 +265,7 @@ impl Batch {
             };
             let changes = way.changes();
             let ran = runner.run(&changes, &mut trace)?;
-            let orders = Orders::of(&trace, marks);
+            let orders = Orders::of(&trace, &changes, base, marks);
             let goes_on = changes.len() < limits.changes_max && limits.by_chance.is_none();
             let since_ns = changes.iter().map(Change::begins_ns).max();
             let candidates = match goes_on && !ran.is_wrong() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::change::Change;
 use super::cut::{Cut, PacketId};
 use super::ground::Ground;
-use super::races::{Marks, Orders, Swap, Tries, swaps};
+use super::races::{BaseOrder, Marks, Orders, Swap, Tries, swaps};
 use super::run::Runner;
 use netreel_wire::Wire;
 
@@ -77,7 +77,9 @@ pub fn cure<E>(
 ) -> Result<Option<(Change, Vec<Swap>)>, E> {
     let mut marks = Marks::new(wire);
     let trace = runner.trace(&[], cut)?;
-    let mut candidates = Orders::of(&trace, &mut marks).candidates(ground, tries, i64::MIN);
+    let base = BaseOrder::of(&trace, &mut marks);
+    let orders = Orders::of(&trace, &[], &base, &mut marks);
+    let mut candidates = orders.candidates(ground, tries, i64::MIN);
     candidates.sort_by_key(|it| (it.class, it.change.length_ns(), it.change));
     for candidate in candidates {
         let changes = [candidate.change];
