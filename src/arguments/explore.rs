@@ -18,6 +18,10 @@ pub struct Explore {
     /// did, or later. Quicker; what is found is a candidate, not a session.
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
+    /// Put these packets, by their numbers in `packets`, into every order in which they can reach the node,
+    /// and say what it believes after each.
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "node")]
+    pub orders: Vec<usize>,
     /// Where what is found is written, a folder of reels each; must be empty or not exist.
     #[arg(long, value_name = "DIR", conflicts_with = "node")]
     pub out: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 pub mod anew;
 mod found;
+mod orders;
 mod told;
 
 pub use told::swapped;
@@ -39,6 +40,9 @@ pub fn run(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> 
     let wire = session.wire.as_deref();
     let (mut runner, unchanged) = Runner::new(Arc::clone(&ground), makers())?;
     let alone = arguments.node.is_some();
+    if !arguments.orders.is_empty() {
+        return orders::run(arguments, (&ground, session), &mut runner, out);
+    }
     let judge = Judge::new(&mut runner, &ground, session, alone)?;
     if let Some(folder) = &arguments.out {
         together::prepare(folder)?;

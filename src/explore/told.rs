@@ -122,7 +122,11 @@ fn wrong(found: &Found, ground: &Ground) -> String {
     } else {
         "believe"
     };
-    format!("when all is delivered {names} {verb} otherwise than the others {what}{more}")
+    let than = match found.confirmed {
+        true => "the others",
+        false => "in the recording",
+    };
+    format!("when all is delivered {names} {verb} otherwise than {than} {what}{more}")
 }
 
 pub fn swapped(swap: &Swap, ground: &Ground) -> String {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use netreel_reel::{Duration, Endpoint, Event, OwnedRecord, Reel, SocketId, Time};
+use netreel_reel::{Duration, Endpoint, Event, EventNumber, OwnedRecord, Reel, SocketId, Time};
 
 use super::change::Moment;
 use crate::together::Plan;
@@ -134,6 +134,16 @@ impl Ground {
     /// The reel that a node's layer is made from, where it is played.
     pub fn reel(&self, node: usize) -> Option<&Arc<Reel>> {
         self.nodes.get(node)?.reel.as_ref()
+    }
+
+    /// When a receipt of the recording came to a node, by the number of its event.
+    pub fn came(&self, node: usize, receipt: EventNumber) -> Option<Moment> {
+        let of = self.plan.nodes.get(node)?;
+        let place = of.receipt_at(receipt)?;
+        Some(Moment {
+            turn: u32::try_from(of.receipts.get(place)?.turn).ok()?,
+            ns: *self.nodes.get(node)?.came_ns.get(place)?,
+        })
     }
 
     /// How many turns a run has at most.

@@ -34,7 +34,8 @@ pub struct Ran {
     pub broken: Vec<Broken>,
     /// A layer that panicked: its node, and what it said.
     pub panicked: Option<(usize, String)>,
-    /// Of what nodes part when all is delivered, and do not without the changes.
+    /// Of what nodes part when all is delivered, and do not without the changes; of a node that is played
+    /// alone, of what it believes otherwise than without them.
     pub differences: Vec<Difference>,
     /// Whether all nodes came to believe what they believe without the changes.
     pub rejoined: bool,
@@ -75,6 +76,8 @@ pub struct Runner<'a, E> {
     /// Deliveries without changes.
     base: Vec<Delivery>,
     base_differences: Vec<Difference>,
+    /// What nodes believe at the end without changes.
+    base_tables: Vec<Option<Table>>,
     /// Turns between two looks.
     stride: usize,
     /// What is not played.
@@ -105,6 +108,7 @@ impl<'a, E> Runner<'a, E> {
             looks: Vec::new(),
             base: Vec::new(),
             base_differences: Vec::new(),
+            base_tables: Vec::new(),
             stride: (TICKS_BETWEEN_LOOKS * played.max(1)).max(1),
             cut: Cut::nothing(&ground),
             net,
@@ -119,7 +123,8 @@ impl<'a, E> Runner<'a, E> {
         runner.base = std::mem::take(&mut net.trace);
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
-        ran.differences = differences(&runner.tables(&[]));
+        runner.base_tables = runner.tables(&[]);
+        ran.differences = differences(&runner.base_tables);
         runner.base_differences.clone_from(&ran.differences);
         Ok((runner, ran))
     }
@@ -161,9 +166,7 @@ impl<'a, E> Runner<'a, E> {
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
         if !ran.rejoined && ran.panicked.is_none() {
-            let mut found = differences(&self.tables(changes));
-            found.retain(|it| !self.base_differences.contains(it));
-            ran.differences = found;
+            ran.differences = self.parted(changes);
         }
         Ok(ran)
     }
@@ -222,9 +225,7 @@ impl<'a, E> Runner<'a, E> {
         drop(net);
         played?;
         if ran.panicked.is_none() {
-            let mut found = differences(&self.tables(changes));
-            found.retain(|it| !self.base_differences.contains(it));
-            ran.differences = found;
+            ran.differences = self.parted(changes);
         }
         Ok((ran, trace))
     }
@@ -315,6 +316,22 @@ impl<'a, E> Runner<'a, E> {
             (!said.is_empty()).then_some(said)
         });
         tables.collect()
+    }
+
+    /// Of what nodes part at the end, and do not without changes; a node that is played alone parts from what
+    /// it believes without them.
+    fn parted(&self, changes: &[Change]) -> Vec<Difference> {
+        let tables = self.tables(changes);
+        let mut played = (0..self.ground.nodes.len()).filter(|&it| self.ground.reel(it).is_some());
+        if let (Some(alone), None) = (played.next(), played.next()) {
+            let two = [self.base_tables[alone].clone(), tables[alone].clone()];
+            let mut found = differences(&two);
+            found.iter_mut().for_each(|it| it.nodes = vec![alone]);
+            return found;
+        }
+        let mut found = differences(&tables);
+        found.retain(|it| !self.base_differences.contains(it));
+        found
     }
 
     /// Whether layers, or their games, say what they believe.
