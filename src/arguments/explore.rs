@@ -38,7 +38,7 @@ pub struct Explore {
     #[arg(long, value_name = "SECS", value_parser = super::seconds_or_never)]
     pub seconds: Option<f64>,
     /// The longest time for which a link is held.
-    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    #[arg(long, value_name = "MS", default_value_t = 3000)]
     pub hold: u64,
     /// How long the nodes play on behind the end of the recording, so that all arrives.
     #[arg(long, value_name = "MS", default_value_t = 3000)]
