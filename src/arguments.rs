@@ -210,6 +210,18 @@ pub struct Demo {
     /// How many nodes play, 4 to 8.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=8))]
     pub nodes: u8,
+    /// No demonstration: for SECS seconds (5 unless it says another number) the players create, take
+    /// and destroy boxes by chance, over links that each have a delay, jitter and loss of their own.
+    /// Nothing is held back; the race comes when it comes.
+    #[arg(
+        long,
+        value_name = "SECS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "5",
+        value_parser = free_seconds
+    )]
+    pub free: Option<f64>,
     /// The seed of the game's scripts.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -236,6 +248,14 @@ pub struct Demo {
     /// Print one JSON object instead of sentences (docs/json.md).
     #[arg(long)]
     pub json: bool,
+}
+
+/// How long players play freely: a demonstration has 60 seconds.
+fn free_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=30.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write seconds from 0.1 to 30".to_owned()),
+    }
 }
 
 /// Seconds, 0 for never.

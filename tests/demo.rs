@@ -44,6 +44,25 @@ fn host_mode_shows_the_historic_race_at_x() {
     assert_eq!(errors, set(&["migrate-before-create X", "zombie-object X"]));
 }
 
+/// What is played differs from run to run, as clocks do; that it replays is told by the exit code.
+#[test]
+fn free_play_in_every_mode_is_recorded_and_replays_exactly() {
+    for mode in ["host", "counter", "owner", "queue", "handshake", "order"] {
+        let folder = folder();
+        let out = text(folder.path());
+        let free = ["demo", "--headless", "--free=1", "--seed", "2"];
+        let told = netreel(&[&free[..], &["--migration", mode, "--out", out]].concat()).expect(0);
+        assert_eq!(
+            told.out.matches(": exact: ").count(),
+            4,
+            "{mode}: {}",
+            told.out
+        );
+        let shown = netreel(&["show", out, "--packet", "0"]).expect(0).out;
+        assert!(shown.contains(&format!("{mode} (")), "{mode}: {shown}");
+    }
+}
+
 #[test]
 fn every_finding_names_packets_that_can_be_shown() {
     let folder = folder();

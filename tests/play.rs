@@ -75,6 +75,17 @@ fn a_script_that_cannot_be_read_is_named_with_its_line() {
 }
 
 #[test]
+fn what_is_played_freely_is_recorded() {
+    let folder = folder();
+    let out = text(folder.path());
+    netreel(&["play", "--free=1", "--seed", "3", "--out", out]).expect(0);
+    let info = netreel(&["info", out]).expect(0).out;
+    assert!(info.contains("4 nodes") || info.contains("HOST"), "{info}");
+    let refused = netreel(&["play", "--free=1", "--script", "-"]).expect(2);
+    assert!(refused.err.contains("--free"), "{}", refused.err);
+}
+
+#[test]
 fn a_folder_that_is_not_empty_is_refused() {
     let folder = folder();
     std::fs::write(folder.path().join("mine.txt"), "precious").expect("a file");

@@ -52,6 +52,18 @@ pub struct Play {
     /// where other machines can reach it.
     #[arg(long, value_name = "FILE", requires = "console")]
     pub console_token: Option<PathBuf>,
+    /// No window: for SECS seconds (20 unless it says another number) the players do by chance what hands
+    /// do, over links that each have a delay, jitter and loss of their own; both follow from the seed.
+    #[arg(
+        long,
+        value_name = "SECS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "20",
+        value_parser = clap::value_parser!(u16).range(1..=240),
+        conflicts_with_all = ["script", "console", "host", "join", "inspect"]
+    )]
+    pub free: Option<u16>,
     /// No window: play this script (`-` for the one that makes the zombie), then end.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,

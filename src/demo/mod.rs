@@ -155,6 +155,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
         mode: boxes::mode(arguments.migration),
         relayed: arguments.topology == Topology::ClientServer,
         seed: arguments.seed,
+        free: arguments.free,
         time_outs,
         triggers,
         trigger_key: session.iter().map(|byte| format!("{byte:02x}")).collect(),

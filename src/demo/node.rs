@@ -12,7 +12,7 @@ use netreel_capture::{Options, Recorded, Recorder};
 use netreel_reel::TriggerCause;
 use netreel_sample_engine::{
     Beliefs, Believing, Boxes, Call, Demonstration, Game, Hands, NetLayer, Peer, PeerStart, Start,
-    Topology, play_tick,
+    Topology, free_link, link_end, play_tick,
 };
 use netreel_transport::{Faults, LinkEnd, SnapshotPlan, UdpTransport, mix};
 
@@ -76,7 +76,13 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let ends = assignment.endpoints.iter().enumerate();
     let ends = ends.map(|(peer, endpoint)| (*endpoint, LinkEnd(peer as u16)));
     let own = LinkEnd(u16::from(arguments.peer));
-    let faults = Faults::new(udp, assignment.seed, own, ends);
+    let mut faults = Faults::new(udp, assignment.seed, own, ends);
+    if assignment.free.is_some() {
+        for to in (0..assignment.names.len() as u8).map(Peer) {
+            let of_link = free_link(assignment.seed, Peer(arguments.peer), to);
+            faults.set_egress(link_end(to), of_link);
+        }
+    }
     let gates = faults.gates();
     let pusher = recorder.pusher().map_err(Failure::new)?;
     let mut io = Recorded::new(faults, pusher, local);
@@ -95,10 +101,12 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
 
     let tick_length = Duration::from_nanos(start.tick_ns);
     let mut layer = NetLayer::new(start).map_err(Failure::new)?;
-    let mut game: Box<dyn Game> = match arguments.ring {
+    let freely = |ticks| Box::new(Boxes::new(assignment.seed, &header.node, ticks));
+    let mut game: Box<dyn Game> = match (arguments.ring, assignment.free) {
         // Ring mode is for what goes on for long.
-        Some(_) => Box::new(Boxes::new(assignment.seed, &header.node, u64::MAX)),
-        None => Box::new(Demonstration::new(assignment.seed, &header.node)),
+        (Some(_), _) => freely(u64::MAX),
+        (None, Some(seconds)) => freely((seconds / tick_length.as_secs_f64()) as u64),
+        (None, None) => Box::new(Demonstration::new(assignment.seed, &header.node)),
     };
     let mut beliefs = Beliefs::default();
     let begin = Instant::now();

@@ -36,6 +36,9 @@ pub struct Assignment {
     pub relayed: bool,
     /// The seed of the scripts.
     pub seed: u64,
+    /// For how many seconds the players play freely, over links that differ; else they play the
+    /// demonstration.
+    pub free: Option<f64>,
     /// Whether a node gives up one that is silent for too long.
     pub time_outs: bool,
     /// In ring mode, where each node is asked for windows, by peer number.

@@ -55,6 +55,11 @@ pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 fn script(arguments: &Play, names: &[String]) -> Result<Option<Script>, Failure> {
+    if let Some(seconds) = arguments.free {
+        let text = netreel_play::free(arguments.seed, names, seconds.into());
+        let script = Script::parse(&text, names).map_err(Failure::new)?;
+        return Ok(Some(script));
+    }
     let Some(file) = &arguments.script else {
         return Ok(None);
     };

@@ -10,7 +10,8 @@ use crate::call::Call;
 use crate::event::Event;
 use crate::fault::Fault;
 use crate::game::{
-    Beliefs, Believing, Boxes, Demonstration, Game, Hands, Idle, link_end, play_tick, tell_events,
+    Beliefs, Believing, Boxes, Demonstration, Game, Hands, Idle, free_link, link_end, play_tick,
+    tell_events,
 };
 use crate::layer::NetLayer;
 use crate::message::{Counter, ObjectId, Peer, State};
@@ -139,6 +140,20 @@ impl SimWorldStart {
             planted: BTreeMap::new(),
             says_beliefs: false,
         }
+    }
+
+    /// Four players who do everything by chance for so many ticks, over links that are each another
+    /// ([`free_link`]).
+    pub fn free(seed: u64, mode: Mode, topology: Topology, ticks: u64) -> SimWorldStart {
+        let script = Script::Boxes { ticks };
+        let mut start = SimWorldStart::new(seed, mode, topology, script);
+        start.latency = Duration::ZERO;
+        let peers = || (0..start.nodes).map(Peer);
+        start.link_faults = peers()
+            .flat_map(|from| peers().map(move |to| (from, to)))
+            .map(|(from, to)| ((from, to), free_link(seed, from, to)))
+            .collect();
+        start
     }
 
     /// The start conditions of one node.

@@ -137,6 +137,20 @@ fn peer_to_peer_in_mode_host_the_race_occurs_by_chance_too() {
     assert!(races(Mode::Host, Topology::PeerToPeer) > 0);
 }
 
+/// In free play nothing is staged. The race is rare, and comes to who plays for long enough.
+#[test]
+fn in_free_play_the_race_comes_when_it_comes() {
+    let raced = |seed: &u64| {
+        let start = SimWorldStart::free(*seed, Mode::Host, Topology::PeerToPeer, 300);
+        let mut world = SimWorld::new(&start).expect("good conditions");
+        world.run(360);
+        let nodes = world.running().into_iter();
+        nodes.map(|peer| raced(&world, peer)).sum::<usize>() > 0
+    };
+    let seeds: Vec<u64> = (1..=60).filter(raced).collect();
+    assert!((3..30).contains(&seeds.len()), "{seeds:?}");
+}
+
 /// A node crashes in the midst of play; the others agree on what is left.
 fn survives_a_crash(mode: Mode, topology: Topology) {
     for seed in 0..SEEDS / 4 {

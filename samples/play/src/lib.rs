@@ -7,6 +7,7 @@
 //! look, and give orders.
 
 mod commanded;
+mod free;
 mod ghosts;
 mod live;
 mod lobby;
@@ -21,6 +22,7 @@ pub mod view;
 mod words;
 
 pub use commanded::{Choice, Commanded};
+pub use free::free;
 pub use ghosts::Ghosts;
 pub use live::{LiveError, LiveStage};
 pub use lobby::{LobbyError, Seats, host, join};

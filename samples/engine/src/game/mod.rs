@@ -4,12 +4,14 @@ mod background;
 mod believing;
 mod boxes;
 mod demonstration;
+mod free;
 mod grants;
 mod player;
 
 pub use believing::{Beliefs, Believing};
 pub use boxes::Boxes;
 pub use demonstration::Demonstration;
+pub use free::free_link;
 pub use player::{ARENA, Deed, Doing, News, Player};
 
 use netreel_transport::{Gates, Layer, LinkEnd, Transport};
