@@ -195,6 +195,7 @@ pub fn json(found: &[Found], explored: &Explored, ground: &Ground, session: &Ses
         "packets": session.packet_count(),
         "found": found.collect::<Vec<_>>(),
         "runs": counts.runs,
+        "turns": counts.turns,
         "orders": counts.orders,
         "saved": counts.saved,
         "wrong": counts.wrong,

@@ -126,6 +126,7 @@ pub type Makers<'a, E> = dyn Fn() -> Box<MakeNode<'a, E>> + Sync + 'a;
 /// A way that waits.
 struct Way {
     before: Arc<[Change]>,
+    /// `None`: it was tried, and what may be changed besides is still to be looked for.
     change: Option<Change>,
 }
 
@@ -140,6 +141,8 @@ struct Result1 {
     changes: Vec<Change>,
     ran: Ran,
     order: u64,
+    /// Whether it was played to be judged.
+    tried: bool,
     candidates: Vec<Candidate>,
 }
 
@@ -266,9 +269,9 @@ impl Batch {
             let changes = way.changes();
             let ran = runner.run(&changes, &mut trace)?;
             let orders = Orders::of(&trace, &changes, base, marks);
-            let goes_on = changes.len() < limits.changes_max && limits.by_chance.is_none();
+            let goes_on = way.change.is_none() && limits.by_chance.is_none();
             let since_ns = changes.iter().map(Change::begins_ns).max();
-            let candidates = match goes_on && !ran.is_wrong() {
+            let candidates = match goes_on {
                 true => orders.candidates(ground, &limits.tries, since_ns.unwrap_or(i64::MIN)),
                 false => Vec::new(),
             };
@@ -276,6 +279,7 @@ impl Batch {
                 changes,
                 ran,
                 order: orders.order,
+                tried: !goes_on,
                 candidates,
             };
             let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
@@ -364,6 +368,19 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Keeps a way that came to nothing wrong, to look for what may be changed besides once all ways with as
+    /// many changes were tried.
+    fn go_on(&mut self, changes: &[Change]) {
+        self.added += 1;
+        let length = changes.iter().map(Change::length_ns).sum();
+        let way = Way {
+            before: changes.into(),
+            change: None,
+        };
+        self.waiting
+            .insert((changes.len() + 1, 0, length, self.added), way);
+    }
+
     fn take(
         &mut self,
         result: Result1,
@@ -371,6 +388,10 @@ impl<'a> Search<'a> {
     ) -> ControlFlow<()> {
         self.counts.runs += 1;
         self.counts.turns += result.ran.turns;
+        if !result.tried {
+            self.add(&result.changes, result.candidates);
+            return ControlFlow::Continue(());
+        }
         let is_new = self.reached.insert(result.order);
         self.seen.insert(result.order);
         self.counts.orders += u64::from(is_new);
@@ -383,7 +404,9 @@ impl<'a> Search<'a> {
             }
             return ControlFlow::Continue(());
         }
-        self.add(&result.changes, result.candidates);
+        if result.changes.len() < self.limits.changes_max && self.limits.by_chance.is_none() {
+            self.go_on(&result.changes);
+        }
         if is_new && !self.says_beliefs {
             let run = self.counts.runs;
             let (changes, ran) = (result.changes, result.ran);
