@@ -9,6 +9,7 @@ pub use told::swapped;
 
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,10 +26,35 @@ use crate::outcome::{Answer, Failure};
 use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
-use crate::replay::together;
+use crate::replay::{together, watched};
 use found::{Found, Judge};
 
+/// A call into a plugin that takes longer does not come back.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 pub fn run(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
+    in_a_process(arguments.layer.as_deref(), || explored(arguments, out))
+}
+
+/// Does something with an engine; with a plugin in a process of its own, which may die of it or stand still.
+pub fn in_a_process(
+    layer: Option<&Path>,
+    action: impl FnOnce() -> Result<Answer, Failure>,
+) -> Result<Answer, Failure> {
+    let Some(plugin) = layer else {
+        return action();
+    };
+    if !watched::is_child() {
+        return watched::run(plugin);
+    }
+    watched::say_safe(false);
+    watched::end_where_it_stands_still(PATIENCE);
+    let answer = action();
+    watched::say_safe(true);
+    answer
+}
+
+fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.read.source)?;
     let session = &story.session;
     let ground = Arc::new(ground(arguments, session)?);
@@ -183,7 +209,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Result<Limits, Failure> {
 
 /// Makes layers of the engine that was asked for.
 pub fn maker<'a>(
-    layer: Option<&'a std::path::Path>,
+    layer: Option<&'a Path>,
     changes: Changes<'a>,
     ground: Arc<Ground>,
 ) -> Box<MakeNode<'a, Failure>> {

@@ -265,6 +265,7 @@ impl Layer for Watched {
         let event = self.layer.turn();
         watched::say(&format!("at {}, in the tick of event {event}", self.node));
         self.layer.tick(io);
+        watched::returned();
         let Some(tell) = &self.tells else { return };
         let failed = self.layer.failed();
         let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -278,7 +279,9 @@ impl Layer for Watched {
     fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> {
         let event = self.layer.turn();
         watched::say(&format!("at {}, in the call of event {event}", self.node));
-        self.layer.input(call, io)
+        let answer = self.layer.input(call, io);
+        watched::returned();
+        answer
     }
 
     fn save(&self) -> Option<Vec<u8>> {

@@ -3,7 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::outcome::{Answer, Failure};
 
@@ -62,6 +64,7 @@ fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer, Failur
         (None, Some(code)) if said == DONE || said == NO_PLUGIN => {
             Ok(Answer::Code(u8::try_from(code).unwrap_or(2)))
         }
+        (None, Some(STANDS_STILL)) => dead("its call did not return".to_owned()),
         (None, code) => {
             let code = code.map_or_else(|| "?".to_owned(), |code| code.to_string());
             dead(format!("it ended the process with exit code {code}"))
@@ -69,14 +72,45 @@ fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer, Failur
     }
 }
 
+/// The exit code of a process whose plugin did not return; a program of ours has no such code.
+const STANDS_STILL: i32 = 124;
+
 /// What the place says when nothing more can happen.
 const DONE: &str = "done";
 /// ... and when it was not yet the plugin's turn.
 const NO_PLUGIN: &str = "no plugin";
 
+/// How often something was said, and whether the plugin may be in a call.
+static SAID: AtomicU64 = AtomicU64::new(0);
+static IS_IN: AtomicBool = AtomicBool::new(false);
+
+/// Ends this process where a call into the plugin has not returned for so long.
+pub fn end_where_it_stands_still(patience: Duration) {
+    std::thread::spawn(move || {
+        let mut last = (SAID.load(Ordering::Relaxed), Instant::now());
+        loop {
+            std::thread::sleep(patience / 10);
+            let said = SAID.load(Ordering::Relaxed);
+            if said != last.0 || !IS_IN.load(Ordering::Relaxed) {
+                last = (said, Instant::now());
+            } else if last.1.elapsed() >= patience {
+                // The process that waits for this one says where.
+                std::process::exit(STANDS_STILL);
+            }
+        }
+    });
+}
+
+/// Says that the plugin has returned from what was said last.
+pub fn returned() {
+    IS_IN.store(false, Ordering::Relaxed);
+}
+
 /// Says where the plugin is: `at node X, in the tick of event 12`.
 pub fn say(place: &str) {
     use std::os::unix::fs::FileExt;
+    SAID.fetch_add(1, Ordering::Relaxed);
+    IS_IN.store(true, Ordering::Relaxed);
     let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = own.as_ref() {
         // Of one length, so that nothing is left of what stood there before.
@@ -88,6 +122,7 @@ pub fn say(place: &str) {
 /// that still plays is about to end with the process.
 pub fn say_safe(is_done: bool) {
     say(if is_done { DONE } else { NO_PLUGIN });
+    returned();
     if is_done {
         *OWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::arguments::Shrink;
 use crate::explore::anew::{Anew, Told, Written, evidence};
-use crate::explore::{maker, swapped};
+use crate::explore::{in_a_process, maker, swapped};
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::progress::Progress;
@@ -62,6 +62,10 @@ struct Small {
 }
 
 pub fn run(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
+    in_a_process(arguments.layer.as_deref(), || shrunk(arguments, out))
+}
+
+fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.read.source)?;
     let session = &story.session;
     let reason = reason(session, story.history(), arguments.finding)?;

@@ -10,7 +10,7 @@ use netreel_replay::explore::{
     Wrong, explore, tighten,
 };
 use netreel_replay::together::Reels;
-use netreel_sample_engine::{Mode, NetLayer, Script, SimWorldStart, Start, Topology};
+use netreel_sample_engine::{Fault, Mode, NetLayer, Script, SimWorldStart, Start, Topology};
 use netreel_transport::{Layer, LinkFaults};
 
 use crate::recorded::{record, replay, seeds_or, wire};
@@ -35,10 +35,16 @@ fn ground(reels: &[Vec<u8>]) -> Arc<Ground> {
 }
 
 fn maker(ground: &Arc<Ground>) -> Box<MakeNode<'static, Infallible>> {
+    faulty(ground, None)
+}
+
+/// Layers that do something wrong on purpose.
+fn faulty(ground: &Arc<Ground>, fault: Option<Fault>) -> Box<MakeNode<'static, Infallible>> {
     let ground = Arc::clone(ground);
     Box::new(move |node, _| {
         let reel = ground.reel(node).expect("all are recorded");
-        let start = Start::decode(&reel.header().start).expect("start conditions");
+        let mut start = Start::decode(&reel.header().start).expect("start conditions");
+        start.fault = fault;
         Ok(Box::new(NetLayer::new(start).expect("good conditions")) as Box<dyn Layer>)
     })
 }
@@ -157,4 +163,118 @@ fn the_cure_holds_in_whatever_order() {
         eprintln!("seed {seed}: {explored:?} {wrong:?}");
         assert_eq!(wrong, [], "seed {seed}");
     }
+}
+
+/// Faults of which one healthy recording of the cured engine shows nothing by itself, or little.
+const PLANTED: &[Fault] = &[
+    Fault::ForgetAck,
+    Fault::DeliverTwice,
+    Fault::NeverDeliver,
+    Fault::NeverResend,
+    Fault::ForgetCreate,
+    Fault::ForgetDestroy,
+    Fault::ForgetAnnounce,
+    Fault::ForgetTombstones,
+    Fault::CounterNotRaised,
+    Fault::CounterFalls,
+    Fault::UpdateBeforeCreate,
+    Fault::ForgetLostUpdate,
+    Fault::SwallowUpdates,
+    Fault::AckAhead,
+    Fault::NeverAck,
+    Fault::IgnoreAcks,
+    Fault::ForgetField,
+    Fault::MisnameOwner,
+    Fault::MisnameHeir,
+    Fault::UpdateAfterDestroy,
+    Fault::SkipPlace,
+    Fault::TakeUnasked,
+    Fault::AcksStand,
+    Fault::DropEarly,
+    Fault::StreamWrapsEarly,
+    Fault::DropAtFullQueue,
+    Fault::DeliverAsTheyCome,
+    Fault::CreateToJoined,
+    Fault::AckOfNewest,
+    Fault::AckOfAllBefore,
+    Fault::WrongDirtyField,
+    Fault::FirstObjectsOnly,
+];
+
+/// After how many runs something wrong is found; 0: the session without changes shows it.
+fn found_after(
+    ground: &Arc<Ground>,
+    fault: Fault,
+    runs: u64,
+    by_chance: Option<u64>,
+) -> Option<u64> {
+    let wire = wire();
+    let (_, unchanged) = Runner::new(Arc::clone(ground), faulty(ground, Some(fault)))
+        .unwrap_or_else(|it| match it {});
+    if unchanged.is_wrong() {
+        return Some(0);
+    }
+    let mut limits = limits(runs);
+    limits.tries.losses = true;
+    limits.tries.deaths = true;
+    limits.tries.repeats = true;
+    limits.by_chance = by_chance;
+    let mut found = None;
+    let makers = || faulty(ground, Some(fault));
+    let explored = explore(
+        ground,
+        &makers,
+        Some(&wire),
+        &limits,
+        &mut |told| match told {
+            Told::Wrong(wrong) => {
+                found = Some(wrong.run);
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        },
+    );
+    explored.unwrap_or_else(|it| match it {});
+    found
+}
+
+/// `NETREEL_EXPLORE_FAULTS=2000 cargo test -p netreel-replay --test worlds planted_faults -- --nocapture` goes
+/// through all of them with so many runs each, beside delays by chance; without it a few are tried.
+#[test]
+fn planted_faults_are_found_from_one_healthy_recording() {
+    let asked = std::env::var("NETREEL_EXPLORE_FAULTS").ok();
+    let runs: u64 = asked
+        .as_deref()
+        .map_or(400, |it| it.parse().expect("a number of runs"));
+    let few = [
+        Fault::ForgetTombstones,
+        Fault::ForgetLostUpdate,
+        Fault::MisnameHeir,
+    ];
+    let faults = if asked.is_some() { PLANTED } else { &few };
+    let reels = healthy(3, Mode::Owner, 240);
+    assert_eq!(errors(&reels), [""; 0]);
+    let ground = ground(&reels);
+    let (mut explored, mut by_chance) = (0, 0);
+    let words = |found: Option<u64>| found.map_or("-".to_owned(), |run| run.to_string());
+    println!("| fault | found in run | by chance |\n|---|---|---|");
+    for &fault in faults {
+        let found = found_after(&ground, fault, runs, None);
+        let chance = asked
+            .as_ref()
+            .and_then(|_| found_after(&ground, fault, runs, Some(7)));
+        explored += usize::from(found.is_some());
+        by_chance += usize::from(chance.is_some());
+        println!("| {fault:?} | {} | {} |", words(found), words(chance));
+    }
+    println!(
+        "{explored} of {} found, {by_chance} by chance",
+        faults.len()
+    );
+    assert!(
+        explored * 6 >= faults.len() * 5 || asked.is_none(),
+        "{explored} of {}",
+        faults.len()
+    );
+    assert!(explored >= 2, "{explored} of {}", faults.len());
 }
