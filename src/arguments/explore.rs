@@ -18,6 +18,9 @@ pub struct Explore {
     /// did, or later. Quicker; what is found is a candidate, not a session.
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
+    /// Move only what is about this object.
+    #[arg(long, value_name = "N")]
+    pub object: Option<u64>,
     /// Put these packets, by their numbers in `packets`, into every order in which they can reach the node,
     /// and say what it believes after each.
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "node")]

@@ -92,7 +92,7 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
                     Ok(Some(it)) => {
                         let written = match arguments.read.json {
                             true => Ok(()),
-                            false => told::found(&it, found.len() + 1, &ground, out),
+                            false => told::found(&it, found.len() + 1, (&ground, arguments), out),
                         };
                         failed = written.err();
                         found.push(it);
@@ -199,6 +199,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Result<Limits, Failure> {
             repeats: arguments.repeats,
             deaths: arguments.deaths,
             only,
+            object: arguments.object,
         },
         changes_max: arguments.changes,
         runs_max: arguments.runs,

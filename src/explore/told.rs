@@ -52,7 +52,7 @@ pub fn begin(
 pub fn found(
     found: &Found,
     number: usize,
-    ground: &Ground,
+    (ground, arguments): (&Ground, &Explore),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let kind = if found.confirmed {
@@ -90,6 +90,13 @@ pub fn found(
     if let Some(folder) = &found.folder {
         let folder = folder.display();
         writeln!(out, "   written to {folder}: netreel inspect {folder}")?;
+        if let [recorded] = &arguments.read.source.paths[..] {
+            let recorded = recorded.display();
+            writeln!(
+                out,
+                "   beside the recording: netreel inspect {folder} --compare {recorded}"
+            )?;
+        }
     }
     Ok(())
 }

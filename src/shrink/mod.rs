@@ -217,6 +217,7 @@ fn cured(
         repeats: false,
         deaths: false,
         only: None,
+        object: None,
     };
     let mut healthy = None;
     let mut try_it = |runner: &mut Runner<'_, Failure>, change: &[Change]| {
@@ -278,7 +279,7 @@ fn print(
     match &small.cure {
         Some(_) => writeln!(
             out,
-            "netreel inspect {folder}/failing; netreel diff {folder}/healthy {folder}/failing"
+            "netreel inspect {folder}/failing --compare {folder}/healthy; netreel diff {folder}/healthy {folder}/failing"
         )?,
         None => writeln!(out, "netreel inspect {folder}/failing")?,
     }

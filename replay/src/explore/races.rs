@@ -110,6 +110,8 @@ pub struct Tries {
     pub deaths: bool,
     /// The only node whose deliveries are moved.
     pub only: Option<usize>,
+    /// The only object whose messages are moved.
+    pub object: Option<u64>,
 }
 
 /// What is the same in every run: a message by its own number, an UPDATE by its place among those of the
@@ -251,7 +253,8 @@ impl<'b> Orders<'b> {
     pub fn candidates(&self, ground: &Ground, tries: &Tries, since_ns: i64) -> Vec<Candidate> {
         let mut found: BTreeMap<Change, u8> = BTreeMap::new();
         for (&(node, object), list) in &self.heard {
-            if tries.only.is_some_and(|only| only != node) {
+            let is_other = tries.only.is_some_and(|only| only != node);
+            if is_other || tries.object.is_some_and(|only| only != object) {
                 continue;
             }
             let far = if object >= CHANNELS { 3 } else { 0 };

@@ -1,17 +1,20 @@
 //! What is found in healthy worlds by trying other orders.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use netreel_protocol::session::PacketId;
 use netreel_replay::explore::{
-    Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Outcome, Runner, Told, Tries,
-    Wrong, explore, tighten,
+    Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Moment, Outcome,
+    PacketId as PlayedPacket, Runner, Told, Tries, Wrong, explore, shrink, tighten,
 };
 use netreel_replay::together::Reels;
 use netreel_sample_engine::{Fault, Mode, NetLayer, Script, SimWorldStart, Start, Topology};
 use netreel_transport::{Layer, LinkFaults};
+use netreel_wire::Role;
 
 use crate::recorded::{record, replay, seeds_or, wire};
 use crate::together::{errors, events, plan, session};
@@ -57,6 +60,7 @@ fn limits(runs_max: u64) -> Limits {
             repeats: false,
             deaths: false,
             only: None,
+            object: None,
         },
         changes_max: 2,
         runs_max,
@@ -162,6 +166,183 @@ fn the_cure_holds_in_whatever_order() {
         let (explored, wrong) = explored(&ground(&reels), &limits(2000), 1);
         eprintln!("seed {seed}: {explored:?} {wrong:?}");
         assert_eq!(wrong, [], "seed {seed}");
+    }
+}
+
+/// The messages of an object that reach a node, UPDATEs left out, each once: sender and moment.
+fn heard(reels: &[Vec<u8>], ground: &Ground, node: usize, object: u64) -> Vec<(usize, Moment)> {
+    let session = session(reels);
+    let wire = wire();
+    let mut found: Vec<(usize, Moment)> = Vec::new();
+    let mut known = BTreeSet::new();
+    for (place, packet) in session.packets().enumerate() {
+        let Some(receipt) = packet.received.filter(|_| usize::from(packet.to.0) == node) else {
+            continue;
+        };
+        let id = PacketId(u32::try_from(place).expect("few packets"));
+        for message in &session.look(id).messages {
+            let role = message
+                .kind
+                .map(|kind| wire.kinds()[usize::from(kind.0)].role);
+            let key = (
+                packet.from.0,
+                role,
+                message.reliable_sequence.map(|it| it.value),
+            );
+            let tells = message.object == Some(object) && role != Some(Role::Update);
+            if tells && known.insert(key) {
+                let at = ground
+                    .came(node, receipt.number)
+                    .expect("it was given to the layer");
+                found.push((packet.from.0.into(), at));
+            }
+        }
+    }
+    found.sort_by_key(|it| it.1);
+    found
+}
+
+/// All orders of so many things.
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for _ in 0..count {
+        let longer = all.iter().flat_map(|order: &Vec<usize>| {
+            let left = (0..count).filter(|it| !order.contains(it));
+            left.map(|it| [order.as_slice(), &[it]].concat())
+        });
+        all = longer.collect();
+    }
+    all
+}
+
+/// What comes of every order of these messages at a node, tried one by one.
+fn brute_force(
+    ground: &Arc<Ground>,
+    node: usize,
+    messages: &[(usize, Moment)],
+) -> BTreeSet<Outcome> {
+    let (mut runner, _) =
+        Runner::new(Arc::clone(ground), maker(ground)).unwrap_or_else(|it| match it {});
+    let last = messages.last().expect("messages").1;
+    let mut outcomes = BTreeSet::new();
+    for order in permutations(messages.len()) {
+        let pairs = order.iter().enumerate();
+        let mut pairs =
+            pairs.flat_map(|(at, &first)| order[at + 1..].iter().map(move |it| (first, *it)));
+        if !pairs.all(|(first, second)| messages[first].0 != messages[second].0 || first < second) {
+            continue;
+        }
+        let mut changes: Vec<Change> = order
+            .iter()
+            .zip(1..)
+            .map(|(&place, behind)| Change::Hold {
+                from: messages[place].0,
+                to: node,
+                since: messages[place].1,
+                until: Moment {
+                    turn: last.turn,
+                    ns: last.ns + behind,
+                },
+            })
+            .collect();
+        changes.reverse();
+        if order.is_sorted() {
+            changes.clear();
+        }
+        let ran = runner.write(&changes, &Cut::nothing(ground), Box::new(()));
+        let (ran, _) = ran.unwrap_or_else(|it| match it {});
+        outcomes.insert(Outcome::of(&ran));
+    }
+    outcomes
+}
+
+#[test]
+fn the_reduction_reaches_whatever_brute_force_reaches() {
+    let mut compared = 0;
+    for seed in 0..seeds_or(6) {
+        let reels = healthy(seed, Mode::Host, 240);
+        let options = GroundOptions {
+            rest: Duration::from_secs(3),
+            alone: Some(3),
+        };
+        let ground = Arc::new(Ground::new(plan(&session(&reels)), options));
+        for object in (0..40).chain(40..46).chain(80..86) {
+            let messages = heard(&reels, &ground, 3, object);
+            let senders: BTreeSet<usize> = messages.iter().map(|it| it.0).collect();
+            if !(3..=5).contains(&messages.len()) || senders.len() < 2 {
+                continue;
+            }
+            let mut brute = brute_force(&ground, 3, &messages);
+            let mut limits = limits(100_000);
+            limits.tries.hold_max_ns = i64::MAX;
+            limits.tries.only = Some(3);
+            limits.tries.object = Some(object);
+            limits.changes_max = 3;
+            let (explored, wrong) = explored(&ground, &limits, usize::MAX);
+            assert!(explored.whole, "{explored:?}");
+            let found: BTreeSet<Outcome> = wrong.iter().map(|it| Outcome::of(&it.ran)).collect();
+            brute.retain(|it| !it.partings.is_empty());
+            for outcome in &brute {
+                assert!(
+                    found.iter().any(|it| outcome.is_in(it)),
+                    "seed {seed}, object {object}: {outcome:?} is not among {found:?}"
+                );
+            }
+            println!(
+                "seed {seed}, object {object}: {} of brute force, {:?}",
+                brute.len(),
+                explored.counts
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 3, "{compared}");
+}
+
+/// Whether a session without what is cut has a zombie, and the packets that arrive in it.
+fn zombie_in(ground: &Arc<Ground>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
+    let (mut runner, _) =
+        Runner::new(Arc::clone(ground), maker(ground)).unwrap_or_else(|it| match it {});
+    let headers = (0..ground.names().count()).map(|node| {
+        let header = ground.reel(node)?.header().clone();
+        Some((header, Vec::new()))
+    });
+    let reels = Reels::create(headers.collect()).expect("small headers");
+    let ran = runner.write(&[], cut, Box::new(reels.clone()));
+    let (_, packets) = ran.unwrap_or_else(|it| match it {});
+    let written = reels.finish("played on", |_| false).expect("memory");
+    let written: Vec<Vec<u8>> = written.into_iter().flatten().collect();
+    (errors(&written).contains(&"zombie-object"), packets)
+}
+
+#[test]
+fn what_was_shrunk_is_minimal() {
+    let start = SimWorldStart::new(5, Mode::Host, Topology::PeerToPeer, Script::Demonstration);
+    let ground = ground(&record(&start, 400));
+    let shrunk = shrink(&ground, &mut |cut| {
+        Ok::<_, Infallible>(Some(zombie_in(&ground, cut)))
+    });
+    let shrunk = shrunk.unwrap_or_else(|it| match it {});
+    assert!(shrunk.minimal);
+    let (fails, packets) = zombie_in(&ground, &shrunk.cut);
+    assert!(fails);
+    let turns = shrunk.cut.turns(&ground);
+    println!(
+        "{} turns and {} packets are left after {} tries",
+        turns.len(),
+        packets.len(),
+        shrunk.tries
+    );
+    assert!(packets.len() <= 12, "{packets:?}");
+    for turn in turns {
+        let fewer = shrunk.cut.without([turn], &ground);
+        assert!(!zombie_in(&ground, &fewer).0, "{turn:?} is not needed");
+    }
+    for packet in packets {
+        assert!(
+            !zombie_in(&ground, &shrunk.cut.losing([packet])).0,
+            "{packet:?} is not needed"
+        );
     }
 }
 
