@@ -18,8 +18,20 @@ pub(crate) struct Believer {
     counter: Option<u64>,
     /// For each link, the place of the packet that brought the newest UPDATE that was taken.
     newest_updates: BTreeMap<NodeId, i64>,
-    /// The new owner and the counter of each MIGRATE that is kept until CREATE comes.
-    queued: Vec<(Option<u64>, Option<u64>)>,
+    /// What is kept until what it speaks of has come, in the order in which it came.
+    queued: Vec<Waiting>,
+}
+
+/// A message that waits: a MIGRATE for CREATE, a DESTROY for that or for the MIGRATE of its counter.
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    Migrate {
+        owner: Option<u64>,
+        counter: Option<u64>,
+    },
+    Destroy {
+        counter: Option<u64>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,13 +115,34 @@ impl Believer {
         }
         self.come_alive(facts.owner.or(speaker.peer));
         self.raise(counter);
-        for (owner, counter) in std::mem::take(&mut self.queued) {
-            if rules.stale == StaleRule::Never || !self.is_old(counter) {
-                self.come_alive(owner);
-                self.raise(counter);
+        self.take_queued(rules);
+        Effect::Created
+    }
+
+    /// What waited and waits no longer: MIGRATEs first, and then what they made an end of.
+    fn take_queued(&mut self, rules: &Rules) {
+        let mut ends = Vec::new();
+        for waiting in std::mem::take(&mut self.queued) {
+            match waiting {
+                Waiting::Migrate { owner, counter } => {
+                    if rules.stale == StaleRule::Never || !self.is_old(counter) {
+                        self.come_alive(owner);
+                        self.raise(counter);
+                    }
+                }
+                Waiting::Destroy { .. } => ends.push(waiting),
             }
         }
-        Effect::Created
+        for waiting in ends {
+            let Waiting::Destroy { counter } = waiting else {
+                continue;
+            };
+            if rules.stale == StaleRule::Counter && counter > self.counter {
+                self.queued.push(waiting);
+            } else if rules.stale == StaleRule::Never || !self.is_old(counter) {
+                self.state = State::Dead;
+            }
+        }
     }
 
     fn migrate(&mut self, facts: &MessageFacts, rules: &Rules) -> Effect {
@@ -121,13 +154,15 @@ impl Believer {
         match rules.unknown_migrate {
             UnknownMigrate::Drop if !alive => return Effect::IgnoredUnknown,
             UnknownMigrate::Queue if !alive => {
-                self.queued.push((facts.new_owner, counter));
+                let owner = facts.new_owner;
+                self.queued.push(Waiting::Migrate { owner, counter });
                 return Effect::Queued;
             }
             _ => {}
         }
         self.come_alive(facts.new_owner);
         self.raise(counter);
+        self.take_queued(rules);
         if alive {
             Effect::Migrated
         } else {
@@ -136,17 +171,20 @@ impl Believer {
     }
 
     /// An UPDATE counts at the counter of the believed ownership: an older one is stale, and a
-    /// newer one is from somebody who is not the owner yet.
+    /// newer one is from somebody who is not the owner yet. One without a counter is never old.
     fn update(&mut self, facts: &MessageFacts, rules: &Rules, speaker: Speaker) -> Effect {
         let State::Alive { owner } = self.state else {
             return self.unknown_update(facts, rules, speaker);
         };
-        if rules.stale == StaleRule::Counter {
+        if rules.stale == StaleRule::Counter && facts.migration_counter.is_some() {
             if self.is_old(facts.migration_counter) {
                 return Effect::IgnoredStale;
             }
             if facts.migration_counter > self.counter {
-                return Effect::IgnoredNotOwner;
+                return match rules.unknown_update {
+                    UnknownUpdate::Queue => Effect::Queued,
+                    UnknownUpdate::Drop | UnknownUpdate::Create => Effect::IgnoredNotOwner,
+                };
             }
         }
         if rules.update_from == UpdateFrom::Owner && owner != speaker.peer {
@@ -187,7 +225,17 @@ impl Believer {
         if rules.stale == StaleRule::Counter && self.is_old(counter) {
             return Effect::IgnoredStale;
         }
+        let is_early = rules.stale == StaleRule::Counter && counter > self.counter;
         match (self.state, rules.unknown_destroy) {
+            (State::Absent, UnknownDestroy::Queue) => {
+                self.queued.push(Waiting::Destroy { counter });
+                return Effect::Queued;
+            }
+            (State::Alive { .. } | State::Dead, UnknownDestroy::Queue) if is_early => {
+                self.queued.push(Waiting::Destroy { counter });
+                return Effect::Queued;
+            }
+            (State::Dead, UnknownDestroy::Queue) => return Effect::IgnoredUnknown,
             (State::Absent | State::Dead, UnknownDestroy::Drop) => return Effect::IgnoredUnknown,
             (State::Absent | State::Dead, UnknownDestroy::Tombstone) => {
                 self.state = State::Dead;
@@ -440,6 +488,62 @@ mod tests {
             ],
             Some(Belief::Owned(1)),
         );
+    }
+
+    #[test]
+    fn what_is_early_waits_for_the_counter_that_it_names() {
+        let rules = Rules {
+            unknown_migrate: UnknownMigrate::Queue,
+            unknown_update: UnknownUpdate::Queue,
+            unknown_destroy: UnknownDestroy::Queue,
+            ..COUNTED
+        };
+        let (create, migrate, end) = ((Create, 1, 0), (Migrate, 2, 1), (Destroy, 2, 1));
+        use Effect::{Created, Destroyed, Migrated, Queued};
+        let orders = [
+            ([create, migrate, end], [Created, Migrated, Destroyed]),
+            ([create, end, migrate], [Created, Queued, Migrated]),
+            ([migrate, create, end], [Queued, Created, Destroyed]),
+            ([migrate, end, create], [Queued, Queued, Created]),
+            ([end, create, migrate], [Queued, Created, Migrated]),
+            ([end, migrate, create], [Queued, Queued, Created]),
+        ];
+        for (order, effects) in orders {
+            check(&rules, &order, &effects, Some(Belief::Destroyed));
+        }
+        check(
+            &rules,
+            &[create, (Update, 2, 1), migrate, (Update, 1, 0)],
+            &[Created, Queued, Migrated, Effect::IgnoredStale],
+            Some(Belief::Owned(2)),
+        );
+    }
+
+    #[test]
+    fn an_update_without_a_counter_is_never_old() {
+        let rules = Rules {
+            update_from: UpdateFrom::Anyone,
+            ..COUNTED
+        };
+        let mut believer = Believer::default();
+        let mut take = |role, counter| {
+            let facts = MessageFacts {
+                owner: Some(1),
+                new_owner: Some(1),
+                migration_counter: counter,
+                ..MessageFacts::default()
+            };
+            let speaker = Speaker {
+                from: NodeId(0),
+                peer: Some(1),
+                place: None,
+            };
+            believer.take(role, &facts, Some(&rules), speaker)
+        };
+        assert_eq!(take(Create, Some(0)), Effect::Created);
+        assert_eq!(take(Migrate, Some(2)), Effect::Migrated);
+        assert_eq!(take(Update, None), Effect::Updated);
+        assert_eq!(take(Update, Some(0)), Effect::IgnoredStale);
     }
 
     #[test]

@@ -97,6 +97,7 @@ fn told(played: &Played, peer: Peer) -> Vec<(Role, u64, Effect)> {
                     ObjectMessage::Migrate | ObjectMessage::Order => Role::Migrate,
                 };
                 let effect = match because {
+                    IgnoreReason::Early => Effect::Queued,
                     IgnoreReason::Unknown => Effect::IgnoredUnknown,
                     IgnoreReason::Stale => Effect::IgnoredStale,
                     IgnoreReason::NotOwner => Effect::IgnoredNotOwner,

@@ -4,6 +4,7 @@ mod alone;
 mod beliefs;
 mod clean;
 mod counts;
+mod cures;
 mod cut;
 mod damaged;
 mod demonstration;

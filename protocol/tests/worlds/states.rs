@@ -184,7 +184,7 @@ fn while_they_play_every_state_of_others_objects_is_the_engines() {
                         let owns = owns.filter(|(_, row)| row.owner == peer);
                         let left_out: Vec<u64> = match mode {
                             Mode::Host => owned.map(|(_, id)| *id).collect(),
-                            Mode::Owner => owns.map(|(id, _)| id.0).collect(),
+                            _ => owns.map(|(id, _)| id.0).collect(),
                         };
                         tables.push((world.tick(), peer, others, left_out));
                     }

@@ -365,7 +365,7 @@ impl<'t> Context<'t> {
             (_, "byte_order") => &["little", "big"],
             (_, "bit_order") => &["lsb", "msb"],
             ("rules", "unknown_migrate" | "unknown_update") => &["drop", "create", "queue"],
-            ("rules", "unknown_destroy") => &["drop", "tombstone"],
+            ("rules", "unknown_destroy") => &["drop", "tombstone", "queue"],
             ("rules", "create") => &["always", "newer"],
             ("rules", "stale") => &["never", "counter"],
             ("rules", "update_from") => &["anyone", "owner"],

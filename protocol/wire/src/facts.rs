@@ -159,6 +159,8 @@ pub enum UnknownDestroy {
     Drop,
     /// Remember the counter, so that an older CREATE is known to be old.
     Tombstone,
+    /// Keep it until what it ends has come.
+    Queue,
 }
 
 /// See [`Rules::create`].

@@ -449,9 +449,7 @@ impl Walk<'_> {
             Effect::Created | Effect::CreatedByMigrate | Effect::CreatedByUpdate => {
                 self.set_all(object, NOTHING, Some(message));
                 self.take(object, message);
-                for waiting in self.queued.remove(&object).unwrap_or_default() {
-                    self.take(object, waiting);
-                }
+                self.take_queued(object, None);
             }
             Effect::Updated => self.take(object, message),
             Effect::Migrated => {
@@ -459,6 +457,7 @@ impl Walk<'_> {
                 if delivery.local || !is_order {
                     self.take(object, message);
                 }
+                self.take_queued(object, facts.migration_counter);
             }
             Effect::Queued => self.queued.entry(object).or_default().push(message),
             Effect::Destroyed | Effect::Tombstoned => {
@@ -477,6 +476,26 @@ impl Walk<'_> {
             | Effect::IgnoredStale
             | Effect::IgnoredNotOwner
             | Effect::IgnoredOutOfOrder => {}
+        }
+    }
+
+    /// What waited for CREATE, or for the MIGRATE of this counter.
+    fn take_queued(&mut self, object: u64, counter: Option<u64>) {
+        let mut early = Vec::new();
+        for waiting in self.queued.remove(&object).unwrap_or_default() {
+            let facts = self.history.facts(self.session, waiting);
+            let of = facts.as_ref().and_then(|facts| facts.migration_counter);
+            if counter.is_some() && of > counter {
+                early.push(waiting);
+                continue;
+            }
+            match facts.map(|facts| self.session.role(&facts)) {
+                Some(Role::Destroy) => self.set_all(object, NOTHING, Some(waiting)),
+                _ => self.take(object, waiting),
+            }
+        }
+        if !early.is_empty() {
+            self.queued.insert(object, early);
         }
     }
 

@@ -69,6 +69,7 @@ pub(super) fn rule_words(rules: &Rules, rule: RuleWord) -> (&'static str, &'stat
             match rules.unknown_destroy {
                 UnknownDestroy::Drop => "drop",
                 UnknownDestroy::Tombstone => "tombstone",
+                UnknownDestroy::Queue => "queue",
             },
         ),
         RuleWord::Create => (

@@ -81,6 +81,7 @@ impl<'a> Checker<'a, '_> {
                         let choices = [
                             ("drop", UnknownDestroy::Drop),
                             ("tombstone", UnknownDestroy::Tombstone),
+                            ("queue", UnknownDestroy::Queue),
                         ];
                         self.set(&mut rules.unknown_destroy, setting, &choices);
                     }
