@@ -178,3 +178,12 @@ fn memory_lies_where_it_lay_behind_the_lookup_of_a_name_that_this_machine_knows(
         bench.expect_exact(&command);
     }
 }
+
+#[test]
+fn the_number_of_its_process_stands_for_it_whatever_takes_it() {
+    let bench = Bench::new();
+    let program = bench.compile("numbers");
+    let command = [text(&program)];
+    bench.record(&[], &command).expect(0);
+    bench.expect_exact(&command);
+}

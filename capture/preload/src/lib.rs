@@ -54,6 +54,7 @@ mod names;
 mod nr;
 mod objects;
 mod others;
+mod own_number;
 mod points;
 mod printed;
 mod processes;

@@ -78,6 +78,17 @@ mod machine {
     pub const SPLICE: usize = 275;
     pub const IO_SUBMIT: usize = 209;
     pub const PRCTL: usize = 157;
+    pub const SCHED_GETAFFINITY: usize = 204;
+    pub const SCHED_SETAFFINITY: usize = 203;
+    pub const SCHED_GETSCHEDULER: usize = 145;
+    pub const SCHED_SETSCHEDULER: usize = 144;
+    pub const SCHED_GETPARAM: usize = 143;
+    pub const SCHED_SETPARAM: usize = 142;
+    pub const SCHED_GETATTR: usize = 315;
+    pub const SCHED_SETATTR: usize = 314;
+    pub const PRLIMIT: usize = 302;
+    pub const TKILL: usize = 200;
+    pub const PIDFD_OPEN: usize = 434;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_003e;
 }
@@ -152,6 +163,17 @@ mod machine {
     pub const SPLICE: usize = 76;
     pub const IO_SUBMIT: usize = 2;
     pub const PRCTL: usize = 167;
+    pub const SCHED_GETAFFINITY: usize = 123;
+    pub const SCHED_SETAFFINITY: usize = 122;
+    pub const SCHED_GETSCHEDULER: usize = 120;
+    pub const SCHED_SETSCHEDULER: usize = 119;
+    pub const SCHED_GETPARAM: usize = 121;
+    pub const SCHED_SETPARAM: usize = 118;
+    pub const SCHED_GETATTR: usize = 275;
+    pub const SCHED_SETATTR: usize = 274;
+    pub const PRLIMIT: usize = 261;
+    pub const TKILL: usize = 130;
+    pub const PIDFD_OPEN: usize = 434;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
 }

@@ -8,6 +8,7 @@ use crate::children;
 use crate::floor;
 use crate::hook::hook;
 use crate::meets;
+use crate::own_number;
 use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
@@ -236,9 +237,9 @@ hook! {
     }
 
     fn clock_getcpuclockid[real](process: i32, clock: *mut i32) -> i32 {
-        let this = replay::processes().filter(|(this, _)| *this as i32 == process);
+        let process = if own_number::is_recorded(process) { 0 } else { process };
         // SAFETY: as the program vouches for its own call.
-        unsafe { real(this.map_or(process, |_| 0), clock) }
+        unsafe { real(process, clock) }
     }
 
     fn getppid[real]() -> i32 {
@@ -248,12 +249,12 @@ hook! {
     }
 
     fn kill[real](process: i32, signal: i32) -> i32 {
-        let this = replay::processes().filter(|(this, _)| *this as i32 == process);
-        if this.is_none() && !matches!(process, -1 | 0) && replay::tells_of_children() {
+        let is_this = own_number::is_recorded(process);
+        if !is_this && !matches!(process, -1 | 0) && replay::tells_of_children() {
             // A child of the recording's, whose number is another process's by now.
             return 0;
         }
-        let process = this.map_or(process, |_| sys::process() as i32);
+        let process = if is_this { sys::process() as i32 } else { process };
         // SAFETY: as the program vouches for its own call.
         unsafe { real(process, signal) }
     }
