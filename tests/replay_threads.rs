@@ -36,6 +36,21 @@ fn threads_that_spin_on_memory_are_exact_with_one_at_a_time() {
     }
 }
 
+/// How much of a pipe is there as another thread reads it depends on which of the two calls is made first.
+#[test]
+fn threads_that_pass_bytes_by_a_pipe_are_exact_with_one_at_a_time() {
+    let bench = Bench::new();
+    let program = bench.compile("passes");
+    let command = [text(&program), "1000"];
+    for _ in 0..6 {
+        let _ = std::fs::remove_dir_all(bench.out());
+        bench
+            .record(&["--one-thread-at-a-time"], &command)
+            .expect(0);
+        bench.expect_exact(&command);
+    }
+}
+
 #[test]
 fn threads_that_spin_on_memory_are_told_the_way_out_where_they_are_not_exact() {
     let bench = Bench::new();

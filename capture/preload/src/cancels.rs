@@ -121,6 +121,7 @@ unsafe extern "C" fn is_cancelled(inside: *mut c_void) {
     // SAFETY: `guarded` has said so.
     let inside = unsafe { &*inside.cast::<Inside>() };
     hook::back(inside.left);
+    floor::is_cancelled();
     if replay::on() {
         return replay::is_cancelled();
     }

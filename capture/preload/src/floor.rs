@@ -13,7 +13,7 @@ use crate::call::{CallId, PastId};
 use crate::holder::{Holder, Watch};
 use crate::hook::{self, Left};
 use crate::push::pushing;
-use crate::sys::{self, TimeSpec, errno, nr, pause, set_errno};
+use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
 use crate::{replay, sockets, threads};
 
@@ -227,6 +227,75 @@ pub fn passes() {
     if is_on() {
         back(leaves());
     }
+}
+
+/// A call that passes bytes through a descriptor which threads may share: a pipe, a pair of sockets. Others
+/// may have the floor before it. Where it does not wait it is made with the floor, so that what one thread
+/// writes and another one reads comes in the order in which they have it, in a replay too. `length`: so
+/// many bytes are written; `None`: it reads.
+#[inline(always)]
+pub fn in_order<R>(fd: i32, length: Option<usize>, flags: i32, call: impl FnOnce() -> R) -> R {
+    match is_on() && threads::several() {
+        true => with_the_floor(|| may_wait(fd, length, flags), call),
+        false => call(),
+    }
+}
+
+#[cold]
+fn with_the_floor<R>(may_wait: impl FnOnce() -> bool, call: impl FnOnce() -> R) -> R {
+    let left = leave();
+    let Some(own) = threads::floor().filter(|_| left != Left::Nothing) else {
+        return call();
+    };
+    if left == Left::Floor {
+        comes_back(own);
+    }
+    if !own.has() || may_wait() {
+        // It gives the floor up once more, at the same point.
+        own.inside.store(0, Ordering::Relaxed);
+        own.points.fetch_sub(1, Ordering::Relaxed);
+        return call();
+    }
+    own.inside.store(1, Ordering::Relaxed);
+    let result = call();
+    own.inside.store(0, Ordering::Relaxed);
+    result
+}
+
+/// This thread is cancelled in such a call.
+pub fn is_cancelled() {
+    if let Some(own) = threads::floor() {
+        own.inside.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A pipe that has room has it for so many bytes.
+const WHOLE: usize = 4096;
+
+/// Whether a call on this descriptor may wait.
+fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
+    const F_GETFL: usize = 3;
+    const O_NONBLOCK: isize = 0o4000;
+    const POLLIN: i16 = 1;
+    const POLLOUT: i16 = 4;
+    let code = errno();
+    // SAFETY: asks about a number.
+    let mode = unsafe { sys::syscall(nr::FCNTL, [fd as usize, F_GETFL, 0, 0, 0, 0]) };
+    if flags & sys::MSG_DONTWAIT != 0 || mode < 0 || mode & O_NONBLOCK != 0 {
+        return false;
+    }
+    let events = if length.is_some() { POLLOUT } else { POLLIN };
+    let mut asked = PollFd {
+        fd,
+        events,
+        revents: 0,
+    };
+    let now = TimeSpec::default();
+    let (place, time) = ((&raw mut asked) as usize, (&raw const now) as usize);
+    // SAFETY: a place for one answer, and a time.
+    let ready = unsafe { sys::syscall(nr::PPOLL, [place, 1, time, 0, 8, 0]) };
+    set_errno(code);
+    ready == 0 || length.is_some_and(|length| length > WHOLE)
 }
 
 #[cold]

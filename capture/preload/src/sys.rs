@@ -29,6 +29,7 @@ pub const SCM_RIGHTS: c_int = 1;
 pub const MSG_PEEK: c_int = 0x2;
 pub const MSG_CMSG_CLOEXEC: c_int = 0x4000_0000;
 pub const MSG_NOSIGNAL: c_int = 0x4000;
+pub const MSG_DONTWAIT: c_int = 0x40;
 pub const MSG_MORE: c_int = 0x8000;
 pub const MSG_CTRUNC: c_int = 0x8;
 pub const MSG_ERRQUEUE: c_int = 0x2000;
