@@ -365,6 +365,7 @@ pub fn is_answered(call: CallId) -> bool {
         call,
         CallId::TURN
             | CallId::FILE
+            | CallId::FOUND
             | CallId::PAST
             | CallId::THREAD
             | CallId::VDSO

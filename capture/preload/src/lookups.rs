@@ -14,7 +14,7 @@ use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
     by_number, cancels, children, clocks, counters, descriptors, exec_list, locks, meets, names,
     others, own_number, printed, processes, randomness, receive, sandbox, send, signals, streams,
-    threads, twins, uring, waits,
+    threads, tree, twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
@@ -60,6 +60,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         signals::HOOKED,
         streams::HOOKED,
         threads::HOOKED,
+        tree::HOOKED,
         locks::HOOKED,
         meets::HOOKED,
         counters::HOOKED,

@@ -57,6 +57,8 @@ mod machine {
     pub const GETRANDOM: usize = 318;
     pub const OPENAT: usize = 257;
     pub const READLINKAT: usize = 267;
+    pub const NEWFSTATAT: usize = 262;
+    pub const UNLINKAT: usize = 263;
     pub const FSTAT: usize = 5;
     pub const FSTATFS: usize = 138;
     pub const PREAD: usize = 17;
@@ -144,6 +146,8 @@ mod machine {
     pub const GETRANDOM: usize = 278;
     pub const OPENAT: usize = 56;
     pub const READLINKAT: usize = 78;
+    pub const NEWFSTATAT: usize = 79;
+    pub const UNLINKAT: usize = 35;
     pub const FSTAT: usize = 80;
     pub const FSTATFS: usize = 44;
     pub const PREAD: usize = 67;

@@ -9,6 +9,7 @@ use crate::floor;
 use crate::hook::hook;
 use crate::meets;
 use crate::own_number;
+use crate::paths;
 use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
@@ -174,6 +175,7 @@ hook! {
             replay::forked();
             floor::forks();
             meets::forks();
+            paths::forks();
         }
         if child > 0 {
             let code = errno();

@@ -10,6 +10,7 @@ pub const AF_UNSPEC: c_int = 0;
 pub const AF_UNIX: c_int = 1;
 pub const AF_INET: c_int = 2;
 pub const AF_INET6: c_int = 10;
+pub const SOCK_STREAM: c_int = 1;
 pub const SOCK_DGRAM: c_int = 2;
 pub const SOCK_SEQPACKET: c_int = 5;
 pub const SOCK_CLOEXEC: c_int = 0o2000000;

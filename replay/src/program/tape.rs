@@ -7,10 +7,12 @@ use netreel_reel::tape::{
     UNKNOWN_RESULT,
 };
 use netreel_reel::{
-    CallId, Event, EventKind, EventNumber, PastId, ProcessEnd, Reel, SendOutcome, ThreadId,
+    CallId, Event, EventKind, EventNumber, FoundFile, PastId, ProcessEnd, Reel, SendOutcome,
+    ThreadId,
 };
 
 use super::Began;
+use super::files::{kept_files, paths};
 use super::floors::{self, Floors};
 use super::laid_out::{entry_bytes, entry_from, put_control};
 use super::locks::{self, Steps};
@@ -40,6 +42,8 @@ pub struct Tape {
     pub has_free: bool,
     /// What the program printed.
     pub printed: Rows,
+    /// The files that it changed, as it found them.
+    pub kept: Vec<FoundFile>,
     /// How the process ended; `None` where the reel does not tell.
     pub ended: Option<ProcessEnd>,
     /// Whether its last event is that it ends by itself.
@@ -116,7 +120,10 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         });
     }
     let end = (ENTRIES_AT + making.entries.len()) as u64;
+    let kept = kept_files(reel);
+    let paths = paths(&kept);
     let [out, errors] = &making.printed.rows;
+    let behind = end + (out.bytes.len() + errors.bytes.len()) as u64;
     let printed = |at: u64, row: &Row| Printed {
         at,
         length: row.bytes.len() as u64,
@@ -144,6 +151,8 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         prints: u32::from(began.log),
         streams: u32::from(began.streams),
         children: u32::from(began.children),
+        files_at: behind,
+        files_length: paths.len() as u64,
         printed: [
             printed(end, out),
             printed(end + out.bytes.len() as u64, errors),
@@ -168,8 +177,10 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
     for row in &making.printed.rows {
         bytes.extend_from_slice(&row.bytes);
     }
+    bytes.extend_from_slice(&paths);
     Ok(Tape {
         bytes,
+        kept,
         sends: making.sends,
         events: making.events,
         first: making.first,
@@ -246,6 +257,7 @@ impl Tape {
         let end = bytes.len() as u64;
         Tape {
             printed: Rows::default(),
+            kept: Vec::new(),
             end,
             bytes,
             sends: 0,
@@ -437,6 +449,7 @@ impl Making<'_> {
             | CallId::VDSO
             | CallId::PAST
             | CallId::FILE
+            | CallId::FOUND
             | CallId::STATUS
             | CallId::LOOKS_UP => {}
             CallId::LOCK
