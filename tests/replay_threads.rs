@@ -97,19 +97,36 @@ fn a_thread_that_has_to_wait_for_its_processor_keeps_its_turn() {
 
 #[test]
 fn a_thread_that_lets_no_other_run_is_refused_by_name() {
-    for how in ["spins", "waits"] {
-        let bench = Bench::new();
-        let program = bench.compile("holds");
+    let bench = Bench::new();
+    let program = bench.compile("holds");
+    let command = [text(&program), "spins"];
+    let ran = bench.record_plainly(&["--one-thread-at-a-time"], &command);
+    ran.expect(0);
+    // From where there are no turns on, both run at the same time.
+    let mut sent = sent_by(&bench);
+    sent.sort();
+    assert_eq!(sent, ["first", "spins"]);
+    let ran = bench.again(&[], &command).expect(2);
+    let told = "without a call that lets others run";
+    assert!(ran.err.contains(told), "{}{}", ran.out, ran.err);
+}
+
+/// It sleeps where no hook stands, behind a call or behind what it was answered: another one has its turn until
+/// it comes back.
+#[test]
+fn a_thread_that_sleeps_has_its_turn_taken() {
+    let bench = Bench::new();
+    let program = bench.compile("holds");
+    for how in ["waits", "reads"] {
+        let _ = std::fs::remove_dir_all(bench.out());
         let command = [text(&program), how];
-        let ran = bench.record_plainly(&["--one-thread-at-a-time"], &command);
-        ran.expect(0);
-        // From where there are no turns on, both run at the same time.
-        let mut sent = sent_by(&bench);
-        sent.sort();
-        assert_eq!(sent, ["first", how]);
-        let ran = bench.again(&[], &command).expect(2);
-        let told = "without a call that lets others run";
-        assert!(ran.err.contains(told), "{}{}", ran.out, ran.err);
+        bench
+            .record(&["--one-thread-at-a-time"], &command)
+            .expect(0);
+        assert_eq!(sent_by(&bench), [how, "first"]);
+        let calls = calls(&bench.reel());
+        assert!(!calls.contains_key(CallId::PAST.name()));
+        bench.expect_exact(&command);
     }
 }
 

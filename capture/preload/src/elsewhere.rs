@@ -87,8 +87,9 @@ unsafe fn elsewhere(
         let mut place = [0u8; 2 * LONGEST];
         let is_kept = kept.has(work.path());
         // A folder that was there, and is gone by now.
-        if !is_kept && !(put(&mut place, &[work.path()]).is_some() && is_gone(&place)) {
-            return None;
+        if !is_kept {
+            put(&mut place, &[work.path()])?;
+            is_gone(&place).then_some(())?;
         }
         put(&mut place, &[kept.folder(), work.path()])?;
         (is_kept || !is_gone(&place)).then_some(Elsewhere { path: place })

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
-use crate::holder::{Holder, Watch};
+use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
 use crate::push::pushing;
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
@@ -35,7 +35,8 @@ const LOOK_EVERY_NS: i64 = 50_000_000;
 
 /// What a thread remembers of it.
 pub struct Own {
-    /// 1 while it has the floor.
+    /// 1 while it has the floor; [`LOST`] where another one has it, and this thread gets it again before its
+    /// next call.
     has: AtomicU32,
     /// 1 while it is inside a call that it does not give the floor up for.
     inside: AtomicU32,
@@ -81,7 +82,7 @@ impl Own {
     }
 
     pub fn has(&self) -> bool {
-        self.has.load(Ordering::Relaxed) != 0
+        self.has.load(Ordering::Relaxed) == 1
     }
 
     /// Waits for the floor.
@@ -92,7 +93,19 @@ impl Own {
 
     /// Gives it up.
     pub fn gives_up(&self) {
-        self.has.store(0, Ordering::Relaxed);
+        self.lets_go(0);
+    }
+
+    /// Gives it up amid what it does: it gets it again before its next call.
+    pub fn loses(&self) {
+        self.lets_go(LOST);
+    }
+
+    fn lets_go(&self, to: u32) {
+        if !self.has_no_more(to) {
+            // Another one has just taken it.
+            return self.has.store(to, Ordering::Relaxed);
+        }
         HOLDER.store(0, Ordering::Relaxed);
         if FLOOR.swap(0, Ordering::Release) == 2 {
             let slice = now().wrapping_sub(SINCE.load(Ordering::Relaxed)) > SLICE_NS;
@@ -100,7 +113,16 @@ impl Own {
             futex(sys::FUTEX_WAKE_PRIVATE, 1, None);
         }
     }
+
+    /// From now on it does not have it; `false`: it did not.
+    fn has_no_more(&self, to: u32) -> bool {
+        let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
+        self.has.compare_exchange(1, to, order, relaxed).is_ok()
+    }
 }
+
+/// See [`Own`].
+const LOST: u32 = 2;
 
 fn futex(operation: usize, value: usize, nanos: Option<i64>) {
     let word = (&raw const FLOOR) as usize;
@@ -140,8 +162,14 @@ fn take(this: Holder) {
         futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         let grant = GRANTS.load(Ordering::Acquire);
         let holder = Holder(HOLDER.load(Ordering::Relaxed));
-        if !replay::on() && watch.finds_it_stuck(holder, grant) {
-            // Whoever has it waits where no hook is, or computes.
+        let stuck = match replay::on() {
+            true => None,
+            false => watch.finds_it_stuck(holder, grant),
+        };
+        if stuck == Some(Stuck::Asleep) && is_taken_from_who_sleeps() {
+            break;
+        }
+        if stuck == Some(Stuck::AtWork) {
             ON.store(0, Ordering::Relaxed);
             sockets::past(PastId::TURN);
             return;
@@ -150,6 +178,17 @@ fn take(this: Holder) {
     HOLDER.store(this.0, Ordering::Relaxed);
     GRANTS.fetch_add(1, Ordering::Release);
     SINCE.store(now(), Ordering::Relaxed);
+}
+
+/// Takes the floor from the thread that has it, which sleeps where no hook stands. For a replay it is as if
+/// it had given it up around its latest call.
+fn is_taken_from_who_sleeps() -> bool {
+    let own = LAST.load(Ordering::Relaxed) as *const Own;
+    // SAFETY: what a thread remembers lives as long as the library.
+    let Some(own) = (unsafe { own.as_ref() }) else {
+        return false;
+    };
+    own.has_no_more(LOST)
 }
 
 /// In a forked child, of whose threads this one is left: it has the floor, or nobody has.
@@ -176,6 +215,23 @@ pub fn begins() {
 pub fn joins() {
     if is_on()
         && let Some(own) = threads::floor()
+    {
+        comes_back(own);
+    }
+}
+
+/// What this thread is about to push is to stand behind what others did that had the floor meanwhile.
+#[inline(always)]
+pub fn regains() {
+    if is_on() {
+        regain();
+    }
+}
+
+#[cold]
+fn regain() {
+    if let Some(own) = threads::floor()
+        && own.has.load(Ordering::Relaxed) == LOST
     {
         comes_back(own);
     }
@@ -300,10 +356,11 @@ fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
 
 #[cold]
 fn leave() -> Left {
-    let Some(own) = threads::floor().filter(|own| own.has()) else {
+    regain();
+    let Some(own) = threads::floor() else {
         return Left::Nothing;
     };
-    if own.inside.swap(1, Ordering::Relaxed) != 0 {
+    if !own.has() || own.inside.swap(1, Ordering::Relaxed) != 0 {
         return Left::Nothing;
     }
     own.points.fetch_add(1, Ordering::Relaxed);

@@ -433,6 +433,9 @@ impl TapeTurn {
         if self.tape.threads > 1 {
             self.pass_on();
         }
+        if self.tape.one_thread() {
+            floor::behind_entry(self.tape, entry.thread);
+        }
         entry.result
     }
 

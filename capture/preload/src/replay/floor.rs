@@ -73,3 +73,14 @@ pub fn before_entry(tape: &TapeControl, number: u16) {
         takes(own);
     }
 }
+
+/// Behind this thread's latest entry: another thread may have to run at once, while this one waits where no
+/// hook stands.
+pub fn behind_entry(tape: &TapeControl, number: u16) {
+    if let (Some(place), Some(own)) = (place(tape, number), threads::floor())
+        && own.has()
+        && place.is_due_at(0)
+    {
+        own.loses();
+    }
+}
