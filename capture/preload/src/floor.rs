@@ -237,6 +237,27 @@ fn regain() {
     }
 }
 
+/// The process ends by itself: pushes of each thread that waits how many points it had made as it gave the
+/// floor up, which it never gets again.
+pub fn ends_for_all() {
+    if !is_on() || !threads::several() || replay::on() {
+        return;
+    }
+    threads::each(|identity, own| {
+        if own.has() {
+            return;
+        }
+        let points = u64::from(own.points());
+        if let Some(mut pushing) = pushing() {
+            let details = [&identity.to_le_bytes()[..], &points.to_le_bytes()];
+            pushing.called(CallId::TURN, LAST_ONE, &details);
+        }
+    });
+}
+
+/// The result of a [`CallId::TURN`] that is of another thread, which does not come.
+const LAST_ONE: i32 = 1;
+
 /// A thread ends.
 pub fn ends(own: &Own) {
     if own.has() {

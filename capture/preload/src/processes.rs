@@ -138,10 +138,11 @@ pub fn ends() {
     printed::ends();
     if replay::on() {
         replay::ends();
-    } else if attach::generation().is_some()
-        && let Some(mut pushing) = pushing()
-    {
-        pushing.called(CallId::END, 0, &[]);
+    } else if attach::generation().is_some() {
+        floor::ends_for_all();
+        if let Some(mut pushing) = pushing() {
+            pushing.called(CallId::END, 0, &[]);
+        }
     }
 }
 

@@ -60,6 +60,9 @@ const EAGAIN: i32 = 11;
 const RAISED: u8 = 1;
 const NOT_RAISED: u8 = 2;
 
+/// The result of a [`CallId::TURN`] that tells of a thread that does not come any more.
+const LAST_TURN: i32 = 1;
+
 /// What the details of a TCP connection begin with where the program took it.
 const TAKEN: u16 = 2;
 
@@ -329,6 +332,14 @@ impl Making<'_> {
         {
             return self.printed.take(number, details);
         }
+        if let Event::Called {
+            call: CallId::TURN,
+            result: LAST_TURN,
+            details,
+        } = *event
+        {
+            return self.last_floor(details);
+        }
         let has_packets = self.threads.has_packets(thread);
         let Some(&thread) = self.threads.indices.get(&thread) else {
             return;
@@ -540,6 +551,20 @@ impl Making<'_> {
             ..Entry::default()
         };
         self.put(entry, &[], &floors::bytes(&NextFloor::default()));
+    }
+
+    /// A thread gives the floor up behind so many calls, and does not get it again.
+    fn last_floor(&mut self, details: &[u8]) {
+        let (words, _) = details.as_chunks::<8>();
+        let [identity, points] = words else { return };
+        let identity = u64::from_le_bytes(*identity);
+        let mut all = self.threads.identities.iter();
+        let thread = all.position(|known| *known == identity);
+        let thread = thread.and_then(|it| u16::try_from(it).ok());
+        if let (Some(floors), Some(thread), true) = (&mut self.floors, thread, self.one_thread) {
+            let points = u64::from_le_bytes(*points);
+            floors.comes(&mut self.entries, thread, points, 0);
+        }
     }
 
     fn step(&mut self, entry: Entry, details: &[u8]) {
