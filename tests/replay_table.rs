@@ -25,6 +25,15 @@ for turn in range(3):
     said = subprocess.run(['cat', '/proc/sys/kernel/random/uuid'], capture_output=True).stdout
     s.sendto(said, s.getsockname()); s.recv(100)";
 
+const DATABASE: &str = "import shutil, socket, sqlite3, tempfile
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0))
+folder = tempfile.mkdtemp(); db = sqlite3.connect(folder + '/scores')
+db.execute('create table scores (score int)')
+for turn in range(5):
+    db.execute('insert into scores values (?)', (turn,)); db.commit()
+    s.sendto(b'%d' % db.execute('select sum(score) from scores').fetchone(), s.getsockname()); s.recv(100)
+db.close(); shutil.rmtree(folder)";
+
 const DATAGRAMS: &str = "const s = require('dgram').createSocket('udp4'); let turn = 0;
 const send = () => s.send('turn ' + Math.random(), s.address().port, '127.0.0.1');
 s.on('message', () => { if (++turn == 20) s.close(); else setTimeout(send, 2); });
@@ -139,6 +148,13 @@ const ROWS: &[Row] = &[
         "C, becomes another program",
         &[],
         &["starts", "becomes"],
+        Always,
+    ),
+    Row(
+        "files",
+        "Python, sqlite3",
+        &[],
+        &["python3", "-c", DATABASE],
         Always,
     ),
     Row(

@@ -3,6 +3,7 @@
    spins: looks at memory until the second has set a word;
    waits: until the second sends it a signal;
    reads: a clock, and waits for the second's word in the kernel;
+   asks: for a signal, which the second sends to the process;
    forks: ten children, one after the other, while the second computes;
    child: the same as works, in a child whose parent had a second thread before.
    The second says so in a packet to itself, and ends what the first does. */
@@ -64,6 +65,10 @@ static void *second(void *how) {
     atomic_store(&woken, 1);
     futex(FUTEX_WAKE, 1);
   }
+  if (!strcmp(how, "asks")) {
+    usleep(1000);
+    kill(getpid(), SIGUSR1);
+  }
   while (!strcmp(how, "waits") && !atomic_load(&woken)) {
     pthread_kill(first, SIGURG);
     usleep(1000);
@@ -103,7 +108,11 @@ int main(int argc, char **argv) {
     how = "works";
   }
   if (!strcmp(how, "works")) share(busy);
+  sigset_t asked;
+  sigemptyset(&asked), sigaddset(&asked, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &asked, 0);
   pthread_create(&thread, 0, second, how);
+  if (!strcmp(how, "asks")) sigwait(&asked, &(int){0});
   if (!strcmp(how, "works")) {
     computes(0.4);
     for (int index = 0; index < BUSY; index++) kill(busy[index], SIGKILL);

@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 
+use crate::attach;
 use crate::call::CallId;
 use crate::hook::hook;
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
@@ -12,6 +13,9 @@ use crate::{
 
 hook! {
     fn syscall[real](number: isize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+        // What the program was started with is looked at before it opens anything, be it the first call of a
+        // library that makes itself ready before this one (jemalloc).
+        let _ = attach::generation();
         // SAFETY: each is the C library's function for that system call.
         unsafe {
             let fd = a as i32;

@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering;
 
+use crate::attach;
 use crate::call::CallId;
 use crate::elsewhere::led;
 use crate::files::{AT_FDCWD, O_NOFOLLOW};
@@ -152,6 +153,8 @@ pub unsafe fn opens(
     real: impl FnOnce(i32, *const c_char) -> i32,
 ) -> i32 {
     let follows = flags & O_NOFOLLOW == 0;
+    // As in `syscall`.
+    let _ = attach::generation();
     // SAFETY: the caller vouches for it.
     unsafe {
         if files::of_flags(flags).writes {

@@ -118,6 +118,7 @@ unsafe fn opens(
     mode: *const c_char,
     real: impl FnOnce(*const c_char) -> *mut c_void,
 ) -> *mut c_void {
+    let _ = attach::generation();
     // SAFETY: the caller vouches for it.
     unsafe {
         if files::of_mode(mode).writes {
