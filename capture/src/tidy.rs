@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, read_record, record_length};
 
 use crate::file::is_being_written;
-use crate::presence::{REPLAY_LIBRARY, REPLAY_SOCKET, TEMPORARY, TEMPORARY_REPLAY, owner};
+use crate::presence::{
+    REPLAY_FILES, REPLAY_LIBRARY, REPLAY_SOCKET, TEMPORARY, TEMPORARY_REPLAY, owner,
+};
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
 use crate::series::named_like_parts;
@@ -69,6 +71,7 @@ fn tidy_replay(folder: &Path) {
     for left in [library, folder.join(REPLAY_SOCKET)] {
         let _ = fs::remove_file(left);
     }
+    let _ = fs::remove_dir_all(folder.join(REPLAY_FILES));
 }
 
 /// Whether nobody holds it locked.

@@ -108,7 +108,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         tape.stop_at(event);
     }
     let (mut wanted, mut doubts) = asked::rerun(&reel, began, &tape)?;
-    let files = files::Files::look(&reel);
+    let files = files::Files::look(&reel, &tape.kept);
     let patience = arguments.patience.unwrap_or(PATIENCE_S);
     wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
     let end = preload::rerun(&wanted, &mut |pid| told::stopped(pid, &arguments.sit.until));

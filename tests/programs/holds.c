@@ -2,6 +2,8 @@
    works: computes for 0.4 s of its processor, which eight processes share with it;
    spins: looks at memory until the second has set a word;
    waits: until the second sends it a signal;
+   reads: a clock, and waits for the second's word in the kernel;
+   asks: for a signal, which the second sends to the process;
    forks: ten children, one after the other, while the second computes;
    child: the same as works, in a child whose parent had a second thread before.
    The second says so in a packet to itself, and ends what the first does. */
@@ -10,7 +12,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <linux/futex.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,6 +28,14 @@ enum { BUSY = 8 };
 static atomic_int word, woken;
 static pthread_t first;
 static int out;
+
+/* Without the C library, as a runtime may do it. */
+static void futex(long how, long value) {
+  long result;
+  register void *timeout __asm__("r10") = 0;
+  __asm__ volatile("syscall" : "=a"(result) : "a"(SYS_futex), "D"(&woken), "S"(how), "d"(value), "r"(timeout)
+                   : "rcx", "r11", "memory");
+}
 
 static void wakes(int signal) { atomic_store(&woken, signal); }
 
@@ -42,10 +55,19 @@ static void computes(double seconds) {
 
 static void *second(void *how) {
   atomic_store(&word, 1);
+  if (!strcmp(how, "reads")) usleep(100000);
   send(out, how, strlen(how), 0);
   while (!strcmp(how, "forks") && !atomic_load(&woken)) {
     computes(0.01);
     sched_yield();
+  }
+  if (!strcmp(how, "reads")) {
+    atomic_store(&woken, 1);
+    futex(FUTEX_WAKE, 1);
+  }
+  if (!strcmp(how, "asks")) {
+    usleep(1000);
+    kill(getpid(), SIGUSR1);
   }
   while (!strcmp(how, "waits") && !atomic_load(&woken)) {
     pthread_kill(first, SIGURG);
@@ -86,7 +108,11 @@ int main(int argc, char **argv) {
     how = "works";
   }
   if (!strcmp(how, "works")) share(busy);
+  sigset_t asked;
+  sigemptyset(&asked), sigaddset(&asked, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &asked, 0);
   pthread_create(&thread, 0, second, how);
+  if (!strcmp(how, "asks")) sigwait(&asked, &(int){0});
   if (!strcmp(how, "works")) {
     computes(0.4);
     for (int index = 0; index < BUSY; index++) kill(busy[index], SIGKILL);
@@ -95,6 +121,11 @@ int main(int argc, char **argv) {
     while (!atomic_load(&word));
   if (!strcmp(how, "waits"))
     while (!atomic_load(&woken)) pause();
+  if (!strcmp(how, "reads")) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    while (!atomic_load(&woken)) futex(FUTEX_WAIT, 0);
+  }
   if (!strcmp(how, "forks")) pthread_atfork(lets_run, 0, 0);
   for (int child = 0; child < 10 && !strcmp(how, "forks"); child++) {
     pid_t made = fork();

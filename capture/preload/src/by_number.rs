@@ -2,16 +2,20 @@
 
 use core::ffi::c_void;
 
+use crate::attach;
 use crate::call::CallId;
 use crate::hook::hook;
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
 use crate::{
-    clocks, counters, descriptors, names, others, processes, randomness, receive, replay, sandbox,
-    send, sockets, uring, waits,
+    clocks, counters, descriptors, names, others, own_number, processes, randomness, receive,
+    replay, sandbox, send, sockets, uring, waits,
 };
 
 hook! {
     fn syscall[real](number: isize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+        // What the program was started with is looked at before it opens anything, be it the first call of a
+        // library that makes itself ready before this one (jemalloc).
+        let _ = attach::generation();
         // SAFETY: each is the C library's function for that system call.
         unsafe {
             let fd = a as i32;
@@ -121,11 +125,15 @@ hook! {
                 nr::GETSOCKNAME => names::getsockname(fd, b as *mut u8, c as *mut u32) as isize,
                 nr::GETPEERNAME => names::getpeername(fd, b as *mut u8, c as *mut u32) as isize,
                 nr::GETSOCKOPT => names::getsockopt(fd, b as i32, c as i32, d as *mut u8, e as *mut u32) as isize,
+                nr::GETTID => own_number::gettid() as isize,
                 nr::GETPID => processes::getpid() as isize,
                 nr::GETPPID => processes::getppid() as isize,
                 nr::KILL => processes::kill(fd, b as i32) as isize,
                 nr::CLOCK_GETTIME => clocks::clock_gettime(fd, b as *mut TimeSpec) as isize,
-                _ => real(number, a, b, c, d, e, f),
+                other => {
+                    let (a, b) = own_number::by_call(other, a, b);
+                    real(number, a, b, c, d, e, f)
+                }
             }
         }
     }

@@ -82,7 +82,7 @@ pub fn guarded(point: u32, left: Left, call: &mut dyn FnMut()) {
         return call();
     }
     if replay::on() {
-        enters(point);
+        enters(point, left);
     }
     let (mut buffer, mut inside): (Buffer, Inside) = ([0; 8], Inside { left, point });
     // SAFETY: the C library's functions of these names, and a buffer that stays until the second.
@@ -95,13 +95,13 @@ pub fn guarded(point: u32, left: Left, call: &mut dyn FnMut()) {
         pop(&raw mut buffer, 0);
     }
     if replay::on() {
-        enters(0);
+        enters(0, Left::Nothing);
     }
 }
 
 /// In a replay: this thread makes this call, or comes back where that is 0. Ends it where it was
 /// cancelled there and the program has asked for it already.
-fn enters(point: u32) {
+fn enters(point: u32, left: Left) {
     let Some(own) = threads::cancelled() else {
         return;
     };
@@ -111,6 +111,8 @@ fn enters(point: u32) {
         && replay::ends_in(threads::identity(), name(point))
     {
         own.inside.store(0, Ordering::SeqCst);
+        // It does not come back to where that would be done.
+        hook::back(left);
         // What comes next on the tape is that, and `own_turn` ends the thread.
         let _ = replay::turn();
     }
@@ -121,6 +123,7 @@ unsafe extern "C" fn is_cancelled(inside: *mut c_void) {
     // SAFETY: `guarded` has said so.
     let inside = unsafe { &*inside.cast::<Inside>() };
     hook::back(inside.left);
+    floor::is_cancelled();
     if replay::on() {
         return replay::is_cancelled();
     }

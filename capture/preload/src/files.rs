@@ -21,21 +21,26 @@ static SUMMED: AtomicU64 = AtomicU64::new(0);
 /// that follows from that; what another one takes the place of is told again.
 static TOLD: [AtomicU64; 512] = [const { AtomicU64::new(0) }; 512];
 
-const ENOENT: i32 = 2;
+pub const ENOENT: i32 = 2;
 const O_ACCMODE: i32 = 3;
-const O_WRONLY: i32 = 1;
-const O_CREAT: i32 = 0o100;
-const O_TRUNC: i32 = 0o1000;
+pub const O_WRONLY: i32 = 1;
+pub const O_CREAT: i32 = 0o100;
+pub const O_TRUNC: i32 = 0o1000;
+pub const O_NOFOLLOW: i32 = if cfg!(target_arch = "aarch64") {
+    0o100_000
+} else {
+    0o400_000
+};
 
 /// As the kernel has it, up to what is looked at.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Stat {
+pub struct Stat {
     device: u64,
     inode: u64,
     #[cfg(target_arch = "x86_64")]
     links: u64,
-    mode: u32,
+    pub mode: u32,
     #[cfg(not(target_arch = "x86_64"))]
     links: u32,
     user: u32,
@@ -44,7 +49,7 @@ struct Stat {
     special: u64,
     #[cfg(not(target_arch = "x86_64"))]
     more_padding: u64,
-    size: i64,
+    pub size: i64,
     block: i64,
     blocks: i64,
     accessed: [i64; 2],
@@ -52,8 +57,49 @@ struct Stat {
     rest: [i64; 8],
 }
 
-const S_IFMT: u32 = 0o170_000;
-const S_IFREG: u32 = 0o100_000;
+impl Stat {
+    /// Asks about an open file.
+    pub fn of(fd: i32) -> Option<Stat> {
+        Stat::by(|place| [nr::FSTAT, fd as usize, place, 0, 0])
+    }
+
+    /// Asks about what lies at a path, which ends in a zero byte: the link itself where it is one. The
+    /// error code where nobody says.
+    pub fn at(path: &[u8]) -> Result<Stat, i32> {
+        const AT_SYMLINK_NOFOLLOW: usize = 0x100;
+        let (folder, path) = (AT_FDCWD as usize, path.as_ptr() as usize);
+        Stat::asked(|place| [nr::NEWFSTATAT, folder, path, place, AT_SYMLINK_NOFOLLOW])
+    }
+
+    fn by(call: impl FnOnce(usize) -> [usize; 5]) -> Option<Stat> {
+        Stat::asked(call).ok()
+    }
+
+    fn asked(call: impl FnOnce(usize) -> [usize; 5]) -> Result<Stat, i32> {
+        // SAFETY: numbers alone.
+        let mut stat: Stat = unsafe { core::mem::zeroed() };
+        let [number, a, b, c, d] = call((&raw mut stat) as usize);
+        // SAFETY: a place of the size that the kernel writes.
+        let result = unsafe { sys::syscall(number, [a, b, c, d, 0, 0]) };
+        match result {
+            0 => Ok(stat),
+            code => Err(-code as i32),
+        }
+    }
+
+    /// When it was last changed, in nanoseconds since 1970.
+    pub fn changed_ns(&self) -> i64 {
+        let [seconds, nanos] = self.changed;
+        seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos)
+    }
+
+    pub fn is_file(&self) -> bool {
+        self.mode & S_IFMT == S_IFREG
+    }
+}
+
+pub const S_IFMT: u32 = 0o170_000;
+pub const S_IFREG: u32 = 0o100_000;
 
 /// Files of the kernel's own, whose bytes are made when they are read: to read some of them takes
 /// the bytes from the program, or waits. `statfs` says of which kind a file system is.
@@ -78,7 +124,7 @@ pub const AT_FDCWD: i32 = -100;
 /// What the program may do with a file that it opens.
 #[derive(Clone, Copy)]
 pub struct Use {
-    writes: bool,
+    pub writes: bool,
     /// What was there before.
     reads: bool,
 }
@@ -156,14 +202,9 @@ fn push(result: i32, head: &[u8; 25], path: &[&[u8]; 3]) {
 
 #[cold]
 fn there(fd: i32, Use { writes, reads }: Use) {
-    // SAFETY: numbers alone.
-    let mut stat: Stat = unsafe { core::mem::zeroed() };
-    let arguments = [fd as usize, (&raw mut stat) as usize, 0, 0, 0, 0];
-    // SAFETY: a place of the size that the kernel writes.
-    let found = unsafe { sys::syscall(nr::FSTAT, arguments) };
-    if found != 0 || stat.mode & S_IFMT != S_IFREG {
+    let Some(stat) = Stat::of(fd).filter(Stat::is_file) else {
         return;
-    }
+    };
     let size = stat.size as u64;
     if !writes && size == 0 && is_of(fd, &[PROC]) {
         of_the_kernel(fd);
@@ -180,15 +221,32 @@ fn there(fd: i32, Use { writes, reads }: Use) {
         return;
     };
     let sum = if reads { sum_of(fd, size) } else { None };
-    let changed = stat.changed[0]
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(stat.changed[1]);
+    let changed = stat.changed_ns();
     let mut head = [0u8; 25];
     head[..8].copy_from_slice(&size.to_le_bytes());
     head[8..16].copy_from_slice(&changed.to_le_bytes());
     head[16..24].copy_from_slice(&sum.unwrap_or(0).to_le_bytes());
     head[24] = u8::from(writes) | u8::from(sum.is_some()) << 1 | u8::from(writes && reads) << 3;
     push(fd, &head, &[path, &[], &[]]);
+}
+
+/// [`CallId::FILE`]: a stream to another program of this machine.
+const STREAM: u8 = 16;
+
+/// The program has connected a stream to another program, which is found by this path.
+pub fn speaks_with(fd: i32, path: &[u8]) {
+    let (start, name) = match path.split_first() {
+        // One that is no file.
+        Some((0, name)) => (&b"@"[..], name),
+        _ => (&[][..], path),
+    };
+    let end = name
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(name.len());
+    let mut head = [0u8; 25];
+    head[24] = STREAM;
+    push(fd, &head, &[start, name.get(..end).unwrap_or(&[]), &[]]);
 }
 
 /// Whether this file was told of as it is now, in this process. From now on it was.
@@ -269,15 +327,10 @@ fn is_readable(path: &[u8]) -> bool {
 /// A path below `/proc` in which this process, or in a replay the recorded one, is called `self`.
 fn of_this_process<'a>(path: &'a [u8], place: &'a mut [u8; 1024]) -> Option<&'a [u8]> {
     let rest = path.strip_prefix(b"/proc/")?;
-    let slash = rest.iter().position(|byte| *byte == b'/');
-    let (name, behind) = rest.split_at(slash.unwrap_or(rest.len()));
-    let number = name.iter().try_fold(0u32, |number, byte| {
-        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
-        number.checked_mul(10)?.checked_add(u32::from(digit))
-    });
+    let (number, behind) = self::number(rest);
     let recorded = replay::processes().map(|(own, _)| own);
     let is_own = number == Some(sys::process()) || number.is_some() && number == recorded;
-    if name.is_empty() || !is_own {
+    if !is_own {
         return Some(path);
     }
     let length = b"/proc/self".len();
@@ -285,6 +338,17 @@ fn of_this_process<'a>(path: &'a [u8], place: &'a mut [u8; 1024]) -> Option<&'a 
     let place = place.get_mut(..length + behind.len())?;
     place[length..].copy_from_slice(behind);
     Some(place)
+}
+
+/// The number that stands before the first slash, and what is behind that, with the slash.
+pub fn number(path: &[u8]) -> (Option<u32>, &[u8]) {
+    let slash = path.iter().position(|byte| *byte == b'/');
+    let (name, behind) = path.split_at(slash.unwrap_or(path.len()));
+    let number = name.iter().try_fold(0u32, |number, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        number.checked_mul(10)?.checked_add(u32::from(digit))
+    });
+    (number.filter(|_| !name.is_empty()), behind)
 }
 
 /// Whether it is one of [`OF_THE_KERNEL`], or nobody says.
@@ -303,7 +367,7 @@ fn is_of(fd: i32, kinds: &[u32]) -> bool {
 }
 
 /// Where an open file lies.
-fn path_of(fd: i32, place: &mut [u8; 1024]) -> Option<&[u8]> {
+pub fn path_of(fd: i32, place: &mut [u8; 1024]) -> Option<&[u8]> {
     let mut link = [0u8; 32];
     let prefix = b"/proc/self/fd/";
     link[..prefix.len()].copy_from_slice(prefix);
@@ -338,7 +402,7 @@ fn sum_of(fd: i32, size: u64) -> Option<u64> {
     (length == size).then_some(sum)
 }
 
-fn sum(bytes: &[u8]) -> u64 {
+pub fn sum(bytes: &[u8]) -> u64 {
     go_on(FNV_START, bytes)
 }
 

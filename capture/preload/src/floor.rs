@@ -10,10 +10,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
-use crate::holder::{Holder, Watch};
+use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
 use crate::push::pushing;
-use crate::sys::{self, TimeSpec, errno, nr, pause, set_errno};
+use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
 use crate::{replay, sockets, threads};
 
@@ -35,7 +35,8 @@ const LOOK_EVERY_NS: i64 = 50_000_000;
 
 /// What a thread remembers of it.
 pub struct Own {
-    /// 1 while it has the floor.
+    /// 1 while it has the floor; [`LOST`] where another one has it, and this thread gets it again before its
+    /// next call.
     has: AtomicU32,
     /// 1 while it is inside a call that it does not give the floor up for.
     inside: AtomicU32,
@@ -81,7 +82,7 @@ impl Own {
     }
 
     pub fn has(&self) -> bool {
-        self.has.load(Ordering::Relaxed) != 0
+        self.has.load(Ordering::Relaxed) == 1
     }
 
     /// Waits for the floor.
@@ -92,7 +93,19 @@ impl Own {
 
     /// Gives it up.
     pub fn gives_up(&self) {
-        self.has.store(0, Ordering::Relaxed);
+        self.lets_go(0);
+    }
+
+    /// Gives it up amid what it does: it gets it again before its next call.
+    pub fn loses(&self) {
+        self.lets_go(LOST);
+    }
+
+    fn lets_go(&self, to: u32) {
+        if !self.has_no_more(to) {
+            // Another one has just taken it.
+            return self.has.store(to, Ordering::Relaxed);
+        }
         HOLDER.store(0, Ordering::Relaxed);
         if FLOOR.swap(0, Ordering::Release) == 2 {
             let slice = now().wrapping_sub(SINCE.load(Ordering::Relaxed)) > SLICE_NS;
@@ -100,7 +113,16 @@ impl Own {
             futex(sys::FUTEX_WAKE_PRIVATE, 1, None);
         }
     }
+
+    /// From now on it does not have it; `false`: it did not.
+    fn has_no_more(&self, to: u32) -> bool {
+        let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
+        self.has.compare_exchange(1, to, order, relaxed).is_ok()
+    }
 }
+
+/// See [`Own`].
+const LOST: u32 = 2;
 
 fn futex(operation: usize, value: usize, nanos: Option<i64>) {
     let word = (&raw const FLOOR) as usize;
@@ -140,8 +162,14 @@ fn take(this: Holder) {
         futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         let grant = GRANTS.load(Ordering::Acquire);
         let holder = Holder(HOLDER.load(Ordering::Relaxed));
-        if !replay::on() && watch.finds_it_stuck(holder, grant) {
-            // Whoever has it waits where no hook is, or computes.
+        let stuck = match replay::on() {
+            true => None,
+            false => watch.finds_it_stuck(holder, grant),
+        };
+        if stuck == Some(Stuck::Asleep) && is_taken_from_who_sleeps() {
+            break;
+        }
+        if stuck == Some(Stuck::AtWork) {
             ON.store(0, Ordering::Relaxed);
             sockets::past(PastId::TURN);
             return;
@@ -150,6 +178,17 @@ fn take(this: Holder) {
     HOLDER.store(this.0, Ordering::Relaxed);
     GRANTS.fetch_add(1, Ordering::Release);
     SINCE.store(now(), Ordering::Relaxed);
+}
+
+/// Takes the floor from the thread that has it, which sleeps where no hook stands. For a replay it is as if
+/// it had given it up around its latest call.
+fn is_taken_from_who_sleeps() -> bool {
+    let own = LAST.load(Ordering::Relaxed) as *const Own;
+    // SAFETY: what a thread remembers lives as long as the library.
+    let Some(own) = (unsafe { own.as_ref() }) else {
+        return false;
+    };
+    own.has_no_more(LOST)
 }
 
 /// In a forked child, of whose threads this one is left: it has the floor, or nobody has.
@@ -180,6 +219,44 @@ pub fn joins() {
         comes_back(own);
     }
 }
+
+/// What this thread is about to push is to stand behind what others did that had the floor meanwhile.
+#[inline(always)]
+pub fn regains() {
+    if is_on() {
+        regain();
+    }
+}
+
+#[cold]
+fn regain() {
+    if let Some(own) = threads::floor()
+        && own.has.load(Ordering::Relaxed) == LOST
+    {
+        comes_back(own);
+    }
+}
+
+/// The process ends by itself: pushes of each thread that waits how many points it had made as it gave the
+/// floor up, which it never gets again.
+pub fn ends_for_all() {
+    if !is_on() || !threads::several() || replay::on() {
+        return;
+    }
+    threads::each(|identity, own| {
+        if own.has() {
+            return;
+        }
+        let points = u64::from(own.points());
+        if let Some(mut pushing) = pushing() {
+            let details = [&identity.to_le_bytes()[..], &points.to_le_bytes()];
+            pushing.called(CallId::TURN, LAST_ONE, &details);
+        }
+    });
+}
+
+/// The result of a [`CallId::TURN`] that is of another thread, which does not come.
+const LAST_ONE: i32 = 1;
 
 /// A thread ends.
 pub fn ends(own: &Own) {
@@ -229,12 +306,82 @@ pub fn passes() {
     }
 }
 
+/// A call that passes bytes through a descriptor which threads may share: a pipe, a pair of sockets. Others
+/// may have the floor before it. Where it does not wait it is made with the floor, so that what one thread
+/// writes and another one reads comes in the order in which they have it, in a replay too. `length`: so
+/// many bytes are written; `None`: it reads.
+#[inline(always)]
+pub fn in_order<R>(fd: i32, length: Option<usize>, flags: i32, call: impl FnOnce() -> R) -> R {
+    match is_on() && threads::several() {
+        true => with_the_floor(|| may_wait(fd, length, flags), call),
+        false => call(),
+    }
+}
+
+#[cold]
+fn with_the_floor<R>(may_wait: impl FnOnce() -> bool, call: impl FnOnce() -> R) -> R {
+    let left = leave();
+    let Some(own) = threads::floor().filter(|_| left != Left::Nothing) else {
+        return call();
+    };
+    if left == Left::Floor {
+        comes_back(own);
+    }
+    if !own.has() || may_wait() {
+        // It gives the floor up once more, at the same point.
+        own.inside.store(0, Ordering::Relaxed);
+        own.points.fetch_sub(1, Ordering::Relaxed);
+        return call();
+    }
+    own.inside.store(1, Ordering::Relaxed);
+    let result = call();
+    own.inside.store(0, Ordering::Relaxed);
+    result
+}
+
+/// This thread is cancelled in such a call.
+pub fn is_cancelled() {
+    if let Some(own) = threads::floor() {
+        own.inside.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A pipe that has room has it for so many bytes.
+const WHOLE: usize = 4096;
+
+/// Whether a call on this descriptor may wait.
+fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
+    const F_GETFL: usize = 3;
+    const O_NONBLOCK: isize = 0o4000;
+    const POLLIN: i16 = 1;
+    const POLLOUT: i16 = 4;
+    let code = errno();
+    // SAFETY: asks about a number.
+    let mode = unsafe { sys::syscall(nr::FCNTL, [fd as usize, F_GETFL, 0, 0, 0, 0]) };
+    if flags & sys::MSG_DONTWAIT != 0 || mode < 0 || mode & O_NONBLOCK != 0 {
+        return false;
+    }
+    let events = if length.is_some() { POLLOUT } else { POLLIN };
+    let mut asked = PollFd {
+        fd,
+        events,
+        revents: 0,
+    };
+    let now = TimeSpec::default();
+    let (place, time) = ((&raw mut asked) as usize, (&raw const now) as usize);
+    // SAFETY: a place for one answer, and a time.
+    let ready = unsafe { sys::syscall(nr::PPOLL, [place, 1, time, 0, 8, 0]) };
+    set_errno(code);
+    ready == 0 || length.is_some_and(|length| length > WHOLE)
+}
+
 #[cold]
 fn leave() -> Left {
-    let Some(own) = threads::floor().filter(|own| own.has()) else {
+    regain();
+    let Some(own) = threads::floor() else {
         return Left::Nothing;
     };
-    if own.inside.swap(1, Ordering::Relaxed) != 0 {
+    if !own.has() || own.inside.swap(1, Ordering::Relaxed) != 0 {
         return Left::Nothing;
     }
     own.points.fetch_add(1, Ordering::Relaxed);
@@ -296,6 +443,7 @@ pub fn is_answered(call: CallId) -> bool {
         call,
         CallId::TURN
             | CallId::FILE
+            | CallId::FOUND
             | CallId::PAST
             | CallId::THREAD
             | CallId::VDSO

@@ -36,13 +36,12 @@ impl Watch {
         }
     }
 
-    /// A look at whoever has the floor, to be taken every 50 ms. Whether it will not give it up:
-    /// it computes, or waits for something where no hook stands.
-    pub fn finds_it_stuck(&mut self, holder: Holder, grant: u64) -> bool {
+    /// A look at whoever has the floor, to be taken every 50 ms. Whether, and why, it will not give it up.
+    pub fn finds_it_stuck(&mut self, holder: Holder, grant: u64) -> Option<Stuck> {
         if holder.0 == 0 {
             // It has just got the floor, or gives it up.
             *self = Watch::new();
-            return false;
+            return None;
         }
         let now_ns = holder.worked_ns();
         if holder != self.holder || grant != self.grant {
@@ -53,7 +52,7 @@ impl Watch {
                 latest_ns: now_ns,
                 asleep: 0,
             };
-            return false;
+            return None;
         }
         let since = |then: Option<u64>| Some(now_ns?.saturating_sub(then?));
         let rests = since(self.latest_ns).is_none_or(|it| it < RESTS_NS);
@@ -62,8 +61,21 @@ impl Watch {
             true => self.asleep + 1,
             false => 0,
         };
-        self.asleep >= ASLEEP_LOOKS || since(self.first_ns).is_some_and(|it| it >= COMPUTES_NS)
+        if self.asleep >= ASLEEP_LOOKS {
+            return Some(Stuck::Asleep);
+        }
+        let computes = since(self.first_ns).is_some_and(|it| it >= COMPUTES_NS);
+        computes.then_some(Stuck::AtWork)
     }
+}
+
+/// Why a thread does not give the floor up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Stuck {
+    /// It waits for something where no hook stands.
+    Asleep,
+    /// It computes.
+    AtWork,
 }
 
 /// What a look at a thread finds.

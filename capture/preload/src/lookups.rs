@@ -13,8 +13,8 @@ use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
     by_number, cancels, children, clocks, counters, descriptors, exec_list, locks, meets, names,
-    others, printed, processes, randomness, receive, sandbox, send, signals, streams, threads,
-    twins, uring, waits,
+    others, own_number, printed, processes, randomness, receive, sandbox, send, signals, streams,
+    threads, tree, twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
@@ -55,10 +55,12 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         randomness::HOOKED,
         sandbox::HOOKED,
         processes::HOOKED,
+        own_number::HOOKED,
         names::HOOKED,
         signals::HOOKED,
         streams::HOOKED,
         threads::HOOKED,
+        tree::HOOKED,
         locks::HOOKED,
         meets::HOOKED,
         counters::HOOKED,

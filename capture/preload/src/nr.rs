@@ -57,6 +57,8 @@ mod machine {
     pub const GETRANDOM: usize = 318;
     pub const OPENAT: usize = 257;
     pub const READLINKAT: usize = 267;
+    pub const NEWFSTATAT: usize = 262;
+    pub const UNLINKAT: usize = 263;
     pub const FSTAT: usize = 5;
     pub const FSTATFS: usize = 138;
     pub const PREAD: usize = 17;
@@ -78,6 +80,17 @@ mod machine {
     pub const SPLICE: usize = 275;
     pub const IO_SUBMIT: usize = 209;
     pub const PRCTL: usize = 157;
+    pub const SCHED_GETAFFINITY: usize = 204;
+    pub const SCHED_SETAFFINITY: usize = 203;
+    pub const SCHED_GETSCHEDULER: usize = 145;
+    pub const SCHED_SETSCHEDULER: usize = 144;
+    pub const SCHED_GETPARAM: usize = 143;
+    pub const SCHED_SETPARAM: usize = 142;
+    pub const SCHED_GETATTR: usize = 315;
+    pub const SCHED_SETATTR: usize = 314;
+    pub const PRLIMIT: usize = 302;
+    pub const TKILL: usize = 200;
+    pub const PIDFD_OPEN: usize = 434;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_003e;
 }
@@ -133,6 +146,8 @@ mod machine {
     pub const GETRANDOM: usize = 278;
     pub const OPENAT: usize = 56;
     pub const READLINKAT: usize = 78;
+    pub const NEWFSTATAT: usize = 79;
+    pub const UNLINKAT: usize = 35;
     pub const FSTAT: usize = 80;
     pub const FSTATFS: usize = 44;
     pub const PREAD: usize = 67;
@@ -152,6 +167,17 @@ mod machine {
     pub const SPLICE: usize = 76;
     pub const IO_SUBMIT: usize = 2;
     pub const PRCTL: usize = 167;
+    pub const SCHED_GETAFFINITY: usize = 123;
+    pub const SCHED_SETAFFINITY: usize = 122;
+    pub const SCHED_GETSCHEDULER: usize = 120;
+    pub const SCHED_SETSCHEDULER: usize = 119;
+    pub const SCHED_GETPARAM: usize = 121;
+    pub const SCHED_SETPARAM: usize = 118;
+    pub const SCHED_GETATTR: usize = 275;
+    pub const SCHED_SETATTR: usize = 274;
+    pub const PRLIMIT: usize = 261;
+    pub const TKILL: usize = 130;
+    pub const PIDFD_OPEN: usize = 434;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
 }

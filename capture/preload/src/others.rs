@@ -6,8 +6,8 @@ use crate::children;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::push::pushing;
-use crate::sys::{errno, set_errno};
-use crate::{attach, replay, sockets};
+use crate::sys::{self, errno, set_errno};
+use crate::{attach, files, replay, sockets};
 
 /// How a TCP connection came to be: the program made it, or took it.
 pub const MADE: u16 = 1;
@@ -25,6 +25,28 @@ pub fn connected(how: u16, fd: i32, peer: &Endpoint) {
         pushing.called(CallId::TCP, fd, &[&how.to_le_bytes(), peer.bytes()]);
     }
     set_errno(code);
+}
+
+/// Pushes that the program has connected a stream of this machine's (X11, D-Bus), as a file by whose path it
+/// is found. Leaves `errno` as it is.
+///
+/// # Safety
+/// `address` leads to `length` bytes.
+#[cold]
+pub unsafe fn speaks_with(fd: i32, address: *const u8, length: u32) {
+    if address.is_null() || attach::generation().is_none() {
+        return;
+    }
+    // SAFETY: the caller vouches for it.
+    let address = unsafe { core::slice::from_raw_parts(address, length as usize) };
+    let Some((family, path)) = address.split_first_chunk() else {
+        return;
+    };
+    if i32::from(u16::from_ne_bytes(*family)) == sys::AF_UNIX && sockets::is_stream(fd) {
+        let code = errno();
+        files::speaks_with(fd, path);
+        set_errno(code);
+    }
 }
 
 /// Takes a connection by `real`.

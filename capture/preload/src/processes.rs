@@ -8,6 +8,8 @@ use crate::children;
 use crate::floor;
 use crate::hook::hook;
 use crate::meets;
+use crate::own_number;
+use crate::paths;
 use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
@@ -136,10 +138,11 @@ pub fn ends() {
     printed::ends();
     if replay::on() {
         replay::ends();
-    } else if attach::generation().is_some()
-        && let Some(mut pushing) = pushing()
-    {
-        pushing.called(CallId::END, 0, &[]);
+    } else if attach::generation().is_some() {
+        floor::ends_for_all();
+        if let Some(mut pushing) = pushing() {
+            pushing.called(CallId::END, 0, &[]);
+        }
     }
 }
 
@@ -173,6 +176,7 @@ hook! {
             replay::forked();
             floor::forks();
             meets::forks();
+            paths::forks();
         }
         if child > 0 {
             let code = errno();
@@ -236,9 +240,9 @@ hook! {
     }
 
     fn clock_getcpuclockid[real](process: i32, clock: *mut i32) -> i32 {
-        let this = replay::processes().filter(|(this, _)| *this as i32 == process);
+        let process = if own_number::is_recorded(process) { 0 } else { process };
         // SAFETY: as the program vouches for its own call.
-        unsafe { real(this.map_or(process, |_| 0), clock) }
+        unsafe { real(process, clock) }
     }
 
     fn getppid[real]() -> i32 {
@@ -248,12 +252,12 @@ hook! {
     }
 
     fn kill[real](process: i32, signal: i32) -> i32 {
-        let this = replay::processes().filter(|(this, _)| *this as i32 == process);
-        if this.is_none() && !matches!(process, -1 | 0) && replay::tells_of_children() {
+        let is_this = own_number::is_recorded(process);
+        if !is_this && !matches!(process, -1 | 0) && replay::tells_of_children() {
             // A child of the recording's, whose number is another process's by now.
             return 0;
         }
-        let process = this.map_or(process, |_| sys::process() as i32);
+        let process = if is_this { sys::process() as i32 } else { process };
         // SAFETY: as the program vouches for its own call.
         unsafe { real(process, signal) }
     }

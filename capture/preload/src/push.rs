@@ -33,6 +33,7 @@ impl Drop for Pushing {
 /// pushed first.
 #[inline]
 pub fn pushing() -> Option<Pushing> {
+    floor::regains();
     let mut pushing = lend(true)?;
     printed::push_waiting(&mut pushing);
     Some(pushing)

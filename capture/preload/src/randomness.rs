@@ -3,14 +3,16 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering;
 
+use crate::attach;
 use crate::call::CallId;
-use crate::files::AT_FDCWD;
+use crate::elsewhere::led;
+use crate::files::{AT_FDCWD, O_NOFOLLOW};
 use crate::hook::{Real, hook};
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::sys::{self, IoVec, errno, nr, set_errno};
 use crate::vectors::Vectors;
-use crate::{children, counters, files, sockets, threads};
+use crate::{children, counters, files, found, sockets, threads};
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;
@@ -140,6 +142,29 @@ unsafe fn told(fd: i32, iov: *const IoVec, count: usize, result: isize) -> isize
     }
 }
 
+/// Opens a file by `real`, which is given where it lies.
+///
+/// # Safety
+/// `path` is null or a zero-ended string.
+pub unsafe fn opens(
+    folder: i32,
+    path: *const c_char,
+    flags: i32,
+    real: impl FnOnce(i32, *const c_char) -> i32,
+) -> i32 {
+    let follows = flags & O_NOFOLLOW == 0;
+    // As in `syscall`.
+    let _ = attach::generation();
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if files::of_flags(flags).writes {
+            found::before(folder, path, follows);
+        }
+        let fd = led(folder, path, follows, real);
+        opened(folder, path, flags, fd)
+    }
+}
+
 /// # Safety
 /// `path` is null or a zero-ended string.
 unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
@@ -231,32 +256,32 @@ hook! {
 
     fn open[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(AT_FDCWD, path, flags, real(path, flags, mode)) }
+        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags, mode)) }
     }
 
     fn open64[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(AT_FDCWD, path, flags, real(path, flags, mode)) }
+        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags, mode)) }
     }
 
     fn openat[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(folder, path, flags, real(folder, path, flags, mode)) }
+        unsafe { opens(folder, path, flags, |folder, path| real(folder, path, flags, mode)) }
     }
 
     fn openat64[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(folder, path, flags, real(folder, path, flags, mode)) }
+        unsafe { opens(folder, path, flags, |folder, path| real(folder, path, flags, mode)) }
     }
 
     fn __open_2[real](path: *const c_char, flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(AT_FDCWD, path, flags, real(path, flags)) }
+        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags)) }
     }
 
     fn __open64_2[real](path: *const c_char, flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { opened(AT_FDCWD, path, flags, real(path, flags)) }
+        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags)) }
     }
 }
 

@@ -4,6 +4,7 @@ use core::ffi::c_void;
 
 use crate::call::CallId;
 use crate::counters;
+use crate::floor;
 use crate::hook::{self, Real, hook};
 use crate::joined::{self, NOWHERE};
 use crate::points;
@@ -203,6 +204,9 @@ unsafe fn receive_bytes(
         // SAFETY: the caller vouches for it.
         return unsafe { replayed(fd, socket, (&raw const iov, 1), flags, NOWHERE) };
     }
+    if sockets::udp(fd).is_none() {
+        return floor::in_order(fd, None, flags, plain);
+    }
     // SAFETY: the caller vouches for it.
     unsafe {
         if length <= room
@@ -254,6 +258,9 @@ unsafe fn receive_from(
             room_for(address_length),
         );
         let socket = sockets::udp(fd);
+        if socket.is_none() {
+            return floor::in_order(fd, None, flags, plain);
+        }
         let result = plain();
         after_one(fd, socket, (buffer, length), flags, asked, result);
         result
@@ -288,6 +295,10 @@ unsafe fn read_parts(
         // SAFETY: the caller vouches for it.
         return unsafe { replayed(fd, socket, (iov, count), 0, NOWHERE) };
     }
+    let plain = || match nobody.socket {
+        Some(_) => plain(),
+        None => floor::in_order(fd, None, 0, plain),
+    };
     // SAFETY: the caller vouches for it.
     unsafe {
         if flags == 0
@@ -522,7 +533,11 @@ hook! {
             let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
             if !many || !asked.name.is_null() {
                 let room = asked.name_length;
-                let result = real(fd, message, flags);
+                let receive = || real(fd, message, flags);
+                let result = match socket {
+                    Some(_) => receive(),
+                    None => floor::in_order(fd, None, flags, receive),
+                };
                 if socket.is_none() && result >= 0 {
                     came_beside(asked);
                 }

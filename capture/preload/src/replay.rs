@@ -7,6 +7,7 @@
 
 mod did;
 mod floor;
+mod kept;
 mod locks;
 mod network;
 mod nudges;
@@ -30,6 +31,7 @@ use crate::{cancels, signals, threads};
 
 pub use did::Did;
 pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};
+pub use kept::{KeptFiles, kept_files};
 pub use locks::{joins, level, meets, once, posts, semaphore, takes, waits};
 pub use network::{
     Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
@@ -430,6 +432,9 @@ impl TapeTurn {
         self.tape.next.store(next, Ordering::SeqCst);
         if self.tape.threads > 1 {
             self.pass_on();
+        }
+        if self.tape.one_thread() {
+            floor::behind_entry(self.tape, entry.thread);
         }
         entry.result
     }

@@ -7,6 +7,7 @@ use crate::corks::{self, First, To, Whole};
 use crate::counters;
 use crate::descriptors;
 use crate::endpoint::Endpoint;
+use crate::floor;
 use crate::hook::hook;
 use crate::printed;
 use crate::push::{Pushing, pushing};
@@ -164,7 +165,9 @@ const SEGMENTS_MAX: usize = 128;
 #[inline]
 unsafe fn send_by(fd: i32, outgoing: &Outgoing, flags: i32, send: impl FnOnce() -> isize) -> isize {
     let Some(socket) = sockets::udp(fd) else {
-        return send();
+        // SAFETY: the caller vouches for it.
+        let length = unsafe { Vectors::new(outgoing.iov, outgoing.count) }.length();
+        return floor::in_order(fd, Some(length), flags, send);
     };
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -482,7 +485,9 @@ hook! {
                 Some(asked) => send_by(fd, &Outgoing::message(asked), flags, || real(fd, message, flags)),
                 None => {
                     let length = || message.as_ref().map_or(0, |it| Vectors::new(it.iov, it.iov_count).length());
-                    children::swallows(fd, length).unwrap_or_else(|| real(fd, message, flags))
+                    children::swallows(fd, length).unwrap_or_else(|| {
+                        floor::in_order(fd, Some(length()), flags, || real(fd, message, flags))
+                    })
                 }
             }
         }

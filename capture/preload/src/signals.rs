@@ -151,4 +151,20 @@ hook! {
             if old == ours() { before } else { old }
         }
     }
+
+    /// Others have the floor while this thread waits for a signal. So below.
+    fn sigwait[real](set: *const c_void, signal: *mut i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(set, signal) }
+    }
+
+    fn sigwaitinfo[real](set: *const c_void, info: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(set, info) }
+    }
+
+    fn sigtimedwait[real](set: *const c_void, info: *mut c_void, time: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(set, info, time) }
+    }
 }

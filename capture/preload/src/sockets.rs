@@ -203,6 +203,12 @@ pub fn is_tcp(fd: i32) -> bool {
     option(fd, sys::SOL_SOCKET, sys::SO_PROTOCOL) == Some(sys::SOL_TCP)
 }
 
+/// Whether what goes through the socket has an order, and an end.
+pub fn is_stream(fd: i32) -> bool {
+    let kind = option(fd, sys::SOL_SOCKET, sys::SO_TYPE);
+    matches!(kind, Some(sys::SOCK_STREAM | sys::SOCK_SEQPACKET))
+}
+
 /// What the kernel says of a file, as far as it is asked.
 #[repr(C)]
 struct Status {

@@ -5,8 +5,9 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use crate::attach;
+use crate::elsewhere::led;
 use crate::hook::{Real, hook};
-use crate::{descriptors, files, randomness, receive};
+use crate::{descriptors, files, found, randomness, receive};
 
 /// As glibc has it.
 #[repr(C)]
@@ -108,6 +109,26 @@ fn descriptor(stream: *mut c_void) -> Option<i32> {
 
 static FILENO: Real = Real::new(c"fileno");
 
+/// Opens a stream of a file by `real`, which is given where it lies.
+///
+/// # Safety
+/// Both strings are null or end in a zero byte.
+unsafe fn opens(
+    path: *const c_char,
+    mode: *const c_char,
+    real: impl FnOnce(*const c_char) -> *mut c_void,
+) -> *mut c_void {
+    let _ = attach::generation();
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if files::of_mode(mode).writes {
+            found::before(files::AT_FDCWD, path, true);
+        }
+        let stream = led(files::AT_FDCWD, path, true, |_, path| real(path));
+        opened(path, mode, stream)
+    }
+}
+
 /// The program has opened a stream of another file, or could not.
 ///
 /// # Safety
@@ -131,12 +152,22 @@ unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) 
 hook! {
     fn fopen[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
         // SAFETY: as the program vouches for its own call.
-        unsafe { random(path, mode).unwrap_or_else(|| opened(path, mode, real(path, mode))) }
+        unsafe { random(path, mode).unwrap_or_else(|| opens(path, mode, |path| real(path, mode))) }
     }
 
     fn fopen64[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
         // SAFETY: as the program vouches for its own call.
-        unsafe { random(path, mode).unwrap_or_else(|| opened(path, mode, real(path, mode))) }
+        unsafe { random(path, mode).unwrap_or_else(|| opens(path, mode, |path| real(path, mode))) }
+    }
+
+    fn freopen[real](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { opens(path, mode, |path| real(path, mode, stream)) }
+    }
+
+    fn freopen64[real](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { opens(path, mode, |path| real(path, mode, stream)) }
     }
 
     fn fileno[real](stream: *mut c_void) -> i32 {

@@ -192,6 +192,16 @@ fn slot_of(handle: usize) -> Option<&'static Slot> {
     all.find(|slot| slot.handle.load(Ordering::Acquire) == handle)
 }
 
+/// Calls `with` the identity of each of the threads that there are, and what it remembers of the floor.
+pub fn each(mut with: impl FnMut(u64, &Own)) {
+    for slot in SLOTS.iter().chain(core::iter::once(&MAIN)) {
+        let identity = slot.identity.load(Ordering::Acquire);
+        if identity != 0 {
+            with(identity, &slot.floor);
+        }
+    }
+}
+
 /// The thread that the C library knows by this handle; 0 where there is none here.
 pub fn of_handle(handle: usize) -> u64 {
     slot_of(handle).map_or(0, |slot| slot.identity.load(Ordering::Acquire))

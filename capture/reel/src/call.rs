@@ -107,6 +107,7 @@ calls! {
     55 TCP "tcp" "Made a TCP connection, or took one; what goes over it is not recorded.";
     56 WAIT "wait" "Waited for a child, or asked whether it has ended.";
     57 PIPE "pipe" "Read what a child wrote into a pipe.";
+    58 FOUND "found" "Is about to change a file or a folder, which is so before that.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.

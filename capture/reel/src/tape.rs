@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first bytes of a tape. Changes with its layout.
-pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape9");
+pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltap10");
 /// Where the threads' identities lie: [`THREADS_MAX`] numbers of 64 bits.
 pub const THREADS_AT: usize = 4096;
 /// So many threads of a program can be replayed.
@@ -33,8 +33,13 @@ pub const PRINTED_MAX: usize = 1 << 10;
 pub const OPENED_AT: usize = PRINTED_AT + 2 * PRINTED_MAX;
 /// See [`OPENED_AT`].
 pub const OPENED_MAX: usize = 64;
+/// Where the path of the folder stands in which the files lie that the program changes, with a zero byte
+/// behind it: [`SCRATCH_MAX`] bytes.
+pub const SCRATCH_AT: usize = OPENED_AT + OPENED_MAX * size_of::<Opened>();
+/// See [`SCRATCH_AT`].
+pub const SCRATCH_MAX: usize = 512;
 /// Where the first entry lies.
-pub const ENTRIES_AT: usize = OPENED_AT + OPENED_MAX * size_of::<Opened>();
+pub const ENTRIES_AT: usize = SCRATCH_AT + SCRATCH_MAX;
 /// The identity of the program's first thread.
 pub const MAIN_THREAD: u64 = 1;
 
@@ -132,6 +137,11 @@ pub struct TapeControl {
     /// 1 where children, how they ended and what they wrote into pipes is in the recording: none is
     /// started.
     pub children: u32,
+    /// Where the paths lie on the tape that the program changed, and how many bytes that are: of each its
+    /// length as u16 and the path.
+    pub files_at: u64,
+    /// See `files_at`.
+    pub files_length: u64,
     /// How many signals the command has sent to the program that have not come yet.
     pub nudges: AtomicU32,
     /// What it printed: on its standard output, and on its standard error.

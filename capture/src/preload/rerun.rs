@@ -1,6 +1,7 @@
 //! Starting an unmodified program again with the library in it, answered from a tape.
 
 mod nudge;
+mod scratch;
 mod standard;
 mod start;
 mod stuck;
@@ -8,14 +9,17 @@ mod stuck;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use memmap2::MmapMut;
+use netreel_reel::FoundFile;
 use netreel_reel::tape::{
-    CAME_AT, CAME_MAX, ENTRIES_AT, OPENED_AT, Opened, PRINTED_AT, PRINTED_MAX, TapeControl, state,
+    CAME_AT, CAME_MAX, ENTRIES_AT, OPENED_AT, Opened, PRINTED_AT, PRINTED_MAX, SCRATCH_AT,
+    SCRATCH_MAX, TapeControl, state,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
@@ -26,7 +30,9 @@ use super::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
 use super::library::Unpacked;
 use super::messages::{read_hello, write_welcome};
 use super::serve::listen;
+use crate::presence::REPLAY_FILES;
 use nudge::Nudges;
+use scratch::Scratch;
 use standard::Standards;
 use stuck::Watchdog;
 
@@ -64,6 +70,9 @@ pub struct Rerun {
     /// The signals that it is started with ignored, and those with which it is started blocked, a bit
     /// each, that of signal n bit n - 1. `None`: those that ask a program to stop are not ignored.
     pub signals: Option<(u64, u64)>,
+    /// The files that it changed, as it found them: it finds them so again, in a folder that is gone when it
+    /// has ended.
+    pub kept: Vec<FoundFile>,
     /// A whole tape, as [`netreel_reel::tape`] lays it out.
     pub tape: Vec<u8>,
     /// After so long without an event a program that does nothing is ended; `None`: never.
@@ -137,7 +146,11 @@ pub fn rerun(wanted: &Rerun, stopped: &mut dyn FnMut(u32)) -> Result<RerunEnd, P
     let unpacked = Unpacked::in_temporary();
     let unpacked = unpacked.map_err(failed("unpack the library into the temporary folder"))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program"))?;
-    let mut tape = Tape::new(&wanted.tape).map_err(failed("make the tape"))?;
+    let files = unpacked.library.with_file_name(REPLAY_FILES);
+    let scratch = Scratch::new(files, &wanted.kept);
+    let scratch = scratch.map_err(failed("put the files back that it changes"))?;
+    let tape = Tape::new(&wanted.tape, scratch.path().as_os_str().as_bytes());
+    let mut tape = tape.map_err(failed("make the tape"))?;
     let shown = String::from_utf8_lossy(&wanted.program).into_owned();
     let starts = format!("start {shown}");
     let standards = Standards::open(&wanted.standard).map_err(failed(&starts))?;
@@ -185,16 +198,21 @@ struct Tape {
 }
 
 impl Tape {
-    fn new(bytes: &[u8]) -> io::Result<Tape> {
+    fn new(bytes: &[u8], scratch: &[u8]) -> io::Result<Tape> {
         let fd = rustix::fs::memfd_create("netreel-tape", MemfdFlags::CLOEXEC)?;
         let mut file = File::from(fd);
         file.write_all(bytes)?;
         // SAFETY: a file that nobody else knows, but the program, which is trusted with it as far
         // as its own answers go: what is read from it is looked at as bytes of strangers.
-        let memory = unsafe { MmapMut::map_mut(&file)? };
+        let mut memory = unsafe { MmapMut::map_mut(&file)? };
         if memory.len() < ENTRIES_AT {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        let place = memory.get_mut(SCRATCH_AT..SCRATCH_AT + SCRATCH_MAX - 1);
+        let place = place.and_then(|place| place.get_mut(..scratch.len()));
+        place
+            .ok_or(io::ErrorKind::InvalidFilename)?
+            .copy_from_slice(scratch);
         Ok(Tape { file, memory })
     }
 
@@ -217,7 +235,7 @@ impl Tape {
 
     fn opened(&self) -> Vec<Opened> {
         let count = self.control().opened.load(Ordering::Acquire) as usize;
-        let all = self.memory.get(OPENED_AT..ENTRIES_AT).unwrap_or(&[]);
+        let all = self.memory.get(OPENED_AT..SCRATCH_AT).unwrap_or(&[]);
         let (all, _) = all.as_chunks::<{ size_of::<Opened>() }>();
         let word = |bytes: &[u8], at: usize| {
             let eight = bytes.get(at..).and_then(|rest| rest.first_chunk());

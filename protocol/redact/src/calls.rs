@@ -21,6 +21,9 @@ enum Holds {
     Program,
     /// The path of a file that was opened.
     File,
+    /// A file that the program changed, with what was in it: a copy that cannot be started again needs none of
+    /// it.
+    Found,
     /// A packet.
     Packet,
     /// Bytes that go their kind's way.
@@ -38,6 +41,7 @@ fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
         CallId::CONNECT | CallId::TCP => (2, Holds::Numbers),
         CallId::EXEC | CallId::SPAWN => (1, Holds::Program),
         CallId::FILE => (FILE_NUMBERS.min(details.len()), Holds::File),
+        CallId::FOUND => (1, Holds::Found),
         CallId::PEEK => (2, Holds::Packet),
         CallId::RANDOM => (1, Holds::Bytes(Removed::Random)),
         CallId::START => (1, Holds::Bytes(Removed::Environment)),
@@ -97,6 +101,9 @@ fn holds(call: CallId, details: &[u8]) -> (usize, Holds) {
 const FILE_NUMBERS: usize = 25;
 /// The flag that says that the sum is there.
 const FILE_HAS_SUM: u8 = 2;
+
+/// Of a file that was found: how it was, and numbers.
+const FOUND_NUMBERS: usize = 31;
 
 /// The endpoint in the details of a call, if it has one.
 pub(crate) fn endpoint(call: CallId, details: &[u8]) -> Option<Endpoint> {
@@ -200,6 +207,7 @@ pub(crate) fn details(
             (Texts::Scrub, Some(path)) => (Removed::Files, scrubbed(Some(path))?),
             (Texts::Scrub, None) | (Texts::Drop, _) => (Removed::Files, emptied(call, details)),
         },
+        Holds::Found => (Removed::Files, emptied(call, details)),
         Holds::Packet => (Removed::Payloads, [head, &peeked(behind)?].concat()),
         Holds::Bytes(what) => (what, [head, &rules.details(what).of(behind)?].concat()),
         Holds::Unknown => (
@@ -239,6 +247,11 @@ pub(crate) fn emptied(call: CallId, details: &[u8]) -> Vec<u8> {
         new.extend(DROPPED.as_bytes());
         return new;
     }
+    if call == CallId::FOUND {
+        let mut new = vec![0; FOUND_NUMBERS];
+        new[..1].copy_from_slice(details.get(..1).unwrap_or(&[0]));
+        return new;
+    }
     let mut new = details
         .get(..kept(call, details))
         .unwrap_or(details)
@@ -260,6 +273,7 @@ pub(crate) fn fits(call: CallId, rules: &Redaction, old: &[u8], new: &[u8]) -> b
         || match holds {
             Holds::Numbers | Holds::Peer | Holds::Program => old == new || zeros(numbers),
             Holds::File => rules.files == Texts::Keep && old == new,
+            Holds::Found => false,
             Holds::Packet => old == new || zeros(numbers) || becomes(Bytes::Drop, numbers),
             Holds::Bytes(what) => becomes(rules.details(what), numbers),
             Holds::Unknown => zeros(numbers),
@@ -303,6 +317,14 @@ mod tests {
             assert_ne!(holds(call, &[0; 64]).1, Holds::Unknown, "{}", call.name());
         }
         assert_eq!(holds(CallId(200), &[0; 64]), (2, Holds::Unknown));
+    }
+
+    #[test]
+    fn of_a_file_that_was_changed_is_left_that_there_was_one() {
+        let details = [&[1; 31][..], b"/home/ann/x and what was in it"].concat();
+        let left = [&[1][..], &[0; 30]].concat();
+        assert_eq!(emptied(CallId::FOUND, &details), left);
+        assert!(fits(CallId::FOUND, &Redaction::default(), &details, &left));
     }
 
     #[test]

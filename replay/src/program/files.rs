@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use netreel_reel::tape::Opened;
-use netreel_reel::{CallId, Event, Reel};
+use netreel_reel::{CallId, Event, EventNumber, FoundAs, FoundFile, Reel, found_files};
 
 /// A file that the program read, as it was before it had written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +37,57 @@ pub enum FileWas {
     },
 }
 
+/// The files that the program changed, where the reel has them as it found them.
+pub(super) fn kept_files(reel: &Reel) -> Vec<FoundFile> {
+    let is_kept = |file: &FoundFile| !matches!(file.was, FoundAs::NotKept { .. });
+    found_files(reel).into_iter().filter(is_kept).collect()
+}
+
+/// The paths of files, as a tape has them.
+pub(super) fn paths(files: &[FoundFile]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for file in files {
+        // The recorder takes no longer ones.
+        if let Ok(length) = u16::try_from(file.path.len()) {
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(&file.path);
+        }
+    }
+    bytes
+}
+
 /// [`CallId::FILE`]: the file is the kernel's own, which has other bytes at each reading.
 const OF_THE_KERNEL: u8 = 4;
 /// The same: the program may write to it, and read what was there.
 const READ_AND_WRITTEN: u8 = 8;
+
+/// The same: a stream to another program of this machine, which is found by that path.
+const STREAM: u8 = 16;
+
+/// The stream to another program that was connected last, or that is the `wanted` descriptor, before an
+/// event: its descriptor and its path.
+pub(super) fn stream(
+    reel: &Reel,
+    before: Option<EventNumber>,
+    wanted: Option<i32>,
+) -> Option<(i32, String)> {
+    let mut found = None;
+    reel.for_each(|record| {
+        if let Event::Called {
+            call: CallId::FILE,
+            result,
+            details,
+        } = record.event
+            && let Some((head, path)) = details.split_first_chunk::<25>()
+            && head[24] & STREAM != 0
+            && before.is_none_or(|before| record.number < before)
+            && wanted.is_none_or(|wanted| wanted == result)
+        {
+            found = Some((result, String::from_utf8_lossy(path).into_owned()));
+        }
+    });
+    found
+}
 
 /// The kernel's own files (`/proc`) that the program opened now and that said something else then, by
 /// their paths: the nth time that one is opened is held against the nth time then.
@@ -110,7 +157,7 @@ fn was(result: i32, head: &[u8; 25]) -> Option<FileWas> {
         return Some(FileWas::Missing);
     }
     let (size, flags) = (number(0), head[24]);
-    if flags & OF_THE_KERNEL != 0 {
+    if flags & (OF_THE_KERNEL | STREAM) != 0 {
         return None;
     }
     match (

@@ -10,6 +10,7 @@ use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
 use super::ending::{EndCompared, compared};
+use super::files::stream;
 use super::printed::{LineDifference, PrintedNow};
 use super::tape::Tape;
 use super::words::{endpoint_from, of_came, of_entry};
@@ -150,9 +151,20 @@ pub fn judge(
         };
         last = agreed(reel, before.unwrap_or(EventNumber(u64::MAX)), wire, name);
         let Reasons { known, guesses } = doubts();
+        let on = happened.came.as_ref().map(|(came, _)| came.descriptor);
+        let sure = on.and_then(|on| stream(reel, before, Some(on)));
+        reasons.known.extend(sure.as_ref().map(not_answered));
         reasons.known.extend(reason);
         reasons.known.extend(known);
         let more = &mut reasons.guesses;
+        let last_stream = || stream(reel, before, None);
+        more.extend(
+            sure.is_none()
+                .then(last_stream)
+                .flatten()
+                .as_ref()
+                .map(not_answered),
+        );
         more.extend(signal(reel, before));
         let is_packet = matches!(&happened.came, Some((came, _)) if came.why == why::PACKET);
         if is_packet || matches!(ended, Ended::Line(_)) {
@@ -201,6 +213,14 @@ const UNRECORDED_LINE: &str = "it prints something that is not in a reel: what c
 const AT_ONCE: &str = "its threads run at the same time, and what they say to each other through \
                        memory alone is not in a reel; `netreel record --one-thread-at-a-time` keeps that \
                        order, and says at once where a program does not run so";
+
+/// A stream that is not in a reel.
+fn not_answered((fd, path): &(i32, String)) -> String {
+    format!(
+        "descriptor {fd} is a stream to another program, {path}: what comes there is not in a reel, and a replay \
+         speaks with whoever is there now"
+    )
+}
 
 /// The last signal up to an event, or in all of the reel: a handler that ran amid what the program
 /// computed runs at its next call in a replay.

@@ -39,6 +39,12 @@ pub(super) fn put_control(bytes: &mut [u8], control: &TapeControl) {
         &control.stop_at.to_ne_bytes(),
     );
     for (at, value) in [
+        (offset_of!(TapeControl, files_at), control.files_at),
+        (offset_of!(TapeControl, files_length), control.files_length),
+    ] {
+        put(at, &value.to_ne_bytes());
+    }
+    for (at, value) in [
         (offset_of!(TapeControl, meets), control.meets),
         (offset_of!(TapeControl, prints), control.prints),
         (offset_of!(TapeControl, streams), control.streams),

@@ -7,10 +7,12 @@ use netreel_reel::tape::{
     UNKNOWN_RESULT,
 };
 use netreel_reel::{
-    CallId, Event, EventKind, EventNumber, PastId, ProcessEnd, Reel, SendOutcome, ThreadId,
+    CallId, Event, EventKind, EventNumber, FoundFile, PastId, ProcessEnd, Reel, SendOutcome,
+    ThreadId,
 };
 
 use super::Began;
+use super::files::{kept_files, paths};
 use super::floors::{self, Floors};
 use super::laid_out::{entry_bytes, entry_from, put_control};
 use super::locks::{self, Steps};
@@ -40,6 +42,8 @@ pub struct Tape {
     pub has_free: bool,
     /// What the program printed.
     pub printed: Rows,
+    /// The files that it changed, as it found them.
+    pub kept: Vec<FoundFile>,
     /// How the process ended; `None` where the reel does not tell.
     pub ended: Option<ProcessEnd>,
     /// Whether its last event is that it ends by itself.
@@ -55,6 +59,9 @@ const EAGAIN: i32 = 11;
 /// What the details of an eventfd's event say behind the descriptor: it is raised, or that failed.
 const RAISED: u8 = 1;
 const NOT_RAISED: u8 = 2;
+
+/// The result of a [`CallId::TURN`] that tells of a thread that does not come any more.
+const LAST_TURN: i32 = 1;
 
 /// What the details of a TCP connection begin with where the program took it.
 const TAKEN: u16 = 2;
@@ -116,7 +123,10 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         });
     }
     let end = (ENTRIES_AT + making.entries.len()) as u64;
+    let kept = kept_files(reel);
+    let paths = paths(&kept);
     let [out, errors] = &making.printed.rows;
+    let behind = end + (out.bytes.len() + errors.bytes.len()) as u64;
     let printed = |at: u64, row: &Row| Printed {
         at,
         length: row.bytes.len() as u64,
@@ -144,6 +154,8 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         prints: u32::from(began.log),
         streams: u32::from(began.streams),
         children: u32::from(began.children),
+        files_at: behind,
+        files_length: paths.len() as u64,
         printed: [
             printed(end, out),
             printed(end + out.bytes.len() as u64, errors),
@@ -168,8 +180,10 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
     for row in &making.printed.rows {
         bytes.extend_from_slice(&row.bytes);
     }
+    bytes.extend_from_slice(&paths);
     Ok(Tape {
         bytes,
+        kept,
         sends: making.sends,
         events: making.events,
         first: making.first,
@@ -246,6 +260,7 @@ impl Tape {
         let end = bytes.len() as u64;
         Tape {
             printed: Rows::default(),
+            kept: Vec::new(),
             end,
             bytes,
             sends: 0,
@@ -316,6 +331,14 @@ impl Making<'_> {
         } = *event
         {
             return self.printed.take(number, details);
+        }
+        if let Event::Called {
+            call: CallId::TURN,
+            result: LAST_TURN,
+            details,
+        } = *event
+        {
+            return self.last_floor(details);
         }
         let has_packets = self.threads.has_packets(thread);
         let Some(&thread) = self.threads.indices.get(&thread) else {
@@ -437,6 +460,7 @@ impl Making<'_> {
             | CallId::VDSO
             | CallId::PAST
             | CallId::FILE
+            | CallId::FOUND
             | CallId::STATUS
             | CallId::LOOKS_UP => {}
             CallId::LOCK
@@ -527,6 +551,20 @@ impl Making<'_> {
             ..Entry::default()
         };
         self.put(entry, &[], &floors::bytes(&NextFloor::default()));
+    }
+
+    /// A thread gives the floor up behind so many calls, and does not get it again.
+    fn last_floor(&mut self, details: &[u8]) {
+        let (words, _) = details.as_chunks::<8>();
+        let [identity, points] = words else { return };
+        let identity = u64::from_le_bytes(*identity);
+        let mut all = self.threads.identities.iter();
+        let thread = all.position(|known| *known == identity);
+        let thread = thread.and_then(|it| u16::try_from(it).ok());
+        if let (Some(floors), Some(thread), true) = (&mut self.floors, thread, self.one_thread) {
+            let points = u64::from_le_bytes(*points);
+            floors.comes(&mut self.entries, thread, points, 0);
+        }
     }
 
     fn step(&mut self, entry: Entry, details: &[u8]) {

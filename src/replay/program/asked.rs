@@ -236,6 +236,7 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
         random_addresses: began.random_addresses,
         one_thread: began.one_thread,
         signals: began.signals,
+        kept: tape.kept.clone(),
         tape: tape.bytes.clone(),
         patience: None,
     };

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use netreel_reel::Reel;
+use netreel_reel::{FoundFile, Reel};
 use netreel_replay::program::{FileWas, ReadFile, read_files, sum};
 
 /// So many are named.
@@ -17,9 +17,14 @@ const NAMED_MAX: usize = 3;
 pub struct Files(Vec<(ReadFile, io::Result<Metadata>)>);
 
 impl Files {
-    /// Looks at each; opens none.
-    pub fn look(reel: &Reel) -> Files {
-        let looked = read_files(reel).into_iter().map(|file| {
+    /// Looks at each that the program does not find as it found it; opens none.
+    pub fn look(reel: &Reel, kept: &[FoundFile]) -> Files {
+        let is_kept = |file: &ReadFile| {
+            kept.iter()
+                .any(|it| path(file).starts_with(Path::new(OsStr::from_bytes(&it.path))))
+        };
+        let files = read_files(reel).into_iter().filter(|it| !is_kept(it));
+        let looked = files.map(|file| {
             let now = path(&file).metadata();
             (file, now)
         });
@@ -34,7 +39,9 @@ impl Files {
                 continue;
             };
             let written = match file.written {
-                true => ", and the program writes it itself: give it the one that it found then",
+                true => {
+                    ", and the program writes it itself: it is too long to be kept; give it the one that it found then"
+                }
                 false => "",
             };
             match told.len() < NAMED_MAX {

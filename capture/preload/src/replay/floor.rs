@@ -59,17 +59,32 @@ pub fn takes(own: &Own) {
     }
 }
 
-/// Before this thread's next entry: another thread may have to run first.
+/// Before this thread's next entry: other threads may have to run first, as often as they did. One that looks
+/// at memory until another one has come somewhere may see that earlier.
 pub fn before_entry(tape: &TapeControl, number: u16) {
     let (Some(place), Some(own)) = (place(tape, number), threads::floor()) else {
         return;
     };
-    let due = place.is_due();
-    // Where the recording broke off amid a call, nothing comes behind it.
-    if own.has() && (due || place.is_at_its_end()) {
-        own.gives_up();
-    }
-    if due {
+    loop {
+        let due = place.is_due();
+        // Where the recording broke off amid a call, nothing comes behind it.
+        if own.has() && (due || place.is_at_its_end()) {
+            own.gives_up();
+        }
+        if !due {
+            return;
+        }
         takes(own);
+    }
+}
+
+/// Behind this thread's latest entry: another thread may have to run at once, while this one waits where no
+/// hook stands.
+pub fn behind_entry(tape: &TapeControl, number: u16) {
+    if let (Some(place), Some(own)) = (place(tape, number), threads::floor())
+        && own.has()
+        && place.is_due_at(0)
+    {
+        own.loses();
     }
 }

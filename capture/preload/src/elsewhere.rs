@@ -1,0 +1,210 @@
+//! Files in a replay: what the program changed when it was recorded lies in a folder of the command's, as
+//! the program found it then. No other file is changed.
+
+use core::ffi::{CStr, c_char};
+
+use crate::files;
+use crate::files::{AT_FDCWD, ENOENT, O_CREAT, O_TRUNC, O_WRONLY, Stat};
+use crate::paths::{self, LONGEST, Look, put};
+use crate::replay::{self, KeptFiles};
+use crate::sys::{self, errno, nr, set_errno};
+
+/// A path that leads elsewhere.
+pub struct Elsewhere {
+    path: [u8; 2 * LONGEST],
+}
+
+impl Look for KeptFiles {
+    fn look(&self, path: &[u8], probe: &mut [u8]) -> Option<()> {
+        match self.has(path) {
+            true => put(probe, &[self.folder(), path]),
+            false => put(probe, &[path]),
+        }
+    }
+
+    fn meant<'a>(&self, path: &'a [u8]) -> &'a [u8] {
+        let rest = path.strip_prefix(self.folder());
+        rest.filter(|rest| rest.first() == Some(&b'/'))
+            .unwrap_or(path)
+    }
+}
+
+/// Calls `go` with the directory and the path where what the program means lies now. Leaves `errno` as
+/// `go` does.
+///
+/// # Safety
+/// `path` is null or a zero-ended string.
+#[inline]
+pub unsafe fn led<R>(
+    folder: i32,
+    path: *const c_char,
+    follows: bool,
+    go: impl FnOnce(i32, *const c_char) -> R,
+) -> R {
+    let Some(kept) = replay::kept_files().filter(|_| !path.is_null()) else {
+        return go(folder, path);
+    };
+    // SAFETY: the caller vouches for it.
+    match unsafe { elsewhere(&kept, folder, path, follows) } {
+        Some(there) => go(AT_FDCWD, there.path.as_ptr().cast()),
+        None => go(folder, path),
+    }
+}
+
+/// The same for two paths.
+///
+/// # Safety
+/// As [`led`].
+pub unsafe fn led_both<R>(
+    from: (i32, *const c_char),
+    to: (i32, *const c_char),
+    go: impl FnOnce((i32, *const c_char), (i32, *const c_char)) -> R,
+) -> R {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        led(from.0, from.1, false, |folder, path| {
+            let from = (folder, path);
+            led(to.0, to.1, false, |folder, path| go(from, (folder, path)))
+        })
+    }
+}
+
+#[cold]
+unsafe fn elsewhere(
+    kept: &KeptFiles,
+    folder: i32,
+    path: *const c_char,
+    follows: bool,
+) -> Option<Elsewhere> {
+    // SAFETY: the caller vouches for it.
+    if let Some(own) = unsafe { below_own(path) } {
+        return Some(own);
+    }
+    let code = errno();
+    let found = paths::with(|work| {
+        // SAFETY: the caller vouches for it.
+        unsafe { work.find(folder, path, follows, kept)? };
+        let mut place = [0u8; 2 * LONGEST];
+        let is_kept = kept.has(work.path());
+        // A folder that was there, and is gone by now.
+        if !is_kept {
+            put(&mut place, &[work.path()])?;
+            is_gone(&place).then_some(())?;
+        }
+        put(&mut place, &[kept.folder(), work.path()])?;
+        (is_kept || !is_gone(&place)).then_some(Elsewhere { path: place })
+    });
+    set_errno(code);
+    found.flatten()
+}
+
+fn is_gone(path: &[u8]) -> bool {
+    matches!(Stat::at(path), Err(ENOENT))
+}
+
+/// What the program looks for below `/proc` under the number that it was told for its own.
+unsafe fn below_own(path: *const c_char) -> Option<Elsewhere> {
+    let (process, _) = replay::processes()?;
+    // SAFETY: the caller vouches for it.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    let (number, rest) = files::number(path.strip_prefix(b"/proc/")?);
+    if number != Some(process) {
+        return None;
+    }
+    let mut place = [0u8; 2 * LONGEST];
+    put(&mut place, &[b"/proc/self", rest])?;
+    Some(Elsewhere { path: place })
+}
+
+/// A path that the program is told, as it means it: in place.
+///
+/// # Safety
+/// `path` is null or a zero-ended string that may be written to.
+pub unsafe fn told(path: *mut c_char) -> *mut c_char {
+    let Some(kept) = replay::kept_files().filter(|_| !path.is_null()) else {
+        return path;
+    };
+    // SAFETY: the caller vouches for it; what is left is shorter, with the zero byte behind it.
+    unsafe {
+        let whole = CStr::from_ptr(path).to_bytes_with_nul();
+        let left = kept.meant(whole).len();
+        core::ptr::copy(path.add(whole.len() - left), path, left);
+    }
+    path
+}
+
+/// What a link says, as the program means it: so many bytes, or the result of a call that failed.
+///
+/// # Safety
+/// `place` leads to as many bytes as `result` says.
+pub unsafe fn meant(place: *mut c_char, result: isize) -> isize {
+    let (Some(kept), Ok(length)) = (replay::kept_files(), usize::try_from(result)) else {
+        return result;
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let whole = core::slice::from_raw_parts(place.cast::<u8>(), length);
+        let left = kept.meant(whole).len();
+        core::ptr::copy(place.add(length - left), place, left);
+        left as isize
+    }
+}
+
+const EXDEV: i32 = 18;
+
+/// In a replay, one of two paths may lie elsewhere: a file is moved there by copying it.
+///
+/// # Safety
+/// Both are zero-ended strings.
+#[cold]
+pub unsafe fn is_moved_by_copying(
+    (old, from): (i32, *const c_char),
+    (new, to): (i32, *const c_char),
+) -> bool {
+    if replay::kept_files().is_none() || errno() != EXDEV {
+        return false;
+    }
+    let open = |folder: i32, path: *const c_char, flags: i32, mode: u32| {
+        let arguments = [
+            folder as usize,
+            path as usize,
+            (flags | sys::O_CLOEXEC) as usize,
+            mode as usize,
+            0,
+            0,
+        ];
+        // SAFETY: the caller vouches for the path.
+        unsafe { sys::syscall(nr::OPENAT, arguments) as i32 }
+    };
+    let source = open(old, from, 0, 0);
+    let mode = Stat::of(source).filter(Stat::is_file).map(|stat| stat.mode);
+    let target = mode.map_or(-1, |mode| {
+        open(new, to, O_WRONLY | O_CREAT | O_TRUNC, mode & 0o7777)
+    });
+    let copied = target >= 0 && copy(source, target);
+    [source, target]
+        .into_iter()
+        .filter(|fd| *fd >= 0)
+        .for_each(sys::close);
+    if copied {
+        // SAFETY: the caller vouches for the path.
+        unsafe { sys::syscall(nr::UNLINKAT, [old as usize, from as usize, 0, 0, 0, 0]) };
+    }
+    copied
+}
+
+fn copy(source: i32, target: i32) -> bool {
+    let mut chunk = [0u8; 4096];
+    loop {
+        let pass = |number: usize, fd: i32, length: usize, place: usize| {
+            // SAFETY: a place of that length.
+            unsafe { sys::syscall(number, [fd as usize, place, length, 0, 0, 0]) }
+        };
+        let place = chunk.as_mut_ptr() as usize;
+        match pass(nr::READ, source, chunk.len(), place) {
+            0 => return true,
+            got if got < 0 || pass(nr::WRITE, target, got as usize, place) != got => return false,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Calls that are given the number of a process. A program that asks for its own was told the recorded one
+//! in a replay: that stands for this process, whatever takes it.
+
+use core::ffi::c_void;
+
+use crate::hook::hook;
+use crate::replay;
+use crate::sys::{self, nr};
+
+/// In a replay, whether this is the number that the program takes for its own.
+pub fn is_recorded(process: i32) -> bool {
+    replay::processes().is_some_and(|(this, _)| this as i32 == process)
+}
+
+/// The process that is meant, for calls in which 0 is the one that calls.
+fn meant(process: i32) -> i32 {
+    if is_recorded(process) { 0 } else { process }
+}
+
+/// The same where 0 is something else.
+fn by_number(process: i32) -> i32 {
+    match is_recorded(process) {
+        true => sys::process() as i32,
+        false => process,
+    }
+}
+
+/// `which` of `getpriority`: a process.
+const PRIO_PROCESS: i32 = 0;
+
+fn of_kind(which: i32, who: i32) -> i32 {
+    if which == PRIO_PROCESS {
+        meant(who)
+    } else {
+        who
+    }
+}
+
+/// The arguments of a system call of this number, with the process that is meant.
+pub fn by_call(number: usize, first: usize, second: usize) -> (usize, usize) {
+    let own = |it: usize, meant: fn(i32) -> i32| meant(it as i32) as isize as usize;
+    match number {
+        nr::SCHED_GETAFFINITY
+        | nr::SCHED_SETAFFINITY
+        | nr::SCHED_GETSCHEDULER
+        | nr::SCHED_SETSCHEDULER
+        | nr::SCHED_GETPARAM
+        | nr::SCHED_SETPARAM
+        | nr::SCHED_GETATTR
+        | nr::SCHED_SETATTR
+        | nr::PRLIMIT => (own(first, meant), second),
+        nr::TGKILL => (own(first, by_number), own(second, by_number)),
+        nr::TKILL | nr::PIDFD_OPEN => (own(first, by_number), second),
+        _ => (first, second),
+    }
+}
+
+hook! {
+    fn gettid[real]() -> i32 {
+        // SAFETY: asks for a number.
+        let result = unsafe { real() };
+        match replay::processes() {
+            Some((this, _)) if result == sys::process() as i32 => this as i32,
+            _ => result,
+        }
+    }
+
+    fn sched_getaffinity[real](process: i32, size: usize, set: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), size, set) }
+    }
+
+    fn sched_setaffinity[real](process: i32, size: usize, set: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), size, set) }
+    }
+
+    fn sched_getscheduler[real](process: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process)) }
+    }
+
+    fn sched_setscheduler[real](process: i32, policy: i32, parameter: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), policy, parameter) }
+    }
+
+    fn sched_getparam[real](process: i32, parameter: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), parameter) }
+    }
+
+    fn sched_setparam[real](process: i32, parameter: *const c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), parameter) }
+    }
+
+    fn sched_rr_get_interval[real](process: i32, interval: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), interval) }
+    }
+
+    fn getpriority[real](which: i32, who: i32) -> i32 {
+        // SAFETY: asks for a number.
+        unsafe { real(which, of_kind(which, who)) }
+    }
+
+    fn setpriority[real](which: i32, who: i32, priority: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(which, of_kind(which, who), priority) }
+    }
+
+    fn getpgid[real](process: i32) -> i32 {
+        // SAFETY: asks for a number.
+        unsafe { real(meant(process)) }
+    }
+
+    fn setpgid[real](process: i32, group: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), meant(group)) }
+    }
+
+    fn getsid[real](process: i32) -> i32 {
+        // SAFETY: asks for a number.
+        unsafe { real(meant(process)) }
+    }
+
+    fn prlimit[real](process: i32, resource: i32, new: *const c_void, old: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), resource, new, old) }
+    }
+
+    fn prlimit64[real](process: i32, resource: i32, new: *const c_void, old: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(meant(process), resource, new, old) }
+    }
+
+    fn sigqueue[real](process: i32, signal: i32, value: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(by_number(process), signal, value) }
+    }
+
+    fn tgkill[real](process: i32, thread: i32, signal: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(by_number(process), by_number(thread), signal) }
+    }
+
+    fn pidfd_open[real](process: i32, flags: u32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(by_number(process), flags) }
+    }
+}

@@ -1,0 +1,233 @@
+//! The path of a file without links and dots in it, found without opening anything.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::files::{AT_FDCWD, path_of};
+use crate::processes::here;
+use crate::sys::{self, nr, pause};
+
+/// A longer path is none that is looked after.
+pub const LONGEST: usize = 1024;
+/// So much of a file is in memory at a time.
+pub const CHUNK: usize = 32 << 10;
+/// So many links may lead on from one path, as the kernel has it.
+const LINKS_MAX: u32 = 40;
+
+/// What a path is found with. It is no thread's stack, which may be short: a handler of a signal may open
+/// a file.
+pub struct Workspace {
+    /// The path so far.
+    pub found: [u8; LONGEST],
+    pub length: usize,
+    /// What is still to be walked.
+    rest: [u8; LONGEST],
+    link: [u8; LONGEST],
+    /// Where the path is looked for, with a zero byte behind it.
+    probe: [u8; 2 * LONGEST],
+    /// A part of a file.
+    pub chunk: [u8; CHUNK],
+}
+
+struct Shared(UnsafeCell<Workspace>);
+
+// SAFETY: `USER` lets one thread in.
+unsafe impl Sync for Shared {}
+
+static WORKSPACE: Shared = Shared(UnsafeCell::new(Workspace {
+    found: [0; LONGEST],
+    length: 0,
+    rest: [0; LONGEST],
+    link: [0; LONGEST],
+    probe: [0; 2 * LONGEST],
+    chunk: [0; CHUNK],
+}));
+/// The thread that is in it; 0: none.
+static USER: AtomicU32 = AtomicU32::new(0);
+/// So often a thread waits for it: the one that has it may be one of this process's parent.
+const WAITS_MAX: u32 = 20_000;
+
+/// Runs `work` with the workspace. `None`: this thread, in whose handler of a signal this is, or a thread
+/// that is not there, is in it.
+pub fn with<R>(work: impl FnOnce(&mut Workspace) -> R) -> Option<R> {
+    // SAFETY: asks for a number.
+    let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
+    let mut waits = 0;
+    let order = (Ordering::Acquire, Ordering::Relaxed);
+    while let Err(user) = USER.compare_exchange(0, this, order.0, order.1) {
+        if user == this || waits == WAITS_MAX {
+            return None;
+        }
+        waits += 1;
+        pause();
+    }
+    // SAFETY: this thread is alone in it.
+    let done = work(unsafe { &mut *WORKSPACE.0.get() });
+    USER.store(0, Ordering::Release);
+    Some(done)
+}
+
+/// In a forked child, of whose threads this one is left.
+pub fn forks() {
+    USER.store(0, Ordering::Relaxed);
+}
+
+/// Where a path is looked for; in a replay that may be elsewhere. Both are zero-ended where there is
+/// something behind them.
+pub trait Look {
+    /// Puts the place of `path` into `probe`, with a zero byte behind it.
+    fn look(&self, path: &[u8], probe: &mut [u8]) -> Option<()>;
+    /// A path as the program means it, where it was told one that is elsewhere.
+    fn meant<'a>(&self, path: &'a [u8]) -> &'a [u8];
+}
+
+impl Workspace {
+    /// Finds the path of `path`, which is below the directory `folder` where it is relative. `follows`:
+    /// the last part of it is followed where it is a link. `None`: it is too long, or nobody can tell.
+    ///
+    /// # Safety
+    /// `path` is a zero-ended string.
+    pub unsafe fn find(
+        &mut self,
+        folder: i32,
+        path: *const c_char,
+        follows: bool,
+        at: &impl Look,
+    ) -> Option<()> {
+        // SAFETY: the caller vouches for it.
+        let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+        if path.is_empty() {
+            return None;
+        }
+        self.length = 0;
+        let path = at.meant(path);
+        if path.first() != Some(&b'/') {
+            let length = match folder {
+                AT_FDCWD => here(&mut self.link).len(),
+                folder => path_of(folder, &mut self.link)?.len(),
+            };
+            let start = at.meant(self.link.get(..length)?);
+            if start.first() != Some(&b'/') {
+                return None;
+            }
+            let start = start.strip_suffix(b"/").unwrap_or(start);
+            self.found.get_mut(..start.len())?.copy_from_slice(start);
+            self.length = start.len();
+        }
+        self.rest.get_mut(..path.len())?.copy_from_slice(path);
+        self.walk(path.len(), follows, at)?;
+        if self.length == 0 {
+            self.found[0] = b'/';
+            self.length = 1;
+        }
+        Some(())
+    }
+
+    /// The path that was found.
+    pub fn path(&self) -> &[u8] {
+        self.found.get(..self.length).unwrap_or(&[])
+    }
+
+    fn walk(&mut self, mut length: usize, follows: bool, at: &impl Look) -> Option<()> {
+        let (mut from, mut links) = (0, 0);
+        loop {
+            let rest = self.rest.get(from..length)?;
+            let Some(start) = rest.iter().position(|byte| *byte != b'/') else {
+                return Some(());
+            };
+            let part = rest.get(start..)?;
+            let end = part.iter().position(|byte| *byte == b'/');
+            let is_last = part.get(end.unwrap_or(part.len())..)?.is_empty();
+            let name = part.get(..end.unwrap_or(part.len()))?;
+            from += start + name.len();
+            match name {
+                b"." => continue,
+                b".." => {
+                    let path = self.found.get(..self.length)?;
+                    self.length = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+                    continue;
+                }
+                _ => {}
+            }
+            let before = self.length;
+            let behind = before + 1 + name.len();
+            let [slash, place @ ..] = self.found.get_mut(before..behind)? else {
+                return None;
+            };
+            *slash = b'/';
+            place.copy_from_slice(name);
+            self.length = behind;
+            if is_last && !follows {
+                continue;
+            }
+            let Some(target) = self.target(at)? else {
+                continue;
+            };
+            links += 1;
+            if links > LINKS_MAX {
+                return None;
+            }
+            let meant = at.meant(self.link.get(..target)?);
+            let gone = target - meant.len();
+            self.length = if meant.first() == Some(&b'/') {
+                0
+            } else {
+                before
+            };
+            // What the link says, and behind it what was still to come.
+            let left = length - from;
+            let whole = meant.len() + left;
+            if whole > LONGEST {
+                return None;
+            }
+            self.rest.copy_within(from..length, meant.len());
+            let link = self.link.get(gone..target)?;
+            self.rest.get_mut(..link.len())?.copy_from_slice(link);
+            (from, length) = (0, whole);
+        }
+    }
+
+    /// Where the path so far leads to, if it is a link: so many bytes of `link`.
+    fn target(&mut self, at: &impl Look) -> Option<Option<usize>> {
+        at.look(self.found.get(..self.length)?, &mut self.probe)?;
+        let (from, to) = (
+            self.probe.as_ptr() as usize,
+            self.link.as_mut_ptr() as usize,
+        );
+        let arguments = [AT_FDCWD as usize, from, to, LONGEST, 0, 0];
+        // SAFETY: a zero-ended string, and a place of that length.
+        let length = unsafe { sys::syscall(nr::READLINKAT, arguments) };
+        Some(usize::try_from(length).ok().filter(|it| *it > 0))
+    }
+}
+
+/// Every path is where it says.
+pub struct AsItSays;
+
+impl Look for AsItSays {
+    fn look(&self, path: &[u8], probe: &mut [u8]) -> Option<()> {
+        put(probe, &[path])
+    }
+
+    fn meant<'a>(&self, path: &'a [u8]) -> &'a [u8] {
+        path
+    }
+}
+
+/// Puts the parts behind each other, with a zero byte behind them.
+pub fn put(place: &mut [u8], parts: &[&[u8]]) -> Option<()> {
+    let mut at = 0;
+    for part in parts {
+        place.get_mut(at..at + part.len())?.copy_from_slice(part);
+        at += part.len();
+    }
+    *place.get_mut(at)? = 0;
+    Some(())
+}
+
+/// Whether a path is this one, or lies below it.
+pub fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    let rest = path.strip_prefix(folder);
+    rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+}
