@@ -299,7 +299,9 @@ fn findings(engine: &str, tables: &Rows, path: &str) {
     let [of_session] = &tables["sessions"][..] else {
         panic!("{engine}: a session has a row")
     };
-    assert_eq!(of_session["verdict"], said["verdict"]);
+    for column in ["verdict", "judged_until_ns"] {
+        assert_eq!(of_session[column], said[column], "{engine}");
+    }
     for (column, level) in [
         ("errors", "error"),
         ("warnings", "warning"),

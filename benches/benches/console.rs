@@ -2,6 +2,9 @@
 //! a game, first alone, then with a console and nobody at it, then with clients that send garbage, half frames and
 //! lines without an end, give wrong tokens, and connect again and again.
 //!
+//! The node has one processor and the clients have another, so that what is measured is what the console takes
+//! of the game's, and not what 200 threads take by themselves. On a machine with one processor they share it.
+//!
 //! `cargo bench -p netreel-benches --bench console`; with `-- --check` it fails where the target is missed.
 
 use std::hint::black_box;
@@ -13,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use netreel_console::{Commands, Console};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 const TICK: Duration = Duration::from_micros(16_667);
 const TICKS: u32 = 600;
@@ -77,6 +81,33 @@ fn hostile(address: SocketAddr, kind: usize, quit: &AtomicBool, connections: &At
     }
 }
 
+/// Lets the calling thread, and those that it starts, run on one processor alone: the first of those that there
+/// are, or the last.
+fn stay_on(last: bool) {
+    let Ok(all) = sched_getaffinity(None) else {
+        return;
+    };
+    let mut there = (0..CpuSet::MAX_CPU).filter(|&processor| all.is_set(processor));
+    let own = if last { there.last() } else { there.next() };
+    if let Some(own) = own {
+        let mut set = CpuSet::new();
+        set.set(own);
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+/// What the console's thread has taken of a processor so far, in ns.
+fn console_ns() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    let taken = tasks.flatten().filter_map(|task| {
+        let name = std::fs::read_to_string(task.path().join("comm")).ok()?;
+        let stat = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        let taken = stat.split_whitespace().next()?.parse::<u64>().ok()?;
+        (name == "console\n").then_some(taken)
+    });
+    taken.sum()
+}
+
 fn percentile(times: &mut [u64], part: f64) -> f64 {
     times.sort_unstable();
     let at = (times.len() as f64 * part) as usize;
@@ -91,6 +122,9 @@ fn main() -> ExitCode {
     };
     let mut all: [Vec<u64>; 3] = Default::default();
     let connections = Arc::new(AtomicU64::new(0));
+    let (mut taken_ns, mut passed) = (0, Duration::ZERO);
+    let all_processors = sched_getaffinity(None).ok();
+    stay_on(false);
     for _ in 0..TURNS {
         all[0].extend(ticks(None));
         let console = listen();
@@ -100,10 +134,20 @@ fn main() -> ExitCode {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|kind| {
                 let (quit, connections) = (Arc::clone(&quit), Arc::clone(&connections));
-                std::thread::spawn(move || hostile(address, kind, &quit, &connections))
+                let all_processors = all_processors;
+                std::thread::spawn(move || {
+                    if let Some(all) = all_processors {
+                        let _ = sched_setaffinity(None, &all);
+                        stay_on(true);
+                    }
+                    hostile(address, kind, &quit, &connections)
+                })
             })
             .collect();
+        let (begun, before_ns) = (Instant::now(), console_ns());
         all[2].extend(ticks(Some(&console)));
+        taken_ns += console_ns() - before_ns;
+        passed += begun.elapsed();
         quit.store(true, Ordering::Relaxed);
         for client in clients {
             let _ = client.join();
@@ -121,6 +165,8 @@ fn main() -> ExitCode {
     }
     let connections = connections.load(Ordering::Relaxed);
     println!("{connections} connections were made");
+    let share = taken_ns as f64 / passed.as_nanos() as f64 * 100.0;
+    println!("with clients the console's thread took {share:.2} % of its processor's time");
     let more = percentile(&mut all[2], 0.99) / percentile(&mut all[1], 0.99) - 1.0;
     println!(
         "p99 with hostile clients: {:+.1} % (target: at most {:.0} %)",

@@ -1,5 +1,7 @@
 //! The file of a scenario: what is declared.
 
+mod fillers;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,8 +10,11 @@ use netreel_console::Way;
 use serde::Deserialize;
 use toml::Spanned;
 
+use self::fillers::{Fillers, SecretAs, checked_with_secrets, secrets, values};
 use crate::fill;
+use crate::mistake::{Mistake, Place, Wrong};
 use crate::reach::Bring;
+use crate::secrets::Source;
 
 /// A scenario that was read.
 #[derive(Clone, Debug)]
@@ -24,6 +29,10 @@ pub struct Scenario {
     pub limit: f64,
     /// Values that commands and the script use; `--set` changes them.
     pub values: BTreeMap<String, String>,
+    /// Where secrets come from, by name.
+    pub secrets: BTreeMap<String, Source>,
+    /// How many bytes the log of a node may have.
+    pub log_limit: u64,
     /// The nodes, in the order in which they start.
     pub nodes: Vec<NodePlan>,
     /// Commands that make what the nodes need, run in order before the first match; to be filled.
@@ -110,20 +119,6 @@ pub enum ConsolePlan {
     None,
 }
 
-/// What is wrong with a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}:{column}: {why}")]
-pub struct Mistake {
-    /// Which file.
-    pub file: String,
-    /// Where, from 1.
-    pub line: usize,
-    /// Where in the line, from 1, in letters.
-    pub column: usize,
-    /// What is wrong, and what could stand there.
-    pub why: String,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Whole {
@@ -133,6 +128,9 @@ struct Whole {
     limit: Option<Spanned<f64>>,
     #[serde(default)]
     values: BTreeMap<String, Spanned<toml::Value>>,
+    #[serde(default)]
+    secrets: BTreeMap<String, Spanned<SecretAs>>,
+    log_limit: Option<Spanned<u64>>,
     /// What holds for every node that does not say otherwise.
     every: Option<Settings>,
     #[serde(default)]
@@ -180,16 +178,13 @@ enum StartAs {
     Through(Vec<String>),
 }
 
-/// A mistake before its place is told in lines.
-struct Wrong {
-    at: Range<usize>,
-    why: String,
-}
-
 /// A match that takes longer than this has failed, where the file names no limit. Seconds.
 const LIMIT: f64 = 120.0;
 /// The longest match, in seconds.
 const LIMIT_MAX: f64 = 86_400.0;
+/// What a node's log may have where the file says nothing, and at the most. MiB.
+const LOG_LIMIT: u64 = 64;
+const LOG_LIMIT_MAX: u64 = 1 << 20;
 /// So many nodes can a scenario have.
 const NODES_MAX: usize = 256;
 
@@ -247,7 +242,15 @@ impl Scenario {
             }
             None => LIMIT,
         };
+        let log_limit = match &whole.log_limit {
+            Some(limit) if !(1..=LOG_LIMIT_MAX).contains(limit.as_ref()) => {
+                let why = format!("a log has from 1 to {LOG_LIMIT_MAX} MiB");
+                return Err(Wrong::new(limit.span(), why).into());
+            }
+            limit => limit.as_ref().map_or(LOG_LIMIT, |limit| *limit.as_ref()),
+        };
         let values = values(&whole.values, set)?;
+        let secrets = secrets(&whole.secrets, &folder)?;
         let every = whole.every.clone().unwrap_or_default();
         if let Some(name) = &every.name {
             return Err(Wrong::new(name.span(), "every node has a name of its own").into());
@@ -262,7 +265,7 @@ impl Scenario {
         }
         let mut nodes: Vec<NodePlan> = Vec::new();
         for node in &whole.node {
-            let plan = node_plan(node, &every, (&values, &folder))?;
+            let plan = node_plan(node, &every, ((&values, &secrets), &folder))?;
             if nodes.iter().any(|known| known.name == plan.name) {
                 let name = node.as_ref().name.as_ref();
                 let at = name.map_or(node.span(), Spanned::span);
@@ -311,6 +314,8 @@ impl Scenario {
             folder,
             limit,
             values,
+            secrets,
+            log_limit: log_limit << 20,
             nodes,
             prepare,
             wire,
@@ -357,46 +362,12 @@ impl Whole {
     }
 }
 
-/// The values of the file, with those of the command line in their place.
-fn values(
-    own: &BTreeMap<String, Spanned<toml::Value>>,
-    set: &[(String, String)],
-) -> Result<BTreeMap<String, String>, Wrong> {
-    let mut values = BTreeMap::new();
-    for (name, value) in own {
-        let text = match value.as_ref() {
-            toml::Value::String(text) => text.clone(),
-            toml::Value::Integer(number) => number.to_string(),
-            toml::Value::Float(number) => number.to_string(),
-            toml::Value::Boolean(is_so) => is_so.to_string(),
-            _ => {
-                let why = format!("the value {name} is a text, a number, true or false");
-                return Err(Wrong::new(value.span(), why));
-            }
-        };
-        if fill::OWN.contains(&name.as_str()) {
-            let why = format!("{{{name}}} is filled by the runner: call the value otherwise");
-            return Err(Wrong::new(value.span(), why));
-        }
-        values.insert(name.clone(), text);
-    }
-    for (name, value) in set {
-        let known: Vec<&str> = own.keys().map(String::as_str).collect();
-        let why = match known.is_empty() {
-            true => format!("--set {name}: the file has no [values]"),
-            false => format!("--set {name}: [values] has {}", known.join(", ")),
-        };
-        let own = values.get_mut(name).ok_or(Wrong::new(0..0, why))?;
-        own.clone_from(value);
-    }
-    Ok(values)
-}
-
 fn node_plan(
     node: &Spanned<Settings>,
     every: &Settings,
-    (values, here): (&BTreeMap<String, String>, &Path),
+    (fillers, here): (Fillers<'_>, &Path),
 ) -> Result<NodePlan, Wrong> {
+    let values = fillers.0;
     let (own, at) = (node.as_ref(), node.span());
     let Some(name) = &own.name else {
         return Err(Wrong::new(at, "this node has no name"));
@@ -407,7 +378,8 @@ fn node_plan(
         let why = "a node's name is of letters, digits, - and _, up to 64, and not RUNNER: files are called so";
         return Err(Wrong::new(name.span(), why));
     }
-    let filled = |text: &Spanned<String>| checked(text, &fill::OWN, values);
+    let is_here = own.reach.as_ref().or(every.reach.as_ref()).is_none();
+    let filled = |text: &Spanned<String>| checked_with_secrets(text, fillers, is_here);
     let optional = |text: Option<&Spanned<String>>| text.map(filled).transpose();
     let Some(command) = own.command.as_ref().or(every.command.as_ref()) else {
         let why =
@@ -426,7 +398,11 @@ fn node_plan(
         environment.insert(key.clone(), filled(value)?);
     }
     let start = own.start.as_ref().or(every.start.as_ref());
-    let token = optional(own.token.as_ref().or(every.token.as_ref()))?;
+    // The runner itself reads it.
+    let token = own.token.as_ref().or(every.token.as_ref());
+    let token = token
+        .map(|token| checked_with_secrets(token, fillers, true))
+        .transpose()?;
     let console = match own.console.as_ref().or(every.console.as_ref()) {
         None => ConsolePlan::None,
         Some(console) => console_plan(console.span(), &filled(console)?, token)?,
@@ -538,40 +514,4 @@ fn lines_before(text: &str, script: &Spanned<String>) -> usize {
         .iter()
         .any(|it| literal.starts_with(it));
     before.matches('\n').count() + usize::from(opens)
-}
-
-impl Wrong {
-    fn new(at: Range<usize>, why: impl Into<String>) -> Wrong {
-        let why = why.into();
-        Wrong { at, why }
-    }
-}
-
-/// Where a mistake is: in the scenario's file, or in another one.
-enum Place {
-    Here(Wrong),
-    Elsewhere(Mistake),
-}
-
-impl From<Wrong> for Place {
-    fn from(wrong: Wrong) -> Place {
-        Place::Here(wrong)
-    }
-}
-
-impl Place {
-    fn placed(self, file: &str, text: &str) -> Mistake {
-        let wrong = match self {
-            Place::Here(wrong) => wrong,
-            Place::Elsewhere(mistake) => return mistake,
-        };
-        let before = text.get(..wrong.at.start).unwrap_or_default();
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        Mistake {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: line.chars().count() + 1,
-            why: wrong.why,
-        }
-    }
 }

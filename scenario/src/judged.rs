@@ -26,10 +26,33 @@ pub struct Judged {
     pub findings: Vec<Found>,
     /// How many packets were recorded.
     pub packets: u64,
+    /// What nodes believed where the script expects something of it, in the order in which that was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub believed: Vec<Believed>,
 }
 
-/// Who says what the recordings in a folder come to, and why that cannot be told.
-pub type Judge<'a> = &'a (dyn Fn(&Path) -> Result<Judged, String> + Sync);
+/// What a node believes of an object, to be told of a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedState {
+    /// Which node.
+    pub node: String,
+    /// The protocol's number of the object.
+    pub object: u64,
+    /// The moment, on the monotonic clock of the runner's machine, in ns.
+    pub at_ns: u64,
+}
+
+/// What a node believed of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Believed {
+    /// Whether it exists; `None` where nobody can tell.
+    pub exists: Option<bool>,
+    /// The name of its owner; `None` where it has none that lives, or nobody can tell.
+    pub owner: Option<String>,
+}
+
+/// Who says what the recordings in a folder come to, with what was asked, and why that cannot be told.
+pub type Judge<'a> = &'a (dyn Fn(&Path, &[AskedState]) -> Result<Judged, String> + Sync);
 
 /// What a script expects of the recordings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +66,17 @@ pub enum Expected {
     },
     /// No finding of this level or above, or of this rule.
     NoFinding(String),
+    /// What a node believed of an object.
+    State {
+        /// Which answer it is, among those of [`Judged::believed`].
+        place: usize,
+        /// Of what.
+        asked: AskedState,
+        /// Whether it exists.
+        exists: bool,
+        /// Who owns it, where that is said.
+        owner: Option<String>,
+    },
 }
 
 const LEVELS: [&str; 3] = ["info", "warning", "error"];
@@ -62,6 +96,16 @@ impl Expected {
             } => format!("finding {rule} at {node}"),
             Expected::Finding { rule, node: None } => format!("finding {rule}"),
             Expected::NoFinding(what) => format!("no finding {what}"),
+            Expected::State {
+                asked,
+                exists,
+                owner,
+                ..
+            } => format!(
+                "{} to believe that {}",
+                asked.node,
+                belief_words(asked.object, (Some(*exists), owner.as_deref()))
+            ),
         }
     }
 
@@ -93,6 +137,33 @@ impl Expected {
                     found.level, found.rule, found.text
                 ))
             }
+            Expected::State {
+                place,
+                asked,
+                exists,
+                owner,
+            } => {
+                let believed = judged.believed.get(*place).cloned().unwrap_or_default();
+                let is_owner = owner.is_none() || *owner == believed.owner;
+                let is_so = believed.exists == Some(*exists) && is_owner;
+                (!is_so).then(|| {
+                    let believes = (believed.exists, believed.owner.as_deref());
+                    format!(
+                        "expected {}; what it believes: {}",
+                        self.words(),
+                        belief_words(asked.object, believes)
+                    )
+                })
+            }
         }
+    }
+}
+
+fn belief_words(object: u64, believed: (Option<bool>, Option<&str>)) -> String {
+    match believed {
+        (Some(true), Some(owner)) => format!("object {object} is owned by {owner}"),
+        (Some(true), None) => format!("object {object} exists"),
+        (Some(false), _) => format!("object {object} does not exist"),
+        (None, _) => format!("of object {object} nobody can tell"),
     }
 }

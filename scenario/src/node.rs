@@ -1,8 +1,9 @@
 //! A node of a match that is played.
 
+use std::io::PipeWriter;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use netreel_console::{ClientError, Remote, read_token};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::file::{ConsolePlan, NodePlan, Start};
+use crate::log::Log;
 use crate::reach::Reach;
 use crate::speaker::Speaker;
 use crate::starter::Filled;
@@ -30,7 +32,7 @@ pub(crate) struct Running {
     console: ConsolePlan,
     quit: Option<String>,
     /// What it prints.
-    pub log: PathBuf,
+    pub log: Log,
     ended: Option<ExitStatus>,
     /// Whether it may end by itself.
     ends: bool,
@@ -50,10 +52,10 @@ impl Running {
         plan: &NodePlan,
         console: ConsolePlan,
         (filled, reach): (&Filled, &Reach),
-        (log, mark): (&Path, &str),
+        ((log, prints), mark): ((Log, PipeWriter), &str),
     ) -> Result<Running, String> {
         let speaks = console == ConsolePlan::Stdin;
-        let child = filled.start(reach, (log, mark), speaks);
+        let child = filled.start(reach, (prints, mark), speaks);
         let mut child = child.map_err(|error| filled.missing(&error))?;
         let stdin = child.as_mut().and_then(|child| child.stdin.take());
         Ok(Running {
@@ -61,7 +63,7 @@ impl Running {
             speaker: stdin.map(Speaker::stdin),
             console,
             quit: filled.quit.clone(),
-            log: log.to_owned(),
+            log,
             ended: None,
             ends: plan.ends,
             is_let_go: plan.start == Start::External,

@@ -1,22 +1,25 @@
 //! One match: its nodes are started, its script drives them, they end, and what they recorded is judged.
 
+mod filled;
+
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
+pub(crate) use self::filled::of_a_run;
 use crate::file::{ConsolePlan, NodePlan, Scenario, Start};
-use crate::fill::{Unfilled, fill};
+use crate::fill::fill;
 use crate::journal::{Journal, end_marked};
-use crate::judged::{Expected, Judge, Judged, gravity};
+use crate::judged::{AskedState, Expected, Judged, gravity};
+use crate::log::Log;
 use crate::node::{GRACE, LOOK, Running};
 use crate::places::Ports;
+use crate::played::{Match, Notes, Outcome, PlayError, Wants};
 use crate::reach::Reach;
 use crate::script;
+use crate::secrets::Secrets;
 use crate::speaker::Speaker;
 use crate::starter::Filled;
 
@@ -25,90 +28,6 @@ pub(crate) const READY: Duration = Duration::from_secs(20);
 
 /// So long a match may take that somebody debugs.
 const NO_LIMIT: Duration = Duration::from_secs(7 * 86_400);
-
-/// What a match is played with.
-pub struct Wants<'a> {
-    /// Which match of the run, from 1.
-    pub number: u64,
-    /// Of all that is drawn in it.
-    pub seed: u64,
-    /// Where its reels and logs go; made here.
-    pub folder: PathBuf,
-    /// The folder of the run.
-    pub run: &'a Path,
-    /// The program that `{netreel}` stands for.
-    pub netreel: &'a Path,
-    /// The digests of what was brought to the nodes, by node and file.
-    pub brought: &'a [(String, String)],
-    /// See [`crate::Loop::debugs`].
-    pub debugs: bool,
-    /// Says when the run is to end.
-    pub is_cancelled: &'a Arc<AtomicBool>,
-    /// Hears what a person has to do, and what the script prints.
-    pub tell: &'a (dyn Fn(&str) + Sync),
-    /// Makes the recorder of what the runner did, with the name of the file; what it did, a sentence
-    /// each, goes to what it gives back.
-    pub notes: &'a MakesNotes<'a>,
-    /// Says what came of it.
-    pub judge: Judge<'a>,
-    /// The rules whose findings that may be; none where nobody knows.
-    pub rules: &'a [&'static str],
-}
-
-/// Who writes down what the runner did.
-pub type Notes = Box<dyn FnMut(&str)>;
-
-/// Begins to write down what a runner does, in this file; what began it: the match's seed, and the digests of what
-/// was brought to its nodes.
-pub type MakesNotes<'a> =
-    dyn Fn(&Path, u64, &[(String, String)]) -> Result<Notes, String> + Sync + 'a;
-
-/// How a match ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// It was played to its end, and all was as the script expects.
-    Played,
-    /// It was played to its end, and something was not as the script expects; what.
-    Unexpected(Vec<String>),
-    /// It could not be played to its end; why.
-    Failed(String),
-}
-
-/// A match that was played.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Match {
-    /// Which of the run, from 1.
-    pub number: u64,
-    /// What all that was drawn in it came from.
-    pub seed: u64,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// What its recordings say.
-    pub judged: Judged,
-    /// How long it took, in seconds.
-    pub took: f64,
-}
-
-impl Match {
-    /// Whether it has a finding of this level or above, or something was not as expected, or it could
-    /// not be played.
-    pub fn is_bad(&self, level: &str) -> bool {
-        let least = Expected::NoFinding(level.to_owned());
-        self.outcome != Outcome::Played || least.missed(&self.judged).is_some()
-    }
-}
-
-/// A match that could not be tried.
-#[derive(Debug, thiserror::Error)]
-pub enum PlayError {
-    /// The run was to end.
-    #[error("the run was ended")]
-    Cancelled,
-    /// The runner itself cannot go on.
-    #[error("{0}")]
-    Runner(String),
-}
 
 /// Plays a match of a scenario.
 ///
@@ -139,6 +58,8 @@ pub(crate) fn play_with(
         nodes: BTreeMap::new(),
         lives: BTreeMap::new(),
         expected: Vec::new(),
+        asked: Vec::new(),
+        is_undoing: false,
         until: Arc::new(Mutex::new(match wants.debugs {
             true => begun + NO_LIMIT,
             false => begun + Duration::from_secs_f64(scenario.limit),
@@ -155,6 +76,7 @@ pub(crate) fn play_with(
     let played = played.and(ended);
     let mark = stage.mark.clone();
     let expected = std::mem::take(&mut stage.expected);
+    let asked = std::mem::take(&mut stage.asked);
     let (is_hopeless, is_missed) = (stage.is_hopeless, stage.is_missed);
     drop(stage);
     end_marked(&mark);
@@ -165,7 +87,8 @@ pub(crate) fn play_with(
         return Err(PlayError::Cancelled);
     }
     let took = begun.elapsed().as_secs_f64();
-    let judged = (wants.judge)(&wants.folder);
+    let judged = (wants.judge)(&wants.folder, &asked);
+    let judged = judged.map(|judged| hidden(judged, wants.secrets));
     let (outcome, judged) = match (played, judged) {
         (Err(why), judged) if is_missed => {
             (Outcome::Unexpected(vec![why]), judged.unwrap_or_default())
@@ -184,6 +107,12 @@ pub(crate) fn play_with(
             }
         }
     };
+    let hide = |text: &String| wants.secrets.hide(text);
+    let outcome = match outcome {
+        Outcome::Played => Outcome::Played,
+        Outcome::Unexpected(all) => Outcome::Unexpected(all.iter().map(hide).collect()),
+        Outcome::Failed(why) => Outcome::Failed(hide(&why)),
+    };
     Ok(Match {
         number: wants.number,
         seed: wants.seed,
@@ -191,6 +120,14 @@ pub(crate) fn play_with(
         judged,
         took,
     })
+}
+
+/// What was judged, with no secret in it.
+fn hidden(mut judged: Judged, secrets: &Secrets) -> Judged {
+    for found in &mut judged.findings {
+        found.text = secrets.hide(&found.text);
+    }
+    judged
 }
 
 /// A match under way: what its script can do.
@@ -204,6 +141,10 @@ pub(crate) struct Stage<'a> {
     /// How often each node was started.
     lives: BTreeMap<String, u32>,
     expected: Vec<Expected>,
+    /// What is asked of the recordings.
+    asked: Vec<AskedState>,
+    /// Whether all that is still to be done undoes something: no more is asked whether the match may go on.
+    is_undoing: bool,
     /// When it has taken too long: a person's time is added while it is waited for.
     until: Arc<Mutex<Instant>>,
     notes: Notes,
@@ -219,6 +160,9 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// Why it may not: it has taken too long, the run is to end, a node has died.
     pub fn go_on(&mut self) -> Result<(), String> {
+        if self.is_undoing && !is_over(&self.until) {
+            return Ok(());
+        }
         if self.wants.is_cancelled.load(Ordering::Relaxed) {
             return Err("the run was ended".to_owned());
         }
@@ -230,7 +174,7 @@ impl<'a> Stage<'a> {
         }
         for (name, node) in &mut self.nodes {
             if let Some(why) = node.has_died() {
-                let last = last_line(&node.log);
+                let last = node.log.last_line();
                 return Err(format!("node {name} {why}; its last line: {last:?}"));
             }
         }
@@ -252,7 +196,7 @@ impl<'a> Stage<'a> {
 
     /// Writes down what was done, where the recordings are.
     pub fn note(&mut self, text: &str) {
-        (self.notes)(text);
+        (self.notes)(&self.wants.secrets.hide(text));
     }
 
     /// Starts nodes in order, each once more if it has ended, and waits until the console of each listens: of
@@ -292,12 +236,10 @@ impl<'a> Stage<'a> {
             self.wait_for_debugger(plan, &mut filled)?;
         }
         let reach = self.reach(plan)?;
-        let running = Running::start(
-            plan,
-            console,
-            (&filled, &reach),
-            (&log, &self.node_mark(name)),
-        );
+        let prints = Log::begin(&log, self.scenario.log_limit, self.wants.secrets);
+        let prints = prints.map_err(|error| format!("{}: {error}", log.display()))?;
+        let mark = self.node_mark(name);
+        let running = Running::start(plan, console, (&filled, &reach), (prints, &mark));
         let running = running.map_err(|why| {
             self.is_hopeless = true;
             format!("node {name} cannot be started: {why}")
@@ -415,10 +357,9 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What a node has printed, the last [`LOG_MAX`] bytes of it.
+    /// What a node has printed, the last of it.
     pub fn log(&mut self, name: &str) -> Result<String, String> {
-        let log = self.running(name)?.log.clone();
-        tail(&log, LOG_MAX).map_err(|error| format!("{}: {error}", log.display()))
+        self.running(name)?.log.text()
     }
 
     /// Makes the link from one node to another worse, or one that is itself something that runs; or as it
@@ -484,6 +425,59 @@ impl<'a> Stage<'a> {
         self.expected.push(expected);
     }
 
+    /// What a node must have believed of an object at this moment.
+    pub fn expect_state(
+        &mut self,
+        node: &str,
+        object: u64,
+        (exists, owner): (bool, Option<String>),
+    ) -> Result<(), String> {
+        self.plan(node)?;
+        owner.as_deref().map(|owner| self.plan(owner)).transpose()?;
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let asked = AskedState {
+            node: node.to_owned(),
+            object,
+            at_ns: now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64,
+        };
+        let place = self.asked.len();
+        self.asked.push(asked.clone());
+        self.expect(Expected::State {
+            place,
+            asked,
+            exists,
+            owner,
+        });
+        Ok(())
+    }
+
+    /// From now on all that is done undoes something; it has as long as a node has to end. When the match would
+    /// have taken too long.
+    pub fn begin_undoing(&mut self) -> Instant {
+        self.is_undoing = true;
+        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *until, Instant::now() + GRACE)
+    }
+
+    /// All is undone; when the match has taken too long.
+    pub fn end_undoing(&mut self, until: Instant) {
+        self.is_undoing = false;
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    /// The file that has a secret.
+    pub fn secret(&self, name: &str) -> Result<String, String> {
+        let file = self.wants.secrets.file(name);
+        let file = file.ok_or_else(|| {
+            let names: Vec<&str> = self.scenario.secrets.keys().map(String::as_str).collect();
+            format!(
+                "there is no secret {name:?}; [secrets] has {}",
+                names.join(", ")
+            )
+        })?;
+        Ok(file.display().to_string())
+    }
+
     /// The port of this name, as `{port.NAME}` has it.
     pub fn port(&mut self, name: &str) -> Result<u16, String> {
         let port = self.ports.port(name);
@@ -547,107 +541,6 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// A node's command and console, with every place filled.
-    fn filled(&mut self, plan: &NodePlan) -> Result<(Filled, ConsolePlan), String> {
-        let console = match &plan.console {
-            ConsolePlan::Remote {
-                way,
-                address,
-                token,
-            } => ConsolePlan::Remote {
-                way: *way,
-                address: self.fill(plan, address, "")?,
-                token: match token {
-                    Some(token) => {
-                        let file = self.fill(plan, token, "")?;
-                        Some(self.scenario.folder.join(file).display().to_string())
-                    }
-                    None => None,
-                },
-            },
-            other => other.clone(),
-        };
-        let address = match &console {
-            ConsolePlan::Remote { address, .. } => address.clone(),
-            _ => String::new(),
-        };
-        let mut words = Vec::new();
-        for word in &plan.command {
-            words.push(self.fill(plan, word, &address)?);
-        }
-        let mut environment = Vec::new();
-        for (name, value) in &plan.environment {
-            environment.push((name.clone(), self.fill(plan, value, &address)?));
-        }
-        // A path of this machine begins where the scenario is; another machine has no such folder.
-        let here = self.scenario.folder.clone();
-        let folder = match &plan.folder {
-            Some(folder) => {
-                let folder = self.fill(plan, folder, &address)?;
-                Some(match plan.reach.is_empty() {
-                    true => here.join(folder).display().to_string(),
-                    false => folder,
-                })
-            }
-            None if plan.reach.is_empty() => Some(here.display().to_string()),
-            None => None,
-        };
-        let start = match &plan.start {
-            Start::Through(words) => {
-                let mut filled = Vec::new();
-                for word in words {
-                    // The command itself comes later.
-                    let word = word.replace("{command}", "{{command}}");
-                    filled.push(self.fill(plan, &word, &address)?);
-                }
-                Start::Through(filled)
-            }
-            start => start.clone(),
-        };
-        let quit = match &plan.quit {
-            Some(quit) => Some(self.fill(plan, quit, &address)?),
-            None => None,
-        };
-        let filled = Filled {
-            words,
-            environment,
-            folder,
-            start,
-            quit,
-        };
-        Ok((filled, console))
-    }
-
-    fn fill(&mut self, plan: &NodePlan, text: &str, console: &str) -> Result<String, String> {
-        let (ports, wants, scenario) = (&mut self.ports, self.wants, self.scenario);
-        let folder = &self.folder;
-        let mut value = |name: &str| {
-            let port = |ports: &mut Ports, name: &str| {
-                let port = ports.port(name).ok_or("no port is free at 127.0.0.1");
-                port.map(|port| port.to_string())
-            };
-            Ok(match name {
-                "console" => console.to_owned(),
-                "match" => wants.number.to_string(),
-                "netreel" => wants.netreel.display().to_string(),
-                "node" => plan.name.clone(),
-                "port" => port(ports, &format!("node {}", plan.name))?,
-                "reels" => folder.display().to_string(),
-                "role" => plan.role.clone(),
-                "run" => wants.run.display().to_string(),
-                "seed" => wants.seed.to_string(),
-                _ => match name.strip_prefix("port.") {
-                    Some(name) => port(ports, name)?,
-                    None => scenario.values.get(name).cloned().unwrap_or_default(),
-                },
-            })
-        };
-        fill(text, &mut value).map_err(|unfilled: Unfilled<&str>| match unfilled {
-            Unfilled::Open => format!("{text:?}: a {{ is not closed"),
-            Unfilled::Name(name, why) => format!("{{{name}}}: {why}"),
-        })
-    }
-
     fn speaker(&mut self, name: &str) -> Result<&mut Speaker, String> {
         let speaker = self.running(name)?.speaker();
         speaker.ok_or_else(|| format!("nobody hears node {name}: it has no console"))
@@ -663,45 +556,4 @@ impl<'a> Stage<'a> {
 /// Whether a moment has passed that may still be moved.
 pub(crate) fn is_over(until: &Mutex<Instant>) -> bool {
     Instant::now() > *until.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Words whose places are filled before there is a match.
-pub(crate) fn of_a_run(
-    words: &[String],
-    scenario: &Scenario,
-    (run, netreel): (&Path, &Path),
-) -> Result<Vec<String>, String> {
-    let mut value = |name: &str| match name {
-        "run" => Ok(run.display().to_string()),
-        "netreel" => Ok(netreel.display().to_string()),
-        _ => scenario.values.get(name).cloned().ok_or(()),
-    };
-    let words = words.iter().map(|word| fill(word, &mut value));
-    words
-        .map(|word| word.map_err(|_| "a place that nobody fills".to_owned()))
-        .collect()
-}
-
-/// The last line of a log, the end of it where it is long.
-fn last_line(log: &Path) -> String {
-    let text = tail(log, 4096).unwrap_or_default();
-    let line = text.lines().next_back().unwrap_or_default();
-    let from = line.char_indices().rev().nth(LINE_MAX - 1);
-    line[from.map_or(0, |(at, _)| at)..].to_owned()
-}
-
-/// So much of what a node has printed a script sees. Bytes.
-const LOG_MAX: u64 = 1 << 20;
-
-/// So much of a node's last line is told, in letters.
-const LINE_MAX: usize = 200;
-
-/// The last so many bytes of a file, as text.
-fn tail(file: &Path, most: u64) -> std::io::Result<String> {
-    let mut file = std::fs::File::open(file)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -16,8 +16,10 @@ use crate::file::Scenario;
 use crate::journal::{Journal, MARK, MATCH, Recovered};
 use crate::judged::Judge;
 use crate::node::LOOK;
-use crate::once::{MakesNotes, Match, PlayError, Wants, of_a_run, play_with};
+use crate::once::{of_a_run, play_with};
+use crate::played::{MakesNotes, Match, PlayError, Wants};
 use crate::reach::{Reach, hex};
+use crate::secrets::Secrets;
 
 /// The file of a run that says what it is.
 const RUN: &str = "run.json";
@@ -106,9 +108,12 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
         (wants.tell)(Told::GoesOn(played.len() as u64));
     }
     let folder = std::path::absolute(wants.folder).map_err(|error| failed(&error))?;
-    let brought = prepare(wants, &folder, &journal).and_then(|()| bring(wants, &folder, &journal));
-    let brought = match brought {
-        Ok(brought) => brought,
+    let ready = Secrets::read(&wants.scenario.secrets, &journal).and_then(|secrets| {
+        prepare(wants, &folder, &journal)?;
+        Ok((secrets, bring(wants, &folder, &journal)?))
+    });
+    let (secrets, brought) = match ready {
+        Ok((secrets, brought)) => (Arc::new(secrets), brought),
         Err(why) => {
             journal.over();
             return Err(PlayError::Runner(why));
@@ -118,6 +123,7 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
         wants,
         run: folder,
         brought,
+        secrets,
         journal,
         next: AtomicU64::new(1),
         ends: AtomicBool::new(
@@ -131,6 +137,7 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
             scope.spawn(|| run.work());
         }
     });
+    run.secrets.forget(&run.journal);
     let left = run.journal.over();
     if !left.is_empty() {
         let why = format!(
@@ -158,6 +165,7 @@ struct Run<'a> {
     run: PathBuf,
     /// The digests of what was brought to the nodes, by node and file.
     brought: Vec<(String, String)>,
+    secrets: Arc<Secrets>,
     journal: Journal,
     next: AtomicU64,
     ends: AtomicBool,
@@ -202,7 +210,7 @@ impl Run<'_> {
         let failed =
             |error: std::io::Error| PlayError::Runner(format!("{}: {error}", folder.display()));
         let begun = self.journal.folder(&folder).map_err(failed)?;
-        let tell = |line: &str| (self.wants.tell)(Told::Line(number, line));
+        let tell = |line: &str| (self.wants.tell)(Told::Line(number, &self.secrets.hide(line)));
         let wants = Wants {
             number,
             seed: seed(self.wants.seed, number),
@@ -210,6 +218,7 @@ impl Run<'_> {
             run: &self.run,
             netreel: self.wants.netreel,
             brought: &self.brought,
+            secrets: &self.secrets,
             debugs: self.wants.debugs,
             is_cancelled: self.wants.is_cancelled,
             tell: &tell,

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mlua::{
@@ -15,6 +15,7 @@ use crate::file;
 use crate::judged::Expected;
 use crate::node::LOOK;
 use crate::once::{Stage, is_over};
+use crate::undo::Doings;
 
 /// A node that is waited for and does not answer is asked again after so long.
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
@@ -54,21 +55,63 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     let lua = Lua::new();
     // A script that only counts ends as well.
     let (until, is_cancelled) = (stage.until(), Arc::clone(stage.wants.is_cancelled));
+    let is_undoing = Arc::new(AtomicBool::new(false));
+    let undoes = Arc::clone(&is_undoing);
     let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
     let hooked = lua.set_global_hook(triggers, move |_, _| {
-        match is_cancelled.load(Ordering::Relaxed) || is_over(&until) {
+        let is_cancelled = is_cancelled.load(Ordering::Relaxed) && !undoes.load(Ordering::Relaxed);
+        match is_cancelled || is_over(&until) {
             true => Err(mlua::Error::runtime("the match is over")),
             false => Ok(VmState::Continue),
         }
     });
     hooked.map_err(|error| told(&error))?;
     let shared = RefCell::new(stage);
+    let doings = Doings::default();
     let ran = lua.scope(|scope| {
-        globals(&lua, scope, &shared)?;
-        chunk(&lua, script).exec()
+        globals(&lua, scope, (&shared, &doings))?;
+        let guarded: Function = lua.load(GUARD).set_name("=guard").eval()?;
+        let ran = guarded.call::<()>(chunk(&lua, script).into_function()?);
+        is_undoing.store(true, Ordering::Relaxed);
+        let until = with(&shared, |stage| Ok(stage.begin_undoing()))?;
+        let ended = doings.end();
+        with(&shared, |stage| {
+            stage.end_undoing(until);
+            Ok(())
+        })?;
+        ran.and(ended)
     });
     ran.map_err(|error| told(&error))
 }
+
+/// Calls a script. An error that is no text has no place: it is given one, and words.
+const GUARD: &str = r#"
+return function(script)
+    local function words(value, depth)
+        if type(value) ~= "table" or depth == 0 then return tostring(value) end
+        local meta = getmetatable(value)
+        if meta and meta.__tostring then return tostring(value) end
+        local keys, parts = {}, {}
+        for key in pairs(value) do keys[#keys + 1] = key end
+        table.sort(keys, function(one, other) return tostring(one) < tostring(other) end)
+        for _, key in ipairs(keys) do
+            parts[#parts + 1] = tostring(key) .. " = " .. words(value[key], depth - 1)
+        end
+        return "{" .. table.concat(parts, ", ") .. "}"
+    end
+    local function placed(value)
+        if type(value) == "string" or type(value) == "userdata" then return value end
+        -- The script's own functions lie above this one and `error`.
+        for level = 3, 32 do
+            local _, at = pcall(error, "", level)
+            if at ~= "" and not at:find("^guard:") then return at .. "error " .. words(value, 3) end
+        end
+        return "error " .. words(value, 3)
+    end
+    local is_done, why = xpcall(script, placed)
+    if not is_done then error(why, 0) end
+end
+"#;
 
 /// The sentence of an error, without the stack that Lua adds.
 fn told(error: &mlua::Error) -> String {
@@ -114,7 +157,11 @@ fn with<T>(
     act(&mut stage).map_err(mlua::Error::RuntimeError)
 }
 
-fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -> mlua::Result<()> {
+fn globals<'s>(
+    lua: &Lua,
+    scope: &'s Scope<'s, '_>,
+    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
+) -> mlua::Result<()> {
     let own = lua.globals();
     {
         let stage = stage.borrow();
@@ -162,7 +209,8 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
                     true => all.collect(),
                     false => names.to_vec(),
                 };
-                stage.start(&names)
+                stage.start(&names)?;
+                Ok(doings.started(&names))
             })
         })?,
     )?;
@@ -222,11 +270,15 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
             with(stage, |stage| match told.as_slice() {
                 [Value::String(from), Value::String(to), faults @ ..] => {
                     let words = faults::words(faults.first())?;
-                    stage.faults(Some(&from.to_string_lossy()), &to.to_string_lossy(), &words)
+                    let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
+                    stage.faults(Some(&from), &to, &words)?;
+                    Ok(doings.faults(Some(&from), &to, &words))
                 }
                 [Value::String(link), faults @ ..] => {
                     let words = faults::words(faults.first())?;
-                    stage.faults(None, &link.to_string_lossy(), &words)
+                    let link = link.to_string_lossy();
+                    stage.faults(None, &link, &words)?;
+                    Ok(doings.faults(None, &link, &words))
                 }
                 _ => Err("write faults(FROM, TO, {...}) or faults(LINK, {...})".to_owned()),
             })
@@ -245,10 +297,13 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
     for (called, act) in single {
         let function = scope.create_function(move |_, who: Who| {
             let mut names = who.names.iter();
-            names.try_for_each(|name| with(stage, |stage| act(stage, name)))
+            names.try_for_each(|name| with(stage, |stage| act(stage, name)))?;
+            // What was restarted is as it was.
+            Ok((called != "restart").then(|| doings.ended(&who.names)))
         })?;
         own.set(called, function)?;
     }
+    undoing(&own, scope, (stage, doings))?;
     own.set(
         "lives",
         scope.create_function(|_, name: String| with(stage, |stage| stage.lives(&name)))?,
@@ -274,6 +329,31 @@ fn globals<'s>(lua: &Lua, scope: &'s Scope<'s, '_>, stage: &'s Shared<'_, '_>) -
         })?,
     )?;
     expectations(&own, scope, stage)
+}
+
+/// `undo(NUMBER)`, `undo()`, `undoes(FUNCTION, WHAT)`, and `secret(NAME)`.
+fn undoing<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
+) -> mlua::Result<()> {
+    own.set(
+        "undo",
+        scope.create_function(|_, number: Option<usize>| {
+            doings.undo(number, &|act| with(stage, |stage| act(stage)))
+        })?,
+    )?;
+    own.set(
+        "undoes",
+        scope.create_function(|_, (undoes, what): (Function, Option<String>)| {
+            let what = what.unwrap_or_else(|| "what the script did".to_owned());
+            Ok(doings.told(undoes, what))
+        })?,
+    )?;
+    own.set(
+        "secret",
+        scope.create_function(|_, name: String| with(stage, |stage| stage.secret(&name)))?,
+    )
 }
 
 enum Plain<'a> {
@@ -352,6 +432,24 @@ fn expectations<'s>(
         })?,
     )?;
     own.set(
+        "expect_state",
+        scope.create_function(|_, (node, object, what): (String, u64, Table)| {
+            let (mut exists, mut owner) = (true, None);
+            for pair in what.pairs::<String, Value>() {
+                match pair? {
+                    (name, Value::Boolean(is_so)) if name == "exists" => exists = is_so,
+                    (name, Value::String(node)) if name == "owner" => {
+                        owner = Some(node.to_string_lossy());
+                    }
+                    _ => return Err(mlua::Error::runtime(HOW_TO_EXPECT)),
+                }
+            }
+            with(stage, |stage| {
+                stage.expect_state(&node, object, (exists, owner))
+            })
+        })?,
+    )?;
+    own.set(
         "expect_log",
         scope.create_function(|_, (who, text): (Who, String)| {
             with(stage, |stage| {
@@ -369,6 +467,9 @@ fn expectations<'s>(
         })?,
     )
 }
+
+const HOW_TO_EXPECT: &str =
+    "write expect_state(NODE, OBJECT, {owner = NODE}), or {exists = false}, or {exists = true}";
 
 /// `wait(SECONDS, NODES, QUESTION)`: until each answers yes. `wait(SECONDS, FUNCTION, WHAT)`: until the
 /// function says so.

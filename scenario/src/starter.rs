@@ -1,6 +1,6 @@
 //! How a node's command becomes a process.
 
-use std::fs::File;
+use std::io::PipeWriter;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -52,12 +52,12 @@ impl Filled {
         }
     }
 
-    /// Starts it. What it prints goes to `log`. It has the `mark` in its environment, is the first of a
+    /// Starts it. What it prints goes to `prints`. It has the `mark` in its environment, is the first of a
     /// group of its own, and ends with the runner. `None` where a person starts it.
     pub fn start(
         &self,
         reach: &Reach,
-        (log, mark): (&Path, &str),
+        (prints, mark): (PipeWriter, &str),
         speaks: bool,
     ) -> std::io::Result<Option<Child>> {
         let start = &self.start;
@@ -91,7 +91,6 @@ impl Filled {
             command = Command::new(&reached[0]);
             command.args(&reached[1..]);
         }
-        let log = File::options().create(true).append(true).open(log)?;
         command
             .env(MARK, mark)
             .stdin(if speaks {
@@ -99,8 +98,8 @@ impl Filled {
             } else {
                 Stdio::null()
             })
-            .stdout(log.try_clone()?)
-            .stderr(log)
+            .stdout(prints.try_clone()?)
+            .stderr(prints)
             .process_group(0);
         // SAFETY: between fork and exec it makes one system call, and touches no memory.
         unsafe {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::judged::gravity;
-use crate::once::{Match, Outcome};
+use crate::played::{Match, Outcome};
 
 /// How many of how many, and between which bounds the true share lies with a confidence of 95 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

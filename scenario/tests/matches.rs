@@ -1,128 +1,13 @@
 //! Matches of small programs: what a script does to them, and what is left when it ends.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+mod bench;
 
-use netreel_scenario::{
-    Found, Judged, Loop, Match, Notes, Outcome, PlayError, Scenario, Told, recover, repeat,
-};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-/// A node that answers each line with its name and the line, and ends at `crash`.
-const ECHO: &str = r#"
-[every]
-command = ["sh", "-c", "while read line; do case $line in crash) exit 3;; esac; echo {node} $line; done"]
-console = "stdin"
-"#;
+use netreel_scenario::{Found, Outcome, recover};
 
-struct Bench {
-    folder: tempfile::TempDir,
-    noted: Arc<Mutex<Vec<String>>>,
-    told: Mutex<Vec<String>>,
-    is_cancelled: Arc<AtomicBool>,
-    findings: Vec<Found>,
-}
-
-impl Bench {
-    fn new() -> Bench {
-        Bench {
-            folder: tempfile::tempdir().unwrap(),
-            noted: Arc::default(),
-            told: Mutex::default(),
-            is_cancelled: Arc::default(),
-            findings: Vec::new(),
-        }
-    }
-
-    fn run_folder(&self) -> PathBuf {
-        self.folder.path().join("run")
-    }
-
-    /// A scenario with nodes A and B that echo.
-    fn scenario(&self, script: &str) -> Scenario {
-        let nodes = "[[node]]\nname = \"A\"\n[[node]]\nname = \"B\"\nrole = \"guest\"\n";
-        self.read(&format!(
-            "limit = 20.0\nscript = '''\n{script}\n'''\n{ECHO}{nodes}"
-        ))
-    }
-
-    fn read(&self, text: &str) -> Scenario {
-        let path = self.folder.path().join("it.toml");
-        std::fs::write(&path, text).unwrap();
-        Scenario::read(&path, &[]).unwrap_or_else(|mistake| panic!("{mistake}"))
-    }
-
-    fn repeat(&self, scenario: &Scenario, matches: u64) -> Result<Vec<Match>, PlayError> {
-        self.repeat_by(scenario, matches, |_| {})
-    }
-
-    fn repeat_by(
-        &self,
-        scenario: &Scenario,
-        matches: u64,
-        change: impl FnOnce(&mut Loop<'_>),
-    ) -> Result<Vec<Match>, PlayError> {
-        let tell = |told: Told<'_>| {
-            if let Told::Line(_, line) = told {
-                self.told.lock().unwrap().push(line.to_owned());
-            }
-        };
-        let notes = |_: &Path, _: u64, _: &[(String, String)]| -> Result<Notes, String> {
-            let noted = Arc::clone(&self.noted);
-            Ok(Box::new(move |text| {
-                noted.lock().unwrap().push(text.to_owned())
-            }))
-        };
-        let judge = |_: &Path| {
-            Ok(Judged {
-                verdict: "clean".to_owned(),
-                findings: self.findings.clone(),
-                ..Judged::default()
-            })
-        };
-        let folder = self.run_folder();
-        let mut wants = Loop {
-            scenario,
-            folder: &folder,
-            matches,
-            part: (1, 1),
-            jobs: 1,
-            seed: 1,
-            level: "error",
-            ends_at_bad: false,
-            keeps_good: false,
-            netreel: Path::new("netreel"),
-            debugs: false,
-            is_cancelled: &self.is_cancelled,
-            tell: &tell,
-            notes: &notes,
-            judge: &judge,
-            rules: &["zombie-object"],
-        };
-        change(&mut wants);
-        repeat(&wants)
-    }
-
-    /// How the one match of a script ends.
-    fn outcome(&self, script: &str) -> Outcome {
-        let scenario = self.scenario(script);
-        let mut matches = self.repeat(&scenario, 1).unwrap();
-        matches.remove(0).outcome
-    }
-
-    fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
-    }
-}
-
-/// Why a match failed.
-#[track_caller]
-fn why(outcome: Outcome) -> String {
-    match outcome {
-        Outcome::Failed(why) => why,
-        other => panic!("it did not fail: {other:?}"),
-    }
-}
+use bench::{Bench, ECHO, why};
 
 #[test]
 fn a_script_speaks_to_nodes_and_reads_what_they_print() {

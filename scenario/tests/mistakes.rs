@@ -186,3 +186,32 @@ fn a_file_that_is_not_there() {
     let mistake = Scenario::read(Path::new("/nowhere/it.toml"), &[]).unwrap_err();
     assert!(mistake.why.starts_with("cannot be read: "), "{mistake}");
 }
+
+#[test]
+fn secrets_and_logs() {
+    let from = "the secret key comes from { file = \"FILE\" } or { environment = \"VARIABLE\" }";
+    is_told(
+        "script = ''\n[secrets]\nkey = {}\n[[node]]\nname = \"A\"\n",
+        &format!("3:7: {from}"),
+    );
+    let both = "key = { file = \"a\", environment = \"A\" }";
+    is_told(
+        &format!("script = ''\n[secrets]\n{both}\n[[node]]\nname = \"A\"\n"),
+        &format!("3:7: {from}"),
+    );
+    is_told(
+        "script = ''\n[[node]]\nname = \"A\"\ncommand = [\"cat\", \"{secret.key}\"]\n",
+        "4:19: nobody fills {secret.key}; there are",
+    );
+    let secret = "[secrets]\nkey = { file = \"a\" }\n";
+    is_told(
+        &format!(
+            "script = ''\n{secret}[[node]]\nname = \"A\"\nreach = [\"ssh\"]\ncommand = [\"{{secret.key}}\"]\n"
+        ),
+        "7:12: a secret is in a file of this machine",
+    );
+    is_told(
+        "script = ''\nlog_limit = 0\n",
+        "2:13: a log has from 1 to 1048576 MiB",
+    );
+}

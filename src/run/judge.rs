@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use netreel_capture::{Options, Recorder, clock_anchor};
-use netreel_protocol::history::Level;
-use netreel_protocol::session::Session;
+use netreel_protocol::history::{Belief, History, Level};
+use netreel_protocol::session::{NodeId, Session};
 use netreel_protocol::verdict::Judgement;
-use netreel_reel::Header;
-use netreel_scenario::{Found, Judged, Notes};
+use netreel_reel::{EventNumber, Header, Time};
+use netreel_scenario::{AskedState, Believed, Found, Judged, Notes};
 use netreel_wire::Wire;
 
 use crate::arguments::Source;
@@ -33,7 +33,11 @@ pub fn story(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Story, String> {
 }
 
 /// Reads the reels in a folder, and judges them.
-pub fn judge(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Judged, String> {
+pub fn judge(
+    folder: &Path,
+    asked: &[AskedState],
+    wire: Option<&Arc<Wire>>,
+) -> Result<Judged, String> {
     let story = story(folder, wire)?;
     let (session, history) = (&story.session, story.history());
     let judgement = Judgement::new(session, history, Level::Error, &story.unread);
@@ -47,6 +51,37 @@ pub fn judge(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Judged, String> 
         verdict: judgement.verdict.name().to_owned(),
         findings: findings.collect(),
         packets: session.packet_count() as u64,
+        believed: asked
+            .iter()
+            .map(|asked| believed(session, history, asked).unwrap_or_default())
+            .collect(),
+    })
+}
+
+/// What a node believed of an object when the runner asked; `None` where nobody can tell.
+fn believed(session: &Session, history: &History, asked: &AskedState) -> Option<Believed> {
+    let node = |name: &str| {
+        let place = session.nodes.iter().position(|it| it.name == name)?;
+        u16::try_from(place).ok().map(NodeId)
+    };
+    let at = session.time_of(node(RUNNER)?, Time(asked.at_ns), EventNumber(u64::MAX))?;
+    let believer = node(&asked.node)?;
+    let known = session.nodes.get(usize::from(believer.0))?;
+    if !known.recorded || !(known.span.start..=known.span.end).contains(&at) {
+        return None;
+    }
+    let belief = history.belief_at(asked.object, believer, at);
+    let belief = belief.map_or(Belief::Destroyed, |span| span.belief);
+    Some(Believed {
+        exists: match belief {
+            Belief::Owned(_) | Belief::Orphaned(_) => Some(true),
+            Belief::Destroyed => Some(false),
+            Belief::Unknown => None,
+        },
+        owner: match belief {
+            Belief::Owned(peer) => Some(session.peer_name(peer)),
+            _ => None,
+        },
     })
 }
 

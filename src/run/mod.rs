@@ -82,7 +82,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
-        judge: &|folder| judge::judge(folder, wire.as_ref()),
+        judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
         rules: &RULES,
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;

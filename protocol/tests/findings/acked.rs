@@ -212,10 +212,36 @@ fn a_link_is_silent_where_all_is_lost_for_a_second_and_both_ends_go_on() {
         &silence(60, within(10, 30), within(10, 30)),
         &["silent-link"; 2],
     );
+    // One of 31 that came through in the middle opens no link; two do, and so does one of 21.
+    check(
+        &silence(60, |n| within(10, 40)(n) && n != 25, never),
+        &["silent-link"],
+    );
+    check(
+        &silence(60, |n| within(10, 40)(n) && n % 10 != 5, never),
+        &[],
+    );
+    check(&silence(60, |n| within(10, 30)(n) && n != 12, never), &[]);
     // Who sends nothing afterwards may have gone.
     let mut gone = silence(60, |n| n >= 10, never);
     gone.retain(|packet| packet.from == A || packet.at < 600);
     check(&gone, &[]);
+}
+
+#[test]
+fn one_packet_amid_a_silence_is_counted_and_does_not_end_it() {
+    let is_lost = |n: u8| (10..=40).contains(&n) && n != 15;
+    let (_, history) = made(&silence(60, is_lost, is_lost)).read();
+    let sentences: Vec<&str> = history.findings.iter().map(|it| &*it.sentence).collect();
+    assert_eq!(
+        sentences,
+        [
+            "for 1.500 s almost nothing arrived of what A sent to B (1 of 31 packets), \
+             and 1 of 30 packets that B sent to A meanwhile: the link was cut both ways",
+            "for 1.500 s almost nothing arrived of what B sent to A (1 of 31 packets), \
+             and 1 of 30 packets that A sent to B meanwhile: the link was cut both ways",
+        ]
+    );
 }
 
 #[test]

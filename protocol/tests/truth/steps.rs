@@ -154,3 +154,11 @@ fn a_step_soon_after_a_reel_begins_is_found() {
     counts.take(&judged);
     assert_eq!(counts.steps.map(|(all, told)| all - told), [0; 4]);
 }
+
+/// Of the time since then the other reel holds packets one way alone.
+#[test]
+fn a_step_just_before_the_only_other_reel_ends_is_within_the_bound() {
+    let judged = Judged::new(World::play(834, &plan(834)));
+    let known = judged.times_on_any();
+    assert!(matches!(known, Ok((Some(1..), _))), "{known:?}");
+}

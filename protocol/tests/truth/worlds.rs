@@ -65,6 +65,7 @@ fn check(count: u64, plan: impl Fn(u64) -> Plan) -> u64 {
                 for (place, it) in judged.world.machines.iter().enumerate() {
                     let bound = (it.address, it.port, it.is_unspecific);
                     println!("   n{place:02} {bound:?} {:?} {:?}", it.reach, it.kept);
+                    println!("      {:?}", it.clock);
                 }
             }
             scores.entry(kind).or_default().add(&score);
@@ -121,4 +122,15 @@ fn a_session_tells_what_the_network_did_though_clocks_were_set() {
     let unexplained = check(count, set_plan);
     // Where several clocks were set, packets may leave it open which of them was; then it is said.
     assert!(unexplained <= count / 100, "{unexplained} worlds");
+}
+
+/// Times that a clock passed over are none at which its reel was there.
+#[test]
+fn a_reel_whose_clock_was_set_forward_ends_with_its_last_event() {
+    let judged = Judged::new(World::play(407, &set_plan(407)));
+    let mut scores = BTreeMap::new();
+    judged.matching(&mut scores);
+    for (kind, score) in scores {
+        assert_eq!((score.wrong, score.silent), (0, 0), "{kind:?}: {score:?}");
+    }
 }

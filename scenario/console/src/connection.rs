@@ -14,6 +14,9 @@ const UNREAD_MAX: usize = 1 << 20;
 /// So many requests of one connection may wait for the node; no more is read before one is answered.
 pub(crate) const PENDING_MAX: usize = 16;
 
+/// So much of a connection is read before others have their turn. Bytes.
+const TURN: usize = 16 << 10;
+
 /// What becomes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -34,6 +37,8 @@ pub(crate) struct Connection {
     is_ending: bool,
     /// There may be more to read.
     is_readable: bool,
+    /// So much more of it is read in this turn.
+    turn: usize,
     /// How many of its requests the node has not answered.
     pub pending: usize,
     pub since: Instant,
@@ -50,6 +55,7 @@ impl Connection {
             is_trusted,
             is_ending: false,
             is_readable: false,
+            turn: 0,
             pending: 0,
             since,
             spoke: None,
@@ -65,12 +71,22 @@ impl Connection {
         self.is_readable = true;
     }
 
+    /// It is its turn.
+    pub fn begin_turn(&mut self) {
+        self.turn = TURN;
+    }
+
+    /// Whether its turn was over before all was read.
+    pub fn has_more(&self) -> bool {
+        self.is_readable && !self.is_ending && !self.is_held()
+    }
+
     /// Whether there is something to read that waits for the node's answers.
     pub fn is_held(&self) -> bool {
         self.pending >= PENDING_MAX
     }
 
-    /// The next message that came in whole; `None` where nothing more is there now.
+    /// The next message that came in whole; `None` where nothing more is there now, or its turn is over.
     ///
     /// # Errors
     /// The other side is gone, or speaks no language.
@@ -84,7 +100,7 @@ impl Connection {
                     self.spoke = Some(Instant::now());
                     return Ok(Some(message));
                 }
-                Ok(None) if !self.is_readable => return Ok(None),
+                Ok(None) if !self.is_readable || self.turn == 0 => return Ok(None),
                 Ok(None) => {}
                 Err(error) => {
                     self.answer(&Answer {
@@ -106,7 +122,10 @@ impl Connection {
                     }
                     self.end();
                 }
-                Ok(count) => self.reader.push(&bytes[..count]),
+                Ok(count) => {
+                    self.turn = self.turn.saturating_sub(count);
+                    self.reader.push(&bytes[..count]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.is_readable = false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

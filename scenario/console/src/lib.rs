@@ -12,6 +12,7 @@ pub mod frame;
 mod client;
 mod commands;
 mod connection;
+mod pace;
 mod remote;
 mod server;
 mod words;

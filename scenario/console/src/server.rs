@@ -1,11 +1,11 @@
 //! The console inside a node: what the game's thread sees of it, and the thread that speaks TCP.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,17 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use subtle::ConstantTimeEq;
 
 use crate::commands::{Call, Commands};
-use crate::connection::{BROWSER, Connection, Fate, PENDING_MAX};
+use crate::connection::{BROWSER, Connection, Fate};
+use crate::pace::{Pace, run_behind_others};
 use crate::words::{Answer, Said};
 
 /// So many may be connected at once.
 const CONNECTIONS_MAX: usize = 64;
 /// So long somebody may be connected without a word, and without the token where one is needed.
 const SILENCE: Duration = Duration::from_secs(10);
-/// After so many strangers at once who find no place, the console accepts nobody for [`PAUSE`].
-const REFUSED_MAX: usize = 32;
+/// So many are accepted before those who are connected have their turn.
+const ACCEPTED_MAX: usize = 32;
+/// So long nobody is accepted where the system cannot: no descriptor is left.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The longest answer of a node; what is longer is cut. Bytes.
 const ANSWER_MAX: usize = 64 << 10;
@@ -35,7 +37,8 @@ const WAKER: Token = Token(usize::MAX - 1);
 
 /// A console that listens.
 pub struct Console {
-    requests: Receiver<Request>,
+    requests: Asks,
+    connected: Arc<AtomicUsize>,
     local: SocketAddr,
     waker: Arc<Waker>,
     quit: Arc<AtomicBool>,
@@ -86,6 +89,10 @@ pub struct Request {
     back: Option<Back>,
 }
 
+/// Requests that the node has not taken. Who adds one has the lowest priority and may be held up amid it, so
+/// that whoever takes them must not wait for the lock.
+type Asks = Arc<Mutex<VecDeque<Request>>>;
+
 #[derive(Clone, Debug)]
 struct Back {
     answers: Sender<(usize, Answer)>,
@@ -115,8 +122,9 @@ impl Console {
             .register(&mut listener, LISTENER, Interest::READABLE)
             .map_err(failed)?;
         let waker = Arc::new(Waker::new(registry, WAKER).map_err(failed)?);
-        // Each connection may have so many waiting, so that there is always room.
-        let (asks, requests) = sync_channel(CONNECTIONS_MAX * PENDING_MAX);
+        let asks = Asks::default();
+        let requests = Arc::clone(&asks);
+        let connected = Arc::<AtomicUsize>::default();
         let (answers, answered) = channel();
         let quit = Arc::new(AtomicBool::new(false));
         let mut server = Server {
@@ -125,6 +133,8 @@ impl Console {
             commands,
             token,
             connections: BTreeMap::new(),
+            connected: Arc::clone(&connected),
+            unread: BTreeSet::new(),
             next: 0,
             asks,
             back: Back {
@@ -132,14 +142,20 @@ impl Console {
                 waker: Arc::clone(&waker),
             },
             answered,
+            accepts: true,
             accepts_from: None,
         };
         let told = Arc::clone(&quit);
         let thread = std::thread::Builder::new()
             .name("console".to_owned())
-            .spawn(move || server.serve(&told));
+            .spawn(move || {
+                // Where it may not, it is like any other thread, and still keeps to its share.
+                let _ = run_behind_others();
+                server.serve(&told);
+            });
         Ok(Console {
             requests,
+            connected,
             local,
             waker,
             quit,
@@ -152,9 +168,14 @@ impl Console {
         self.local
     }
 
-    /// The next request, if there is one. Never waits.
+    /// How many are connected now.
+    pub fn connected(&self) -> usize {
+        self.connected.load(Ordering::Relaxed)
+    }
+
+    /// The next request, if there is one. Never waits: `None` as well while the console's thread adds one.
     pub fn take(&self) -> Option<Request> {
-        self.requests.try_recv().ok()
+        self.requests.try_lock().ok()?.pop_front()
     }
 }
 
@@ -162,12 +183,17 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.quit.store(true, Ordering::Relaxed);
         // Requests that nobody has taken are answered before the thread ends.
-        while self.take().is_some() {}
+        let untaken = std::mem::take(&mut *lock(&self.requests));
+        drop(untaken);
         let _ = self.waker.wake();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
+}
+
+fn lock(requests: &Asks) -> std::sync::MutexGuard<'_, VecDeque<Request>> {
+    requests.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Request {
@@ -208,40 +234,47 @@ struct Server {
     commands: Commands,
     token: Option<String>,
     connections: BTreeMap<usize, Connection>,
+    /// How many there are, for others.
+    connected: Arc<AtomicUsize>,
+    /// Connections whose turn was over before all was read.
+    unread: BTreeSet<usize>,
     next: usize,
-    asks: SyncSender<Request>,
+    asks: Asks,
     back: Back,
     answered: Receiver<(usize, Answer)>,
+    /// Somebody may wait to be accepted.
+    accepts: bool,
     /// Nobody is accepted before then.
     accepts_from: Option<Instant>,
 }
 
 impl Server {
+    /// Each turn is bounded: so many events, so many who are accepted, so many bytes of each. Between two
+    /// turns the thread rests for as long as it has taken more than its share.
     fn serve(&mut self, quit: &AtomicBool) {
         let mut events = Events::with_capacity(256);
-        let mut accepts = true;
+        let mut pace = Pace::new();
         loop {
-            let patience = match self.accepts_from {
-                Some(_) => PAUSE,
-                None => Duration::from_secs(1),
-            };
-            if let Err(error) = self.poll.poll(&mut events, Some(patience))
-                && error.kind() != io::ErrorKind::Interrupted
-            {
+            let rest = pace.rest();
+            if !rest.is_zero() {
+                std::thread::sleep(rest);
+            }
+            let polled = self.poll.poll(&mut events, Some(self.patience()));
+            if polled.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
                 return;
             }
             let now = Instant::now();
-            let mut touched = Vec::new();
+            let mut touched = std::mem::take(&mut self.unread);
             for event in &events {
                 match event.token() {
-                    LISTENER => accepts = true,
+                    LISTENER => self.accepts = true,
                     WAKER => {}
                     Token(key) => {
                         if let Some(connection) = self.connections.get_mut(&key) {
                             if event.is_readable() {
                                 connection.readable();
                             }
-                            touched.push(key);
+                            touched.insert(key);
                         }
                     }
                 }
@@ -250,7 +283,7 @@ impl Server {
                 if let Some(connection) = self.connections.get_mut(&key) {
                     connection.pending -= 1;
                     connection.answer(&answer);
-                    touched.push(key);
+                    touched.insert(key);
                 }
             }
             for key in touched {
@@ -260,32 +293,42 @@ impl Server {
                 return;
             }
             self.drop_silent(now);
-            if self.accepts_from.is_none_or(|from| from <= now) && accepts {
+            if self.accepts && self.accepts_from.is_none_or(|from| from <= now) {
                 self.accepts_from = None;
-                accepts = self.accept(now);
+                self.accept(now);
             }
+            self.connected
+                .store(self.connections.len(), Ordering::Relaxed);
         }
     }
 
-    /// Accepts whoever waits; whether more may be there.
-    fn accept(&mut self, now: Instant) -> bool {
-        let mut refused = 0;
-        loop {
-            if refused == REFUSED_MAX {
-                self.accepts_from = Some(now + PAUSE);
-                return true;
-            }
+    /// So long nothing has to be done unless something happens.
+    fn patience(&self) -> Duration {
+        match self.accepts_from {
+            _ if !self.unread.is_empty() => Duration::ZERO,
+            Some(_) => PAUSE,
+            None if self.accepts => Duration::ZERO,
+            None => Duration::from_secs(1),
+        }
+    }
+
+    /// Accepts some of those who wait.
+    fn accept(&mut self, now: Instant) {
+        for _ in 0..ACCEPTED_MAX {
             let mut stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
-                // Somebody who hung up again, or no descriptor left.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.accepts = false;
+                    return;
+                }
+                // Somebody who hung up again.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => {
-                    refused += 1;
-                    continue;
+                    self.accepts_from = Some(now + PAUSE);
+                    return;
                 }
             };
             if self.connections.len() >= CONNECTIONS_MAX && !self.makes_room(now) {
-                refused += 1;
                 continue;
             }
             let key = self.next;
@@ -303,6 +346,9 @@ impl Server {
 
     /// Takes what somebody has said, and sends what is there for them.
     fn read(&mut self, key: usize) {
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.begin_turn();
+        }
         loop {
             let Some(connection) = self.connections.get_mut(&key) else {
                 return;
@@ -327,6 +373,9 @@ impl Server {
             }
         }
         self.flush(key);
+        if self.connections.get(&key).is_some_and(Connection::has_more) {
+            self.unread.insert(key);
+        }
     }
 
     fn flush(&mut self, key: usize) -> Fate {
@@ -397,8 +446,8 @@ impl Server {
             id,
             back: Some(self.back.clone()),
         };
-        // There is room for all that may be pending; a node that is gone answers nothing.
-        drop(self.asks.try_send(request));
+        // Each connection has so many pending at the most.
+        lock(&self.asks).push_back(request);
     }
 
     /// Lets go of who has said nothing for longest, where that is long; whether somebody did.
@@ -431,5 +480,19 @@ impl Server {
         if let Some(mut connection) = self.connections.remove(&key) {
             let _ = self.poll.registry().deregister(connection.stream());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_does_not_wait_for_who_adds_a_request() {
+        let here = SocketAddr::from(([127, 0, 0, 1], 0));
+        let console = Console::listen(here, None, Commands::new()).unwrap();
+        let held = lock(&console.requests);
+        assert!(console.take().is_none());
+        drop(held);
     }
 }

@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netreel_console::{Asked, Client, ClientError, Commands, Console, Kind, ListenError, Value};
 
@@ -32,6 +32,8 @@ fn commands() -> Commands {
 struct Node {
     address: SocketAddr,
     quit: Arc<AtomicBool>,
+    /// How many were connected at a time, at the most.
+    most: Arc<AtomicUsize>,
     thread: Option<JoinHandle<usize>>,
 }
 
@@ -41,9 +43,12 @@ impl Node {
         let address = console.local();
         let quit = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&quit);
+        let most = Arc::<AtomicUsize>::default();
+        let seen = Arc::clone(&most);
         let thread = std::thread::spawn(move || {
             let mut taken = 0;
             while !told.load(Ordering::Relaxed) {
+                seen.fetch_max(console.connected(), Ordering::Relaxed);
                 while let Some(request) = console.take() {
                     taken += 1;
                     answer(request);
@@ -55,6 +60,7 @@ impl Node {
         Node {
             address,
             quit,
+            most,
             thread: Some(thread),
         }
     }
@@ -227,4 +233,75 @@ fn more_connections_than_there_is_room_for_are_closed_at_once() {
     assert!(told(last).is_empty());
     assert_eq!(first.command("add 1 1", PATIENCE).unwrap().text, "2");
     drop(held);
+}
+
+/// The consoles' threads of this process: their folders below /proc.
+fn threads() -> Vec<std::path::PathBuf> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let tasks = tasks.map(|task| task.unwrap().path());
+    let is_console = |task: &std::path::PathBuf| {
+        std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name == "console\n")
+    };
+    tasks.filter(is_console).collect()
+}
+
+#[test]
+fn the_consoles_thread_runs_when_no_other_wants_to() {
+    let node = Node::new(None);
+    // It is idle from before it serves anybody.
+    assert_eq!(
+        node.client().command("add 1 1", PATIENCE).unwrap().text,
+        "2"
+    );
+    let idle = threads().into_iter().filter(|task| {
+        let stat = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
+        let fields = stat.rsplit(')').next().unwrap_or_default();
+        // proc_pid_stat(5): the policy is the 41st field, and the third is the first behind the name.
+        fields.split_whitespace().nth(41 - 3) == Some("5")
+    });
+    assert!(idle.count() >= 1);
+}
+
+#[test]
+fn ten_thousand_connections_take_no_more_room_and_time_than_some() {
+    let node = Node::new(Some("right"));
+    let begun = Instant::now();
+    let clients: Vec<_> = (0..20usize)
+        .map(|kind| {
+            let address = node.address;
+            std::thread::spawn(move || {
+                let said: &[u8] = match kind % 4 {
+                    0 => &[255; 512],
+                    1 => b"token wrong\n",
+                    2 => &[0, 0, 0, 0, 0, 0, 0, 90, b'{'],
+                    _ => b"",
+                };
+                let mut held = std::collections::VecDeque::new();
+                for _ in 0..500 {
+                    let mut stream = TcpStream::connect(address).unwrap();
+                    let _ = stream.write_all(said);
+                    held.push_back(stream);
+                    if held.len() > 10 {
+                        held.pop_front();
+                    }
+                }
+            })
+        })
+        .collect();
+    clients
+        .into_iter()
+        .for_each(|client| client.join().unwrap());
+    // Those who mean well have their turn behind them.
+    let heard = Client::connect(node.address, Some("right"), PATIENCE).unwrap();
+    drop(heard);
+    let most = node.most.load(Ordering::Relaxed);
+    assert!((1..=64).contains(&most), "{most} were connected");
+    assert_eq!(node.end(), 0);
+    // All consoles of these tests together, and one of them alone may be at its share.
+    let taken = threads().into_iter().filter_map(|task| {
+        let stat = std::fs::read_to_string(task.join("schedstat")).ok()?;
+        stat.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    let (taken, passed) = (taken.max().unwrap_or(0), begun.elapsed().as_nanos() as u64);
+    assert!(taken <= passed / 10 + 100_000_000, "{taken} of {passed} ns");
 }

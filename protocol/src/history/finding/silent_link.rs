@@ -1,10 +1,10 @@
-//! `silent-link`: for a while nothing that one node sent to another arrived.
+//! `silent-link`: for a while nothing that one node sent to another arrived, or almost nothing.
 //!
 //! So many packets in a row, over so long a time, are not lost by chance: a cable, a firewall, an
 //! address that a router gave to somebody else. A warning, which says how many of the packets that were
 //! sent the other way meanwhile arrived, and what follows from that share: where nearly all did, the link
 //! was open one way only; where nearly none did, it was cut both ways, and one that passed at the edge
-//! changes nothing. Who had fallen silent itself, or was not recorded to the end, may just have gone, and is not meant.
+//! changes nothing, nor does one that passed in the middle. Who had fallen silent itself, or was not recorded to the end, may just have gone, and is not meant.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,19 @@ pub(super) const RULE: &str = "silent-link";
 /// Packets are looked at in pieces of so many.
 const PIECE: usize = 4096;
 
-/// Packets of a link that were lost one after the other.
+/// Where fewer than one in so many of a link's packets arrived, almost nothing did.
+const ALMOST: u64 = 20;
+
+/// Packets of a link that were lost one after the other, but for a few.
 #[derive(Clone, Copy)]
 struct Silence {
     first: PacketId,
     last: PacketId,
     since: SessionTime,
     until: SessionTime,
-    count: u64,
+    lost: u64,
+    /// Arrived amid those that were lost.
+    through: u64,
     /// What was sent the other way between the first and the last of them.
     back: Back,
     /// The same, after the last.
@@ -45,9 +50,28 @@ impl Silence {
     }
 }
 
+impl Back {
+    fn add(&mut self, fate: Fate) {
+        self.sent += u64::from(matches!(fate, Fate::Received | Fate::Lost));
+        self.arrived += u64::from(fate == Fate::Received);
+    }
+
+    fn and(self, other: Back) -> Back {
+        Back {
+            arrived: self.arrived + other.arrived,
+            sent: self.sent + other.sent,
+        }
+    }
+}
+
 /// A link's silences: how many, and the longest.
 #[derive(Default)]
 struct Silences {
+    /// One that is over, with nothing lost since.
+    earlier: Option<Silence>,
+    /// Arrived since it.
+    since: u64,
+    /// One that is under way.
     open: Option<Silence>,
     count: u64,
     longest: Option<Silence>,
@@ -74,34 +98,16 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 continue;
             };
             let (fate, id) = (some.fate(place), PacketId((first + place) as u32));
-            if let Some(Silences {
-                open: Some(open), ..
-            }) = links.get_mut(&(to, from))
-            {
-                open.behind.sent += u64::from(matches!(fate, Fate::Received | Fate::Lost));
-                open.behind.arrived += u64::from(fate == Fate::Received);
+            if let Some(silences) = links.get_mut(&(to, from)) {
+                let latest = silences.open.as_mut().or(silences.earlier.as_mut());
+                latest.into_iter().for_each(|it| it.behind.add(fate));
             }
             let Some(silences) = links.get_mut(&(from, to)) else {
                 continue;
             };
             match fate {
-                Fate::Lost if !some.is_doubtful(place) => {
-                    let time = some.time(place);
-                    let open = silences.open.get_or_insert(Silence {
-                        first: id,
-                        last: id,
-                        since: time,
-                        until: time,
-                        count: 0,
-                        back: Back::default(),
-                        behind: Back::default(),
-                    });
-                    (open.last, open.until) = (id, time);
-                    let behind = std::mem::take(&mut open.behind);
-                    open.back.sent += behind.sent;
-                    open.back.arrived += behind.arrived;
-                    open.count += 1;
-                }
+                Fate::Lost if !some.is_doubtful(place) => silences.lose(id, some.time(place)),
+                Fate::Received => silences.arrive(session, to),
                 // What failed was not sent, and says nothing.
                 Fate::SendFailed => {}
                 _ => silences.end(session, to),
@@ -129,16 +135,68 @@ pub(super) fn is_known(session: &Session, (from, to): (NodeId, NodeId)) -> bool 
     })
 }
 
+impl Silence {
+    /// Both, and what arrived between them; `None` where that is more than almost nothing.
+    fn joined(&self, since: u64, later: &Silence) -> Option<Silence> {
+        let both = Silence {
+            last: later.last,
+            until: later.until,
+            lost: self.lost + later.lost,
+            through: self.through + since + later.through,
+            back: self.back.and(self.behind).and(later.back),
+            behind: later.behind,
+            ..*self
+        };
+        (both.through * ALMOST < both.lost).then_some(both)
+    }
+}
+
 impl Silences {
-    /// Something arrived, or no more is known.
+    fn lose(&mut self, id: PacketId, time: SessionTime) {
+        let open = self.open.get_or_insert(Silence {
+            first: id,
+            last: id,
+            since: time,
+            until: time,
+            lost: 0,
+            through: 0,
+            back: Back::default(),
+            behind: Back::default(),
+        });
+        (open.last, open.until) = (id, time);
+        open.back = open.back.and(std::mem::take(&mut open.behind));
+        open.lost += 1;
+    }
+
+    /// Something arrived: what was under way is over, unless it goes on.
+    fn arrive(&mut self, session: &Session, to: NodeId) {
+        if let Some(open) = self.open.take() {
+            let both = self.earlier.as_ref();
+            let both = both.and_then(|earlier| earlier.joined(self.since, &open));
+            if both.is_none() {
+                self.judge(session, to);
+            }
+            self.earlier = both.or(Some(open));
+            self.since = 0;
+        }
+        self.since += 1;
+    }
+
+    /// No more is known.
     fn end(&mut self, session: &Session, to: NodeId) {
-        let Some(silence) = self.open.take() else {
+        self.arrive(session, to);
+        self.judge(session, to);
+    }
+
+    /// Whether one that is over was long enough.
+    fn judge(&mut self, session: &Session, to: NodeId) {
+        let Some(silence) = self.earlier.take() else {
             return;
         };
         let bounds = &session.bounds.silent_link;
         // Who sends nothing afterwards may have gone.
         let is_there = || session.sends_after(to, silence.until).is_some();
-        if silence.count < bounds.packets || silence.length_ns() < bounds.longest.0 || !is_there() {
+        if silence.lost < bounds.packets || silence.length_ns() < bounds.longest.0 || !is_there() {
             return;
         }
         self.count += 1;
@@ -157,6 +215,10 @@ fn finding(
 ) -> Finding {
     let (name, other) = (session.name(from), session.name(to));
     let back = silence.back.words((&name, &other));
+    let arrived = match silence.through {
+        0 => "nothing",
+        _ => "almost nothing",
+    };
     let pieces = [
         sent(session, silence.first, "the first that did not arrive sent"),
         sent(session, silence.last, "the last sent"),
@@ -169,9 +231,10 @@ fn finding(
         each: Vec::new(),
         time: silence.until,
         sentence: format!(
-            "for {} nothing arrived of what {name} sent to {other} (0 of {}), {back}{}",
+            "for {} {arrived} arrived of what {name} sent to {other} ({} of {}), {back}{}",
             length(silence.length_ns()),
-            packets(silence.count),
+            silence.through,
+            packets(silence.lost + silence.through),
             and_more(count),
         ),
         evidence: pieces.into_iter().flatten().collect(),

@@ -38,19 +38,8 @@ pub(super) fn tighten(
     placed: &[Placed],
     fine: &mut [Sample],
 ) -> bool {
-    let within = |sample: &Sample| {
-        let piece = |place: usize, at: u64| {
-            let own = whole.all.get(place)?;
-            pieces.at(own.clock, own.epoch, at)
-        };
-        Some(Sample::new(
-            piece(sample.from, sample.crossed.sent)?,
-            piece(sample.to, sample.crossed.received)?,
-            sample.crossed,
-        ))
-    };
     let those = fine.iter().enumerate();
-    let those = those.filter_map(|(place, sample)| Some((place, within(sample)?)));
+    let those = those.filter_map(|(place, sample)| Some((place, pieces.within(whole, sample)?)));
     let hidden = hidden(pieces, placed, those);
     for &(place, least_ns) in &hidden {
         if let Some(sample) = fine.get_mut(place) {

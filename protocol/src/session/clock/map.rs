@@ -64,6 +64,34 @@ impl Stretch {
     }
 }
 
+impl Stretch {
+    /// The same line in parts that begin and end at these times of it, each with how far it may be off there.
+    fn with_errors(
+        &self,
+        times: impl Iterator<Item = u64>,
+        error_ns: impl Fn(Time) -> u64,
+    ) -> Vec<Stretch> {
+        let end = self.until.max(self.from);
+        let times = times.filter(|&at| self.from.0 < at && at < end.0);
+        let mut times: Vec<u64> = times.chain([self.from.0, end.0]).collect();
+        times.sort_unstable();
+        times.dedup();
+        let last = times.len().max(2) - 1;
+        let parts = (0..last).filter_map(|place| {
+            let from = *times.get(place)?;
+            let until = times.get(place + 1).copied().unwrap_or(from);
+            Some(Stretch {
+                from: Time(from),
+                error_ns: error_ns(Time(from)),
+                until: Time(until),
+                until_error_ns: error_ns(Time(until)),
+                ..self.clone()
+            })
+        });
+        parts.collect()
+    }
+}
+
 impl ClockMap {
     /// The session's time of an event; its number is asked for only where it counts.
     #[inline]
@@ -130,9 +158,18 @@ impl ClockMap {
             ClockMap::Stretches(all) => all,
         };
         let within = |time: Time| time.max(first).min(last);
-        let ends = all.iter().flat_map(|it| {
-            let ends = [within(it.from), within(it.until)];
-            ends.map(|time| i128::from(time.0) + it.shift_ns(time))
+        // Between two stretches of one part a clock that was set forward passes over times, which no event has.
+        let parts = all.chunk_by(|one, other| one.number == other.number);
+        let ends = parts.flat_map(|part| {
+            let ends = [
+                part.first().map(|it| (it, it.from)),
+                part.last().map(|it| (it, it.until)),
+            ];
+            let ends = ends.into_iter().flatten();
+            ends.map(|(it, time)| {
+                let time = within(time);
+                i128::from(time.0) + it.shift_ns(time)
+            })
         });
         let begin = ends.clone().min().unwrap_or_default();
         (begin, ends.max().unwrap_or_default())
@@ -165,33 +202,37 @@ impl ClockMap {
         };
         let mut all = Vec::new();
         for own in own {
-            let end = own.until.max(own.from);
             let inner = others.iter().filter(|it| it.number == own.number);
             let inner = inner.flat_map(|it| [it.from.0, it.from.0.saturating_sub(1), it.until.0]);
-            let inner = inner.filter(|&at| own.from.0 < at && at < end.0);
-            let mut times: Vec<u64> = inner.chain([own.from.0, end.0]).collect();
-            times.sort_unstable();
-            times.dedup();
-            let error_ns = |at: u64| {
-                let at = Time(at);
+            all.extend(own.with_errors(inner, |at| {
                 let other = find(others, own.number, at).map_or(u64::MAX, |other| {
                     let apart = (other.shift_ns(at) - own.shift_ns(at)).unsigned_abs();
                     let apart = u64::try_from(apart).unwrap_or(u64::MAX);
                     other.error_ns(at).saturating_add(apart)
                 });
                 other.max(own.error_ns(at))
-            };
-            let last = times.len().max(2) - 1;
-            all.extend((0..last).filter_map(|place| {
-                let from = *times.get(place)?;
-                let until = times.get(place + 1).copied().unwrap_or(from);
-                Some(Stretch {
-                    from: Time(from),
-                    error_ns: error_ns(from),
-                    until: Time(until),
-                    until_error_ns: error_ns(until),
-                    ..own.clone()
-                })
+            }));
+        }
+        ClockMap::Stretches(all)
+    }
+
+    /// The same times, of which those between two may be further off by so much, in the part of the reel that
+    /// begins with an event.
+    pub fn looser(self, number: EventNumber, (from, until): (u64, u64), by_ns: u64) -> ClockMap {
+        let ClockMap::Stretches(own) = &self else {
+            return self;
+        };
+        let mut all = Vec::new();
+        for own in own {
+            if own.number != number || own.until.0 < from || until < own.from.0 {
+                all.push(own.clone());
+                continue;
+            }
+            let inner = [from.saturating_sub(1), from, until, until.saturating_add(1)];
+            all.extend(own.with_errors(inner.into_iter(), |at| {
+                let is_there = from <= at.0 && at.0 <= until;
+                own.error_ns(at)
+                    .saturating_add(if is_there { by_ns } else { 0 })
             }));
         }
         ClockMap::Stretches(all)

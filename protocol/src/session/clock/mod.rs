@@ -4,10 +4,13 @@
 //! one clock is off the other, and how fast it drifts: none was received before it was sent
 //! (`docs/clocks.md`). What can bind is gathered ([`pieces`], [`hull`]), where a clock was set is
 //! found ([`steps`], [`likely`]), and all clocks are placed together ([`solve`], [`linear`]). A clock is placed
-//! in the middle of where it may be; how far it may be off is half of how wide that is ([`map`]).
+//! in the middle of where it may be; how far it may be off is half of how wide that is ([`map`]), and more
+//! where packets leave it open whether it was set ([`cut`], [`edges`]).
 
+mod aligned;
 pub(crate) mod copied;
 mod cut;
+mod edges;
 pub(crate) mod hull;
 mod likely;
 mod linear;
@@ -23,6 +26,7 @@ use std::collections::BTreeMap;
 
 use netreel_reel::{ClockAnchor, EventNumber, Time};
 
+pub(crate) use self::aligned::{Aligned, Alignment, Step};
 use self::cut::{cut, order_at};
 use self::hull::Crossed;
 use self::map::{ClockMap, Knot, Stretch, on, stretches};
@@ -30,67 +34,6 @@ use self::pieces::{Epoch, Gaps, Gathered, Pauses, Pieces, Reading};
 use self::place::{Placed, place};
 use self::solve::{ALLOWED_NS, Sample, Span};
 use self::whose::Shown;
-
-/// How to read one reel's clock on the session's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Alignment {
-    pub map: ClockMap,
-    /// How far that may be off; `u64::MAX` where only the calendars tie the clocks. Around a step
-    /// it may be further off, see [`ClockMap::error_ns`].
-    pub error_ns: u64,
-    /// Where the clock was set, in the order of the reel.
-    pub steps: Vec<Step>,
-}
-
-/// A clock was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    /// On the reel's clock: the last moment that is before it for sure, and the first after it.
-    pub last: Time,
-    pub first: Time,
-    /// Forward by so much.
-    pub by_ns: i128,
-    /// Whether the reel's own times fall there.
-    pub shows_itself: bool,
-    /// Whether packets fit as well that others were set, the other way.
-    pub is_open: bool,
-}
-
-/// The clocks of all reels.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Aligned {
-    pub clocks: Vec<Alignment>,
-    /// Whether no even drift and no steps that were found explain the packets.
-    pub is_unexplained: bool,
-}
-
-impl Aligned {
-    /// All reels have one clock.
-    pub fn one(reels: usize) -> Aligned {
-        Aligned {
-            clocks: vec![Alignment::default(); reels],
-            is_unexplained: false,
-        }
-    }
-
-    /// Of the steps that may be of others as well, says so: of those of the first clock forward, and of
-    /// those of others back.
-    fn leave_open(&mut self) {
-        for (reel, clock) in self.clocks.iter_mut().enumerate() {
-            for step in clock.steps.iter_mut().filter(|step| !step.shows_itself) {
-                step.is_open = (step.by_ns > 0) == (reel == 0);
-            }
-        }
-    }
-
-    /// The same, on a clock that is 0 at this time.
-    pub fn with_zero(mut self, zero_ns: i128) -> Aligned {
-        for clock in &mut self.clocks {
-            clock.map = std::mem::take(&mut clock.map).moved(-zero_ns);
-        }
-        self
-    }
-}
 
 /// What reels tell of their clocks.
 pub(crate) struct Reels<'a> {
@@ -200,7 +143,10 @@ fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
             _ => break,
         }
     }
-    loosened(case, &fine, known)
+    let edges = edges::loose(case, &fine, &known);
+    let mut aligned = loosened(case, &fine, known);
+    aligned.loosen(readings, &edges);
+    aligned
 }
 
 /// Where one clock was set, another may have been as well, or in its stead, by what latency hides: all are

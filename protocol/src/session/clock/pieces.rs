@@ -291,6 +291,19 @@ impl Pieces {
         found
     }
 
+    /// A packet between the clocks of `whole` as one between these pieces of them.
+    pub fn within(&self, whole: &Pieces, sample: &Sample) -> Option<Sample> {
+        let piece = |place: usize, at: u64| {
+            let own = whole.all.get(place)?;
+            self.at(own.clock, own.epoch, at)
+        };
+        Some(Sample::new(
+            piece(sample.from, sample.crossed.sent)?,
+            piece(sample.to, sample.crossed.received)?,
+            sample.crossed,
+        ))
+    }
+
     pub fn spans(&self) -> Vec<Span> {
         self.all.iter().map(|piece| piece.span).collect()
     }

@@ -16,8 +16,16 @@ impl Placed {
     /// A time on the first clock, in the middle of where it may be.
     pub fn time(&self, at: u64) -> i128 {
         let (lower, upper) = (on(&self.course.lower, at), on(&self.course.upper, at));
-        let middle = ((lower + upper) / 2.0 + 0.5).floor();
-        i128::from(at) + self.course.base_ns + middle as i128
+        self.shifted(at, (lower + upper) / 2.0)
+    }
+
+    /// The same at one end of where it may be, which is one of the lines of its course.
+    pub fn edge(&self, at: u64, line: &[(u64, f64)]) -> i128 {
+        self.shifted(at, on(line, at))
+    }
+
+    fn shifted(&self, at: u64, shift_ns: f64) -> i128 {
+        i128::from(at) + self.course.base_ns + (shift_ns + 0.5).floor() as i128
     }
 }
 

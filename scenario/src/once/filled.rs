@@ -1,0 +1,138 @@
+//! What stands in the places of a scenario's texts, once there is a match.
+
+use std::path::Path;
+
+use super::Stage;
+use crate::file::{ConsolePlan, NodePlan, Scenario, Start};
+use crate::fill::{Unfilled, fill};
+use crate::places::Ports;
+use crate::starter::Filled;
+
+impl Stage<'_> {
+    /// A node's command and console, with every place filled.
+    pub(super) fn filled(&mut self, plan: &NodePlan) -> Result<(Filled, ConsolePlan), String> {
+        let console = match &plan.console {
+            ConsolePlan::Remote {
+                way,
+                address,
+                token,
+            } => ConsolePlan::Remote {
+                way: *way,
+                address: self.fill(plan, address, "")?,
+                token: match token {
+                    Some(token) => {
+                        let file = self.fill(plan, token, "")?;
+                        Some(self.scenario.folder.join(file).display().to_string())
+                    }
+                    None => None,
+                },
+            },
+            other => other.clone(),
+        };
+        let address = match &console {
+            ConsolePlan::Remote { address, .. } => address.clone(),
+            _ => String::new(),
+        };
+        let mut words = Vec::new();
+        for word in &plan.command {
+            words.push(self.fill(plan, word, &address)?);
+        }
+        let mut environment = Vec::new();
+        for (name, value) in &plan.environment {
+            environment.push((name.clone(), self.fill(plan, value, &address)?));
+        }
+        // A path of this machine begins where the scenario is; another machine has no such folder.
+        let here = self.scenario.folder.clone();
+        let folder = match &plan.folder {
+            Some(folder) => {
+                let folder = self.fill(plan, folder, &address)?;
+                Some(match plan.reach.is_empty() {
+                    true => here.join(folder).display().to_string(),
+                    false => folder,
+                })
+            }
+            None if plan.reach.is_empty() => Some(here.display().to_string()),
+            None => None,
+        };
+        let start = match &plan.start {
+            Start::Through(words) => {
+                let mut filled = Vec::new();
+                for word in words {
+                    // The command itself comes later.
+                    let word = word.replace("{command}", "{{command}}");
+                    filled.push(self.fill(plan, &word, &address)?);
+                }
+                Start::Through(filled)
+            }
+            start => start.clone(),
+        };
+        let quit = match &plan.quit {
+            Some(quit) => Some(self.fill(plan, quit, &address)?),
+            None => None,
+        };
+        let filled = Filled {
+            words,
+            environment,
+            folder,
+            start,
+            quit,
+        };
+        Ok((filled, console))
+    }
+
+    pub(super) fn fill(
+        &mut self,
+        plan: &NodePlan,
+        text: &str,
+        console: &str,
+    ) -> Result<String, String> {
+        let (ports, wants, scenario) = (&mut self.ports, self.wants, self.scenario);
+        let folder = &self.folder;
+        let mut value = |name: &str| {
+            let port = |ports: &mut Ports, name: &str| {
+                let port = ports.port(name).ok_or("no port is free at 127.0.0.1");
+                port.map(|port| port.to_string())
+            };
+            Ok(match name {
+                "console" => console.to_owned(),
+                "match" => wants.number.to_string(),
+                "netreel" => wants.netreel.display().to_string(),
+                "node" => plan.name.clone(),
+                "port" => port(ports, &format!("node {}", plan.name))?,
+                "reels" => folder.display().to_string(),
+                "role" => plan.role.clone(),
+                "run" => wants.run.display().to_string(),
+                "seed" => wants.seed.to_string(),
+                _ => match (name.strip_prefix("port."), name.strip_prefix("secret.")) {
+                    (Some(name), _) => port(ports, name)?,
+                    (_, Some(name)) => {
+                        let file = wants.secrets.file(name).ok_or("there is no such secret")?;
+                        file.display().to_string()
+                    }
+                    _ => scenario.values.get(name).cloned().unwrap_or_default(),
+                },
+            })
+        };
+        fill(text, &mut value).map_err(|unfilled: Unfilled<&str>| match unfilled {
+            Unfilled::Open => format!("{text:?}: a {{ is not closed"),
+            Unfilled::Name(name, why) => format!("{{{name}}}: {why}"),
+        })
+    }
+}
+
+/// Words whose places are filled before there is a match.
+pub(crate) fn of_a_run(
+    words: &[String],
+    scenario: &Scenario,
+    (run, netreel): (&Path, &Path),
+) -> Result<Vec<String>, String> {
+    let mut value = |name: &str| match name {
+        "run" => Ok(run.display().to_string()),
+        "netreel" => Ok(netreel.display().to_string()),
+        _ => scenario.values.get(name).cloned().ok_or(()),
+    };
+    let words = words.iter().map(|word| fill(word, &mut value));
+    words
+        .map(|word| word.map_err(|_| "a place that nobody fills".to_owned()))
+        .collect()
+}

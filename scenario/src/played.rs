@@ -1,0 +1,96 @@
+//! What a match is played with, and what it comes to.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+
+use crate::judged::{Expected, Judge, Judged};
+use crate::secrets::Secrets;
+
+/// What a match is played with.
+pub(crate) struct Wants<'a> {
+    /// Which match of the run, from 1.
+    pub number: u64,
+    /// Of all that is drawn in it.
+    pub seed: u64,
+    /// Where its reels and logs go; made here.
+    pub folder: PathBuf,
+    /// The folder of the run.
+    pub run: &'a Path,
+    /// The program that `{netreel}` stands for.
+    pub netreel: &'a Path,
+    /// The digests of what was brought to the nodes, by node and file.
+    pub brought: &'a [(String, String)],
+    /// What nobody may read.
+    pub secrets: &'a Arc<Secrets>,
+    /// See [`crate::Loop::debugs`].
+    pub debugs: bool,
+    /// Says when the run is to end.
+    pub is_cancelled: &'a Arc<AtomicBool>,
+    /// Hears what a person has to do, and what the script prints.
+    pub tell: &'a (dyn Fn(&str) + Sync),
+    /// Makes the recorder of what the runner did, with the name of the file; what it did, a sentence
+    /// each, goes to what it gives back.
+    pub notes: &'a MakesNotes<'a>,
+    /// Says what came of it.
+    pub judge: Judge<'a>,
+    /// The rules whose findings that may be; none where nobody knows.
+    pub rules: &'a [&'static str],
+}
+
+/// Who writes down what the runner did.
+pub type Notes = Box<dyn FnMut(&str)>;
+
+/// Begins to write down what a runner does, in this file; what began it: the match's seed, and the digests of what
+/// was brought to its nodes.
+pub type MakesNotes<'a> =
+    dyn Fn(&Path, u64, &[(String, String)]) -> Result<Notes, String> + Sync + 'a;
+
+/// How a match ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It was played to its end, and all was as the script expects.
+    Played,
+    /// It was played to its end, and something was not as the script expects; what.
+    Unexpected(Vec<String>),
+    /// It could not be played to its end; why.
+    Failed(String),
+}
+
+/// A match that was played.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Match {
+    /// Which of the run, from 1.
+    pub number: u64,
+    /// What all that was drawn in it came from.
+    pub seed: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What its recordings say.
+    pub judged: Judged,
+    /// How long it took, in seconds.
+    pub took: f64,
+}
+
+impl Match {
+    /// Whether it has a finding of this level or above, or something was not as expected, or it could
+    /// not be played.
+    pub fn is_bad(&self, level: &str) -> bool {
+        let least = Expected::NoFinding(level.to_owned());
+        self.outcome != Outcome::Played || least.missed(&self.judged).is_some()
+    }
+}
+
+/// A match that could not be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// The run was to end.
+    #[error("the run was ended")]
+    Cancelled,
+    /// The runner itself cannot go on.
+    #[error("{0}")]
+    Runner(String),
+}
