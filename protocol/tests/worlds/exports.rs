@@ -119,7 +119,9 @@ fn show_has_every_field_with_path_bits_raw_and_value() {
     );
     let mode = field("mode").expect("the second field");
     assert_eq!((&mode["raw"], &mode["value"]), (&json("0"), &json("host")));
-    assert_eq!(mode["annotation"], "rules");
+    let migration = field("migration").expect("what the mode and the cure make");
+    assert_eq!(migration["value"], json("host"));
+    assert_eq!(migration["annotation"], "rules");
     let object = fields
         .iter()
         .find(|field| field["annotation"] == "object")

@@ -59,7 +59,7 @@ fn cut(world: &SimWorld, one: Peer, two: Peer) {
 
 fn all_cases() -> impl Iterator<Item = (Mode, Topology)> {
     let topologies = [Topology::PeerToPeer, Topology::ClientServer];
-    [Mode::Host, Mode::Owner]
+    Mode::ALL
         .into_iter()
         .flat_map(move |mode| topologies.map(|t| (mode, t)))
 }
