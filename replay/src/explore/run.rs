@@ -76,6 +76,8 @@ pub struct Runner<'a, E> {
     /// Deliveries without changes.
     base: Vec<Delivery>,
     base_differences: Vec<Difference>,
+    /// What layers say is broken without changes.
+    base_broken: Vec<Broken>,
     /// What nodes believe at the end without changes.
     base_tables: Vec<Option<Table>>,
     /// Turns between two looks.
@@ -108,6 +110,7 @@ impl<'a, E> Runner<'a, E> {
             looks: Vec::new(),
             base: Vec::new(),
             base_differences: Vec::new(),
+            base_broken: Vec::new(),
             base_tables: Vec::new(),
             stride: (TICKS_BETWEEN_LOOKS * played.max(1)).max(1),
             cut: Cut::nothing(&ground),
@@ -126,6 +129,7 @@ impl<'a, E> Runner<'a, E> {
         runner.base_tables = runner.tables(&[]);
         ran.differences = differences(&runner.base_tables);
         runner.base_differences.clone_from(&ran.differences);
+        runner.base_broken.clone_from(&ran.broken);
         Ok((runner, ran))
     }
 
@@ -165,6 +169,7 @@ impl<'a, E> Runner<'a, E> {
         trace.append(&mut net.trace);
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
+        self.leave_out_known(&mut ran);
         if !ran.rejoined && ran.panicked.is_none() {
             ran.differences = self.parted(changes);
         }
@@ -223,6 +228,7 @@ impl<'a, E> Runner<'a, E> {
         let trace = std::mem::take(&mut net.trace);
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
+        self.leave_out_known(&mut ran);
         played?;
         if ran.panicked.is_none() {
             ran.differences = self.parted(changes);
@@ -316,6 +322,15 @@ impl<'a, E> Runner<'a, E> {
             (!said.is_empty()).then_some(said)
         });
         tables.collect()
+    }
+
+    /// Leaves out what layers say without changes too.
+    fn leave_out_known(&self, ran: &mut Ran) {
+        let known = |it: &Broken| {
+            let mut base = self.base_broken.iter();
+            base.any(|base| (base.node, &base.words) == (it.node, &it.words))
+        };
+        ran.broken.retain(|it| !known(it));
     }
 
     /// Of what nodes part at the end, and do not without changes; a node that is played alone parts from what

@@ -12,8 +12,11 @@ use netreel_replay::explore::{
     PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, shrink, tighten,
 };
 use netreel_replay::together::Reels;
-use netreel_sample_engine::{Fault, Mode, NetLayer, Script, SimWorldStart, Start, Topology};
-use netreel_transport::{Layer, LinkFaults};
+use netreel_sample_engine::{
+    Event, Fault, IgnoreReason, Mode, NetLayer, ObjectMessage, Script, SimWorldStart, Start,
+    Topology,
+};
+use netreel_transport::{InputError, Layer, LinkFaults, ObjectBelief, RestoreError, Transport};
 use netreel_wire::Role;
 
 use crate::recorded::{record, replay, seeds_or, wire};
@@ -467,4 +470,76 @@ fn planted_faults_are_found_from_one_healthy_recording() {
         faults.len()
     );
     assert!(explored >= 2, "{explored} of {}", faults.len());
+}
+
+/// A layer that minds what its peers say of objects that it does not know: it says so, or it panics.
+struct Fussy {
+    layer: NetLayer,
+    panics: bool,
+}
+
+impl Layer for Fussy {
+    fn tick(&mut self, io: &mut dyn Transport) {
+        self.layer.tick(io);
+        while let Some(event) = self.layer.poll_event() {
+            if let Event::Ignored {
+                message: ObjectMessage::Destroy,
+                because: IgnoreReason::Unknown,
+                ..
+            } = event
+            {
+                assert!(!self.panics, "a DESTROY of what nobody knows");
+                io.note("broken: a DESTROY of what nobody knows");
+            }
+        }
+    }
+
+    fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> {
+        self.layer.input(call, io)
+    }
+
+    fn beliefs(&self, say: &mut dyn FnMut(ObjectBelief)) -> bool {
+        self.layer.beliefs(say)
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        self.layer.save()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
+        self.layer.restore(state)
+    }
+}
+
+#[test]
+fn what_a_layer_says_is_broken_and_where_it_panics_is_found() {
+    let ground = ground(&healthy(0, Mode::Host, 240));
+    let fussy = |panics: bool| -> Box<MakeNode<'static, Infallible>> {
+        let ground = Arc::clone(&ground);
+        Box::new(move |node, _| {
+            let reel = ground.reel(node).expect("all are recorded");
+            let start = Start::decode(&reel.header().start).expect("start conditions");
+            let layer = NetLayer::new(start).expect("good conditions");
+            Ok(Box::new(Fussy { layer, panics }) as Box<dyn Layer>)
+        })
+    };
+    let words = "a DESTROY of what nobody knows";
+    for panics in [false, true] {
+        let mut said = None;
+        let limits = limits(2000);
+        let makers = || fussy(panics);
+        let explored = explore(&ground, &makers, Some(&wire()), &limits, &mut |told| {
+            if let Told::Wrong(wrong) = told {
+                let broken = wrong.ran.broken.first().map(|it| it.words.clone());
+                let panicked = wrong.ran.panicked.as_ref().map(|it| it.1.clone());
+                said = if panics { panicked } else { broken };
+            }
+            match said {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        });
+        explored.unwrap_or_else(|it| match it {});
+        assert_eq!(said.as_deref(), Some(words), "panics: {panics}");
+    }
 }
