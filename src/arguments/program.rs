@@ -18,7 +18,7 @@ pub struct Program {
     /// Start this program again, which `netreel record` recorded, with the recorded packets,
     /// clocks and random bytes, and compare what it sends (docs/guides/replay-a-program.md). It is
     /// named as it was for `record`; with nothing behind `--`, the recorded one is started.
-    /// `--until` stops it there for a debugger.
+    /// `--until` stops it there for a debugger, which `--gdb` starts.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
     /// Which of the program's threads are answered from the recording: `all`, in the recorded

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 
 use netreel_reel::EventNumber;
 use serde_json::{Value as Json, json};
@@ -36,6 +36,16 @@ struct Stop {
     /// What follows the program's name.
     arguments: Vec<String>,
     is_plugin: bool,
+}
+
+/// Starts gdb on a program that has stopped itself; `None` where there is no terminal for it, or no gdb.
+pub fn attach(pid: u32) -> Option<Child> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return None;
+    }
+    let pid = pid.to_string();
+    let arguments = ["-p", &pid, "-ex", "handle SIGSTOP nostop noprint nopass"];
+    Command::new("gdb").args(arguments).spawn().ok()
 }
 
 pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer, Failure> {

@@ -51,13 +51,13 @@ pub fn is_asked(arguments: &Replay) -> Result<bool, Failure> {
         ("--step", arguments.sit.step),
         ("--from", arguments.sit.from.is_some()),
         ("--to", arguments.onto.to.is_some()),
-        ("--gdb", arguments.gdb.gdb.is_some()),
+        ("--vscode", arguments.gdb.vscode.is_some()),
     ];
     match others.iter().find(|(_, is_there)| *is_there) {
         Some((option, _)) => wrong(
             option,
-            "a program behind `--` is started from its beginning, and answered to its end; --until stops \
-             it on the way",
+            "a program behind `--` is started from its beginning, and answered to its end; --until and --gdb \
+             stop it on the way",
         ),
         None => Ok(true),
     }
@@ -111,7 +111,19 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let files = files::Files::look(&reel, &tape.kept);
     let patience = arguments.patience.unwrap_or(PATIENCE_S);
     wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
-    let end = preload::rerun(&wanted, &mut |pid| told::stopped(pid, &arguments.sit.until));
+    let mut debugger = None;
+    let end = preload::rerun(&wanted, &mut |pid| {
+        if arguments.gdb.gdb.is_some() {
+            debugger = super::gdb::attach(pid);
+        }
+        if debugger.is_none() {
+            told::stopped(pid, wanted_stop(arguments).unwrap_or_default());
+        }
+    });
+    if let Some(mut debugger) = debugger {
+        // It has the terminal; its end is its user's affair.
+        let _ = debugger.wait();
+    }
     let end = end.map_err(Failure::new)?;
     let (tcp, moved) = (refused(end.refused), asked::moved(began, &end.maps));
     let wire = match wire {
@@ -142,6 +154,12 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     Ok(answer(&judged))
 }
 
+/// Where the program is to be stopped.
+fn wanted_stop(arguments: &Replay) -> Option<&str> {
+    let until = arguments.sit.until.as_deref();
+    until.or(arguments.gdb.gdb.as_deref())
+}
+
 /// The program that is to be started again.
 struct Meant {
     name: String,
@@ -155,7 +173,7 @@ struct Meant {
 /// Finds it. The session of all reels is put together only where a condition or a name needs it.
 fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<Meant, Failure> {
     let source = &arguments.read.source;
-    let (node, until) = (arguments.node.as_deref(), &arguments.sit.until);
+    let (node, until) = (arguments.node.as_deref(), wanted_stop(arguments));
     if until.is_none() {
         let reels = open::reels(&source.paths)?;
         if let Some(input) = by_header(&reels.inputs, node) {
@@ -180,10 +198,14 @@ fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<Meant, Failure> 
             names.join(", ")
         )));
     };
-    let stop_at = until.as_ref().map(|until| {
+    let option = match arguments.sit.until {
+        Some(_) => "--until",
+        None => "--gdb",
+    };
+    let stop_at = until.map(|until| {
         let condition = Condition::parse(until, &story, reel)
-            .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
-        first(&condition, reel, until)
+            .map_err(|why| Failure::new(format!("{option} {until}: {why}")))?;
+        first(&condition, reel, &format!("{option} {until}"))
     });
     Ok(Meant {
         name: reel.name.clone(),
@@ -222,7 +244,7 @@ fn answer(judged: &Judged) -> Answer {
 fn first(
     condition: &Condition,
     reel: &netreel_protocol::session::SessionReel<'_>,
-    until: &str,
+    asked: &str,
 ) -> Result<EventNumber, Failure> {
     let mut found = None;
     reel.reel.for_each(|record| {
@@ -230,7 +252,7 @@ fn first(
             found = Some(record.number);
         }
     });
-    found.ok_or_else(|| Failure::new(format!("--until {until}: no event of {} fits", reel.name)))
+    found.ok_or_else(|| Failure::new(format!("{asked}: no event of {} fits", reel.name)))
 }
 
 fn refused(connections: u32) -> Option<String> {

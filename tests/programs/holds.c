@@ -55,7 +55,7 @@ static void computes(double seconds) {
 
 static void *second(void *how) {
   atomic_store(&word, 1);
-  if (!strcmp(how, "reads")) usleep(100000);
+  if (!strcmp(how, "reads") || !strcmp(how, "waits")) usleep(100000);
   send(out, how, strlen(how), 0);
   while (!strcmp(how, "forks") && !atomic_load(&woken)) {
     computes(0.01);
@@ -69,9 +69,10 @@ static void *second(void *how) {
     usleep(1000);
     kill(getpid(), SIGUSR1);
   }
-  while (!strcmp(how, "waits") && !atomic_load(&woken)) {
+  /* When the first has it is not to matter here. */
+  for (int time = 0; time < 30 && !strcmp(how, "waits"); time++) {
     pthread_kill(first, SIGURG);
-    usleep(1000);
+    usleep(20000);
   }
   return 0;
 }

@@ -6,6 +6,7 @@ use crate::attach;
 use crate::call::{CallId, PastId};
 use crate::corks;
 use crate::endpoint::Endpoint;
+use crate::floor;
 use crate::hook::{Onward, Real, hook, passing};
 use crate::objects::Function;
 use crate::others;
@@ -292,7 +293,7 @@ hook! {
     fn close[real](fd: i32) -> i32 {
         quietly(|| sockets::closing(fd));
         // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(fd) };
+        let result = floor::at_once(|| unsafe { real(fd) });
         sockets::closed(fd);
         result
     }

@@ -14,6 +14,7 @@ use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
 use crate::push::pushing;
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
+use crate::tape::THREADS_MAX;
 use crate::thread::now;
 use crate::{replay, sockets, threads};
 
@@ -193,6 +194,7 @@ fn is_taken_from_who_sleeps() -> bool {
 
 /// In a forked child, of whose threads this one is left: it has the floor, or nobody has.
 pub fn forks() {
+    ENDED_COUNT.store(0, Ordering::Relaxed);
     let Some(own) = threads::floor() else { return };
     own.number.store(0, Ordering::Relaxed);
     let holder = if own.has() { own.holder() } else { Holder(0) };
@@ -243,26 +245,41 @@ pub fn ends_for_all() {
     if !is_on() || !threads::several() || replay::on() {
         return;
     }
-    threads::each(|identity, own| {
-        if own.has() {
-            return;
-        }
-        let points = u64::from(own.points());
+    let tell = |identity: u64, points: u64| {
         if let Some(mut pushing) = pushing() {
             let details = [&identity.to_le_bytes()[..], &points.to_le_bytes()];
             pushing.called(CallId::TURN, LAST_ONE, &details);
         }
+    };
+    threads::each(|identity, own| {
+        if !own.has() {
+            tell(identity, u64::from(own.points()));
+        }
     });
+    for place in ENDED.iter().take(ENDED_COUNT.load(Ordering::Relaxed)) {
+        tell(place.load(Ordering::Relaxed), u64::MAX);
+    }
 }
 
 /// The result of a [`CallId::TURN`] that is of another thread, which does not come.
 const LAST_ONE: i32 = 1;
 
-/// A thread ends.
-pub fn ends(own: &Own) {
-    if own.has() {
-        own.gives_up();
+/// Threads that ended with the floor, so that they kept it from their latest event on.
+static ENDED: [AtomicU64; THREADS_MAX] = [const { AtomicU64::new(0) }; THREADS_MAX];
+static ENDED_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread of this identity ends.
+pub fn ends(identity: u64, own: &Own) {
+    if !own.has() {
+        return;
     }
+    if is_on() && !replay::on() {
+        let index = ENDED_COUNT.fetch_add(1, Ordering::Relaxed);
+        if let Some(place) = ENDED.get(index) {
+            place.store(identity, Ordering::Relaxed);
+        }
+    }
+    own.gives_up();
 }
 
 /// Before a call of the C library's function.
@@ -314,6 +331,15 @@ pub fn passes() {
 pub fn in_order<R>(fd: i32, length: Option<usize>, flags: i32, call: impl FnOnce() -> R) -> R {
     match is_on() && threads::several() {
         true => with_the_floor(|| may_wait(fd, length, flags), call),
+        false => call(),
+    }
+}
+
+/// The same of a call that never waits, and that other threads see the outcome of: a pipe's end that is closed.
+#[inline(always)]
+pub fn at_once<R>(call: impl FnOnce() -> R) -> R {
+    match is_on() && threads::several() {
+        true => with_the_floor(|| false, call),
         false => call(),
     }
 }

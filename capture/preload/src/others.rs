@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::push::pushing;
 use crate::sys::{self, errno, set_errno};
-use crate::{attach, files, replay, sockets};
+use crate::{attach, files, floor, replay, sockets};
 
 /// How a TCP connection came to be: the program made it, or took it.
 pub const MADE: u16 = 1;
@@ -112,16 +112,16 @@ hook! {
 
     fn pipe[real](pair: *mut [i32; 2]) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_a_pipe(real(pair), pair) }
+        unsafe { made_a_pipe(floor::at_once(|| real(pair)), pair) }
     }
 
     fn pipe2[real](pair: *mut [i32; 2], flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_a_pipe(real(pair, flags), pair) }
+        unsafe { made_a_pipe(floor::at_once(|| real(pair, flags)), pair) }
     }
 
     fn socketpair[real](domain: i32, kind: i32, protocol: i32, pair: *mut [i32; 2]) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { made_a_pipe(real(domain, kind, protocol, pair), pair) }
+        unsafe { made_a_pipe(floor::at_once(|| real(domain, kind, protocol, pair)), pair) }
     }
 }

@@ -252,7 +252,7 @@ pub fn steps() -> Option<(&'static AtomicU64, &'static AtomicU64)> {
 unsafe extern "C" fn thread_ends(slot: *mut c_void) {
     // SAFETY: a slot, as `own` and `begin` set it.
     let slot = unsafe { &*slot.cast::<Slot>() };
-    floor::ends(&slot.floor);
+    floor::ends(slot.identity.load(Ordering::Relaxed), &slot.floor);
     if replay::on() && !core::ptr::eq(slot, &raw const MAIN) {
         let identity = slot.identity.load(Ordering::Relaxed);
         replay::thread_ends(slot.tape.load(Ordering::Relaxed), identity);

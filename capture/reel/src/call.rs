@@ -222,7 +222,7 @@ impl PastId {
                 "it has had more than some 65000 locks; the order in which threads take the others is not recorded"
             }
             PastId::TURN => {
-                "one of its threads computed for a second of its processor's time, or slept for a second, without a call that lets others run; from there on two threads ran at a time, in an order that is not recorded"
+                "one of its threads computed for a second of its processor's time without a call that lets others run; from there on two threads ran at a time, in an order that is not recorded"
             }
             PastId::THREADS => {
                 "it has more than 1024 threads at a time; which the others are, and the order in which they take locks, is not recorded"

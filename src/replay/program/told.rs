@@ -10,8 +10,7 @@ use crate::replay::{agreed_json, print_agreed};
 use crate::text;
 
 /// Says that the program waits for a debugger.
-pub fn stopped(pid: u32, until: &Option<String>) {
-    let until = until.as_deref().unwrap_or_default();
+pub fn stopped(pid: u32, until: &str) {
     anstream::eprintln!(
         "netreel: process {pid} is stopped before `{until}`: gdb -p {pid} -ex 'handle SIGSTOP nostop \
          nopass', and `continue` there; or `kill -CONT {pid}` to let it go on"

@@ -53,7 +53,12 @@ pub fn takes(own: &Own) {
             let next = unsafe { bytes.as_ptr().cast::<NextFloor>().read_unaligned() };
             place.next_floor(&next);
             turn.done();
-            return;
+            if !place.is_due_at(own.points()) {
+                return;
+            }
+            // It was taken from this thread where it slept behind that call.
+            own.gives_up();
+            continue;
         }
         queue.wait(turns, None);
     }
