@@ -466,7 +466,7 @@ fn the_same_seed_gives_the_nth_packet_of_each_link_the_same_verdicts() {
 
 #[test]
 fn every_packet_that_was_not_passed_on_once_has_its_verdict_in_the_reel() {
-    let (_, done) = faulted(ALL_FAULTS, 3);
+    let (_, done) = faulted(&format!("{ALL_FAULTS},burst=2%,corrupt=10%"), 3);
     let mut sent: BTreeMap<(SocketId, Vec<u8>), usize> = BTreeMap::new();
     for (socket, (_, packets)) in done.packets() {
         for packet in packets {
@@ -488,19 +488,26 @@ fn every_packet_that_was_not_passed_on_once_has_its_verdict_in_the_reel() {
         }
     }
     let faults = done.faults();
-    for (number, (from, payload)) in received {
+    let mut corrupted = 0;
+    for (number, (from, mut payload)) in received {
         let verdicts = faults.iter().filter(|(of, _)| *of == number);
         let copies = verdicts.fold(1, |copies, (_, verdict)| match verdict {
             FaultVerdict::Lost => 0,
             FaultVerdict::Duplicated { .. } => copies + 1,
             _ => copies,
         });
+        for (_, verdict) in faults.iter().filter(|(of, _)| *of == number) {
+            if let FaultVerdict::Corrupted { bit } = verdict {
+                payload[*bit as usize / 8] ^= 0x80 >> (bit % 8);
+                corrupted += 1;
+            }
+        }
         if copies > 0 {
             expected.insert((by_client[&from], payload), copies);
         }
     }
     assert_eq!(sent, expected);
-    assert!(done.outcome.lost > 0);
+    assert!(done.outcome.lost > 0 && corrupted > 0);
 }
 
 #[test]

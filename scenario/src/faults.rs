@@ -31,8 +31,16 @@ fn each(faults: &Table, way: &str, words: &mut Vec<String>) -> Result<(), String
                 continue;
             }
             ("delay" | "jitter", Some(seconds), _) => format!("{name}={:.0}ms", seconds * 1000.0),
-            ("loss" | "dup" | "reorder", Some(percent), _) if percent <= 100.0 => {
+            ("loss" | "burst" | "corrupt" | "dup" | "reorder", Some(percent), _)
+                if percent <= 100.0 =>
+            {
                 format!("{name}={percent}%")
+            }
+            ("burst_loss", Some(percent), _) if percent <= 100.0 => {
+                format!("burst-loss={percent}%")
+            }
+            ("burst_length", Some(packets), _) if packets >= 1.0 => {
+                format!("burst-length={packets}")
             }
             ("rate", Some(kilobits), _) => format!("rate={kilobits}kbit"),
             ("held", _, Value::Boolean(true)) => "held".to_owned(),
@@ -44,6 +52,6 @@ fn each(faults: &Table, way: &str, words: &mut Vec<String>) -> Result<(), String
     Ok(())
 }
 
-const THERE_ARE: &str = "faults are delay and jitter in seconds, loss, dup and reorder in percent, rate in \
-                         kilobits a second, and held = true; of a link that runs by itself up = {...} and \
+const THERE_ARE: &str = "faults are delay and jitter in seconds, loss, burst, burst_loss, corrupt, dup and \
+                         reorder in percent, burst_length in packets, rate in kilobits a second, and held = true; of a link that runs by itself up = {...} and \
                          down = {...} as well";

@@ -26,6 +26,9 @@ pub struct Judged {
     pub findings: Vec<Found>,
     /// How many packets were recorded.
     pub packets: u64,
+    /// From the first event of any recording to the last, in ns.
+    #[serde(default)]
+    pub lasted_ns: u64,
     /// What nodes believed where the script expects something of it, in the order in which that was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub believed: Vec<Believed>,

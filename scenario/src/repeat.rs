@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::file::Scenario;
+use crate::kept;
 use crate::journal::{Journal, MARK, MATCH, Recovered};
 use crate::judged::Judge;
 use crate::node::LOOK;
@@ -206,7 +207,7 @@ impl Run<'_> {
     }
 
     fn once(&self, number: u64) -> Result<(), PlayError> {
-        let folder = self.wants.folder.join(format!("match-{number:05}"));
+        let folder = self.wants.folder.join(kept::folder_of(number));
         let failed =
             |error: std::io::Error| PlayError::Runner(format!("{}: {error}", folder.display()));
         let begun = self.journal.folder(&folder).map_err(failed)?;
@@ -250,6 +251,7 @@ impl Run<'_> {
         self.journal.undone(begun);
         (self.wants.tell)(Told::Over(&played, is_kept.then_some(&folder)));
         over.1.insert(number, played);
+        kept::list(&self.run, over.1.values()).map_err(failed)?;
         if is_bad && self.wants.ends_at_bad {
             self.ends.store(true, Ordering::Relaxed);
         }
@@ -420,13 +422,4 @@ fn seed(run: u64, number: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (bits ^ (bits >> 31)) >> 32
-}
-
-/// The folders of the matches that a run has kept, by number.
-pub fn kept(folder: &Path, matches: &[Match]) -> BTreeMap<u64, PathBuf> {
-    let folders = matches.iter().map(|it| {
-        let name = format!("match-{:05}", it.number);
-        (it.number, folder.join(name))
-    });
-    folders.filter(|(_, folder)| folder.is_dir()).collect()
 }

@@ -251,6 +251,13 @@ fn good_matches_are_thrown_away_and_bad_ones_are_kept() {
     };
     assert!(!kept(1) && kept(2) && !kept(3));
     assert!(bench.run_folder().join("match-00002/match.json").exists());
+    let listed = std::fs::read(bench.run_folder().join("kept.json")).unwrap();
+    let listed: Vec<netreel_scenario::Kept> = serde_json::from_slice(&listed).unwrap();
+    let [only] = listed.as_slice() else {
+        panic!("{listed:?}");
+    };
+    assert_eq!((only.number, only.folder.to_str()), (2, Some("match-00002")));
+    assert!(matches!(only.outcome, Outcome::Unexpected(_)));
 }
 
 #[test]

@@ -88,8 +88,9 @@ pub struct Proxy {
     /// send, and record it; for example `0.0.0.0:7000=game-host:7000`. May be given several times.
     #[arg(long = "proxy", group = "way", value_name = "LISTEN=TARGET")]
     pub routes: Vec<netreel_capture::proxy::Route>,
-    /// Make the network worse: `delay=50ms,jitter=10ms,loss=2%,dup=1%,reorder=5%,rate=1mbit`, each
-    /// for both directions, or with `up:` or `down:` before it for one. What was done to which
+    /// Make the network worse:
+    /// `delay=50ms,jitter=10ms,loss=2%,burst=1%,corrupt=0.1%,dup=1%,reorder=5%,rate=1mbit`, each for both
+    /// directions, or with `up:` or `down:` before it for one. What was done to which
     /// packet is in the reel.
     #[arg(long, value_name = "SPEC")]
     pub faults: Option<netreel_capture::proxy::FaultSpec>,

@@ -51,6 +51,7 @@ pub fn judge(
         verdict: judgement.verdict.name().to_owned(),
         findings: findings.collect(),
         packets: session.packet_count() as u64,
+        lasted_ns: session.span.end.0.abs_diff(session.span.start.0),
         believed: asked
             .iter()
             .map(|asked| believed(session, history, asked).unwrap_or_default())

@@ -36,6 +36,11 @@ pub enum FaultVerdict {
     /// Dropped, because it came from somebody whom the proxy does not serve: there were too many
     /// already, or there was no socket for one more.
     Refused,
+    /// Passed on with one bit turned, counted from the highest of the first byte: what arrives is another packet.
+    Corrupted {
+        /// Which bit.
+        bit: u64,
+    },
 }
 
 impl FaultVerdict {
@@ -49,18 +54,22 @@ impl FaultVerdict {
             FaultVerdict::Queued { .. } => "queued",
             FaultVerdict::QueueFull { .. } => "queue full",
             FaultVerdict::Refused => "refused",
+            FaultVerdict::Corrupted { .. } => "corrupted",
         }
     }
 
-    /// Whether the packet went no further.
+    /// Whether the packet went no further as it was.
     pub const fn ends(self) -> bool {
         matches!(
             self,
-            FaultVerdict::Lost | FaultVerdict::QueueFull { .. } | FaultVerdict::Refused
+            FaultVerdict::Lost
+                | FaultVerdict::QueueFull { .. }
+                | FaultVerdict::Refused
+                | FaultVerdict::Corrupted { .. }
         )
     }
 
-    /// The number in a reel, and the nanoseconds (0 where there are none).
+    /// The number in a reel, and the nanoseconds or the bit (0 where there are none).
     pub(crate) const fn to_numbers(self) -> (u8, u64) {
         match self {
             FaultVerdict::Lost => (0, 0),
@@ -70,6 +79,7 @@ impl FaultVerdict {
             FaultVerdict::Queued { nanos } => (4, nanos),
             FaultVerdict::QueueFull { nanos } => (5, nanos),
             FaultVerdict::Refused => (6, 0),
+            FaultVerdict::Corrupted { bit } => (7, bit),
         }
     }
 
@@ -83,6 +93,7 @@ impl FaultVerdict {
             4 => FaultVerdict::Queued { nanos },
             5 => FaultVerdict::QueueFull { nanos },
             6 => FaultVerdict::Refused,
+            7 => FaultVerdict::Corrupted { bit: nanos },
             _ => return None,
         })
     }

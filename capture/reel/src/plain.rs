@@ -500,6 +500,10 @@ mod tests {
             },
             Event::Fault {
                 of,
+                verdict: FaultVerdict::Corrupted { bit: 12 },
+            },
+            Event::Fault {
+                of,
                 verdict: FaultVerdict::Reordered { nanos: 2 },
             },
             Event::Fault {

@@ -25,11 +25,13 @@ pub(super) struct FaultedLink {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Treatment {
     /// What is said of it, in the order in which it happens.
-    pub verdicts: [Option<FaultVerdict>; 3],
+    pub verdicts: [Option<FaultVerdict>; 4],
     /// When it goes on; `None` where it is dropped.
     pub due: Option<Time>,
     /// When a second copy goes on.
     pub copy: Option<Time>,
+    /// This bit of it is turned.
+    pub corrupted: Option<usize>,
 }
 
 impl FaultedLink {
@@ -86,10 +88,13 @@ impl FaultedLink {
         let twice = verdict.copy.map(|delay| FaultVerdict::Duplicated {
             nanos: self::nanos(delay),
         });
+        let turned = verdict.corrupted;
+        let turned_bit = turned.map(|bit| FaultVerdict::Corrupted { bit: bit as u64 });
         Treatment {
-            verdicts: [queued, held, twice],
+            verdicts: [turned_bit, queued, held, twice],
             due: Some(due),
             copy,
+            corrupted: turned,
         }
     }
 
@@ -120,9 +125,8 @@ impl Treatment {
     /// It goes no further.
     pub fn dropped(verdict: FaultVerdict) -> Treatment {
         Treatment {
-            verdicts: [Some(verdict), None, None],
-            due: None,
-            copy: None,
+            verdicts: [Some(verdict), None, None, None],
+            ..Treatment::default()
         }
     }
 }
@@ -180,6 +184,45 @@ mod tests {
     }
 
     #[test]
+    fn bursts_lose_packets_one_after_the_other_and_as_many_as_they_are_told_to() {
+        let lost = |words| -> Vec<bool> {
+            let mut lane = lane(words, 7, 1);
+            let fates = (0..20_000).map(|n| lane.take(Time(n * 1_000_000), 100));
+            fates.map(|fate| fate.due.is_none()).collect()
+        };
+        let all = lost("burst=1%,burst-length=10");
+        assert_eq!(all, lost("burst=1%,burst-length=10"));
+        let count = all.iter().filter(|it| **it).count();
+        let bursts = all.windows(2).filter(|pair| pair[0] && !pair[1]).count();
+        // In the long run 1 % : 10 % of the packets are in bursts, some nine of them in each.
+        assert!((1_200..2_600).contains(&count), "{count} lost");
+        assert!(
+            (7 * bursts..13 * bursts).contains(&count),
+            "{count} in {bursts} bursts"
+        );
+        let half = lost("burst=1%,burst-length=10,burst-loss=50%");
+        let count_half = half.iter().filter(|it| **it).count();
+        assert!(
+            (2 * count / 5..3 * count / 5).contains(&count_half),
+            "{count_half} of {count}"
+        );
+    }
+
+    #[test]
+    fn a_corrupted_packet_says_which_bit() {
+        let all = fates("corrupt=20%", 7, 1);
+        let bits: Vec<usize> = all.iter().filter_map(|fate| fate.corrupted).collect();
+        assert!((60..140).contains(&bits.len()), "{}", bits.len());
+        assert!(bits.iter().all(|&bit| bit < 800));
+        for fate in all {
+            let bit = fate
+                .corrupted
+                .map(|bit| FaultVerdict::Corrupted { bit: bit as u64 });
+            assert_eq!(fate.verdicts[0], bit);
+        }
+    }
+
+    #[test]
     fn what_a_link_held_back_is_not_overtaken_when_its_faults_end() {
         let mut lane = lane("delay=50ms", 1, 1);
         assert_eq!(lane.take(Time(0), 9).due, Some(Time(50_000_000)));
@@ -191,6 +234,6 @@ mod tests {
     #[test]
     fn a_clean_lane_says_nothing() {
         let fate = lane("up:delay=0ms", 1, 1).take(Time(5), 9);
-        assert_eq!((fate.verdicts, fate.due), ([None; 3], Some(Time(5))));
+        assert_eq!((fate.verdicts, fate.due), ([None; 4], Some(Time(5))));
     }
 }

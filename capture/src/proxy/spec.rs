@@ -56,13 +56,17 @@ impl WayFaults {
             delay,
             jitter,
             loss,
+            burst,
+            burst_length: _,
+            burst_loss: _,
+            corrupt,
             duplicate,
             reorder,
             reorder_by: _,
             bytes_max,
             every,
         } = self.link;
-        let chances = [loss, duplicate, reorder];
+        let chances = [loss, burst, corrupt, duplicate, reorder];
         delay.is_zero()
             && jitter.is_zero()
             && chances.iter().all(|&chance| chance <= 0.0)
@@ -134,6 +138,10 @@ fn set(way: &mut WayFaults, name: &str, value: &str) -> Result<(), String> {
         "delay" => link.delay = time(value)?,
         "jitter" => link.jitter = time(value)?,
         "loss" => link.loss = chance(value)?,
+        "burst" => link.burst = chance(value)?,
+        "burst-length" => link.burst_length = packets(value)?,
+        "burst-loss" => link.burst_loss = chance(value)?,
+        "corrupt" => link.corrupt = chance(value)?,
         "dup" => link.duplicate = chance(value)?,
         "reorder" => link.reorder = chance(value)?,
         "reorder-by" => link.reorder_by = time(value)?,
@@ -146,8 +154,8 @@ fn set(way: &mut WayFaults, name: &str, value: &str) -> Result<(), String> {
         "queue" => way.queue = time(value)?,
         _ => {
             return Err(
-                "there is no such fault; there are delay, jitter, loss, dup, reorder, \
-                 reorder-by, bytes-max, every, rate and queue"
+                "there is no such fault; there are delay, jitter, loss, burst, \
+                 burst-length, burst-loss, corrupt, dup, reorder, reorder-by, bytes-max, every, rate and queue"
                     .to_owned(),
             );
         }
@@ -159,6 +167,14 @@ fn set(way: &mut WayFaults, name: &str, value: &str) -> Result<(), String> {
 fn whole(value: &str) -> Result<u64, String> {
     let number = value.parse::<u64>();
     number.map_err(|_| format!("`{value}` is no whole number"))
+}
+
+/// How many packets on average.
+fn packets(value: &str) -> Result<f64, String> {
+    let number = value.parse::<f64>().ok();
+    number
+        .filter(|number| (1.0..=1000.0).contains(number))
+        .ok_or_else(|| "a burst has from 1 to 1000 packets on average".to_owned())
 }
 
 /// A number and the unit behind it.
@@ -250,12 +266,21 @@ fn words(way: &WayFaults, prefix: &str) -> Vec<String> {
     }
     for (name, chance) in [
         ("loss", link.loss),
+        ("burst", link.burst),
+        ("corrupt", link.corrupt),
         ("dup", link.duplicate),
         ("reorder", link.reorder),
     ] {
         if chance > 0.0 {
             item(name, chance.to_string());
         }
+    }
+    let bursts = [
+        ("burst-length", link.burst_length, plain.link.burst_length),
+        ("burst-loss", link.burst_loss, plain.link.burst_loss),
+    ];
+    for (name, number, _) in bursts.iter().filter(|it| it.1.total_cmp(&it.2).is_ne()) {
+        item(name, number.to_string());
     }
     if let Some(most) = link.bytes_max {
         item("bytes-max", most.to_string());
@@ -294,6 +319,7 @@ mod tests {
             "up:delay=1.5s,down:queue=0.5ms,down:reorder-by=7us,up:dup=0.25",
             "down:rate=64kbit",
             "bytes-max=1300,down:every=64",
+            "burst=1%,burst-length=12.5,down:burst-loss=0.8,up:corrupt=0.1%",
         ] {
             let spec = read(words);
             assert_eq!(read(&spec.to_string()), spec, "{spec}");
@@ -326,6 +352,8 @@ mod tests {
             "every=0",
             "bytes-max=many",
             "loss=-1",
+            "burst-length=0.5",
+            "burst=2",
             "delay=1e400s",
         ] {
             assert!(wrong.parse::<FaultSpec>().is_err(), "{wrong}");

@@ -12,6 +12,12 @@ use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
 /// the caller.
 const TAKEN_AT_ONCE_MAX: usize = 4096;
 
+/// So many packets a burst of loss has on average, where nobody says it.
+pub const BURST_LENGTH: f64 = 8.0;
+
+/// A burst that began more packets ago is over.
+const BURST_MAX: u64 = 4096;
+
 /// One end of a link, by a number that does not change from run to run as ports do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkEnd(pub u16);
@@ -25,6 +31,14 @@ pub struct LinkFaults {
     pub jitter: Duration,
     /// The chance that a packet is lost, from 0 to 1.
     pub loss: f64,
+    /// The chance that a burst of loss begins at a packet, from 0 to 1.
+    pub burst: f64,
+    /// So many packets such a burst has on average; 1 and more.
+    pub burst_length: f64,
+    /// The chance that a packet of a burst is lost, from 0 to 1.
+    pub burst_loss: f64,
+    /// The chance that one bit of a packet is another when it arrives, from 0 to 1.
+    pub corrupt: f64,
     /// The chance that a packet arrives twice, from 0 to 1.
     pub duplicate: f64,
     /// The chance that later packets overtake a packet, from 0 to 1.
@@ -48,6 +62,8 @@ pub struct Verdict {
     pub overtaken: bool,
     /// How long a second copy takes, where there is one.
     pub copy: Option<Duration>,
+    /// This bit is another when it arrives, counted from the highest of the first byte.
+    pub corrupted: Option<usize>,
 }
 
 /// Any transport with faults on its links, and [`Gates`].
@@ -71,6 +87,10 @@ impl Default for LinkFaults {
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             loss: 0.0,
+            burst: 0.0,
+            burst_length: BURST_LENGTH,
+            burst_loss: 1.0,
+            corrupt: 0.0,
             duplicate: 0.0,
             reorder: 0.0,
             reorder_by: Duration::from_millis(40),
@@ -101,8 +121,22 @@ impl LinkFaults {
         let overtaken = draw(1) < self.reorder;
         let is_too_large = self.bytes_max.is_some_and(|max| bytes > max);
         let is_counted = self.every.is_some_and(|every| (n + 1) % every == 0);
+        let in_burst = || {
+            self.is_in_burst((n + 1).min(BURST_MAX), |before| {
+                unit(mix(&[
+                    seed,
+                    u64::from(from.0),
+                    u64::from(to.0),
+                    n - before,
+                    5,
+                ]))
+            })
+        };
+        let is_burst = self.burst > 0.0 && draw(6) < self.burst_loss && in_burst();
+        let is_corrupted = draw(7) < self.corrupt && bytes > 0;
         Verdict {
-            lost: draw(2) < self.loss || is_too_large || is_counted,
+            lost: draw(2) < self.loss || is_too_large || is_counted || is_burst,
+            corrupted: is_corrupted.then(|| (draw(8) * (bytes * 8) as f64) as usize),
             delay: if overtaken {
                 delay + self.reorder_by
             } else {
@@ -111,6 +145,25 @@ impl LinkFaults {
             overtaken,
             copy: (draw(3) < self.duplicate).then(|| delay + self.reorder_by.mul_f64(draw(4))),
         }
+    }
+}
+
+impl LinkFaults {
+    /// Whether a packet is in a burst: a link is good or bad, and changes from packet to packet by chance
+    /// (Gilbert, 1960; Elliott, 1963). The draw of a packet says that it is bad from it on, or good, or as it was;
+    /// so that it takes no memory of what was, `drawn` gives those of it and of the packets before it.
+    fn is_in_burst(&self, packets: u64, drawn: impl Fn(u64) -> f64) -> bool {
+        let stays = 1.0 - 1.0 / self.burst_length.max(1.0);
+        let changes = (0..packets).map(drawn);
+        let mut changes = changes.filter(|&it| it < self.burst || it >= stays);
+        changes.next().is_some_and(|it| it < self.burst)
+    }
+}
+
+/// Turns one bit of a packet, counted from the highest of the first byte.
+pub fn turn_bit(packet: &mut [u8], bit: usize) {
+    if let Some(byte) = packet.get_mut(bit / 8) {
+        *byte ^= 0x80 >> (bit % 8);
     }
 }
 
@@ -320,11 +373,14 @@ impl FaultedLinks {
         if verdict.lost {
             return;
         }
-        let held = Held {
+        let mut held = Held {
             end,
             endpoint,
             packet: packet.to_vec(),
         };
+        if let Some(bit) = verdict.corrupted {
+            turn_bit(&mut held.packet, bit);
+        }
         let due = now + verdict.delay;
         let last = self.last.entry(end).or_insert(Time::ZERO);
         let due = if verdict.overtaken {

@@ -26,7 +26,7 @@ mod udp;
 pub use netreel_reel::{Believed, Duration, Endpoint, Time};
 
 pub use draw::{Draw, mix};
-pub use faults::{Faults, LinkEnd, LinkFaults, Verdict};
+pub use faults::{BURST_LENGTH, Faults, LinkEnd, LinkFaults, Verdict, turn_bit};
 pub use gates::Gates;
 pub use journal::Journal;
 pub use memory::MemoryRecorder;

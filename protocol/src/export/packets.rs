@@ -275,7 +275,7 @@ fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJso
 /// The time that a verdict names.
 pub(super) fn time_ns(verdict: FaultVerdict) -> Option<u64> {
     match verdict {
-        FaultVerdict::Lost | FaultVerdict::Refused => None,
+        FaultVerdict::Lost | FaultVerdict::Refused | FaultVerdict::Corrupted { .. } => None,
         FaultVerdict::Delayed { nanos }
         | FaultVerdict::Reordered { nanos }
         | FaultVerdict::Duplicated { nanos }

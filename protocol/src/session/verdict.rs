@@ -15,6 +15,7 @@ impl Session {
         let did = match fault.verdict {
             FaultVerdict::Lost => "dropped".to_owned(),
             FaultVerdict::Refused => "client not served".to_owned(),
+            FaultVerdict::Corrupted { bit } => format!("corrupted, bit {bit} turned"),
             FaultVerdict::Delayed { nanos } => format!("delayed {}", time(nanos)),
             FaultVerdict::Reordered { nanos } => format!("overtaken, {}", time(nanos)),
             FaultVerdict::Duplicated { nanos } => format!("sent again after {}", time(nanos)),

@@ -38,10 +38,7 @@ impl Telling<'_> {
             Fate::Lost => {
                 let next = next_arrived(self.session, id, link);
                 self.step(Fact::Lost { packet: id, next }, certainty, |it| {
-                    let faults = it.faults(id, &packet, |verdict| {
-                        use FaultVerdict::{Lost, QueueFull, Refused};
-                        matches!(verdict, Lost | QueueFull { .. } | Refused)
-                    });
+                    let faults = it.faults(id, &packet, FaultVerdict::ends);
                     match faults.is_empty() {
                         true => vec![it.nothing(match it.session.kernel_drops(link.1) {
                             0 => NotKnown::OnTheWay(link),

@@ -189,7 +189,7 @@ fn commands() -> Commands {
         (
             "link",
             (&[("FROM", Kind::Text)][..], &[("SETTING", Kind::Rest)][..]),
-            "What becomes of packets from a node: [delay TIME] [jitter TIME] [loss PERCENT%] [held]",
+            "What becomes of packets from a node: [delay TIME] [jitter TIME] [loss PERCENT%] [burst PERCENT%] [corrupt PERCENT%] [held]",
         ),
         none("boxes", "The objects that live here, as JSON"),
         none("all", "Whether everybody is here: yes or no"),

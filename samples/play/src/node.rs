@@ -36,6 +36,10 @@ pub struct LinkSetting {
     pub jitter: Duration,
     /// The chance that a packet is lost, from 0 to 1.
     pub loss: f64,
+    /// The chance that a burst of loss begins at a packet, from 0 to 1.
+    pub burst: f64,
+    /// The chance that a packet arrives with one bit turned, from 0 to 1.
+    pub corrupt: f64,
     /// Whether everything waits until this is false again.
     pub held: bool,
 }
@@ -64,8 +68,13 @@ impl LinkSetting {
         if self.jitter != Duration::ZERO {
             parts.push(format!("jitter {} ms", self.jitter.as_millis()));
         }
-        if self.loss > 0.0 {
-            parts.push(format!("loss {:.0} %", self.loss * 100.0));
+        let chances = [
+            ("loss", self.loss),
+            ("burst", self.burst),
+            ("corrupt", self.corrupt),
+        ];
+        for (name, chance) in chances.iter().filter(|it| it.1 > 0.0) {
+            parts.push(format!("{name} {} %", (chance * 1000.0).round() / 10.0));
         }
         parts.join(", ")
     }
@@ -129,6 +138,8 @@ impl<T: Transport> Node<T> {
             delay: setting.delay,
             jitter: setting.jitter,
             loss: setting.loss.clamp(0.0, 1.0),
+            burst: setting.burst.clamp(0.0, 1.0),
+            corrupt: setting.corrupt.clamp(0.0, 1.0),
             ..LinkFaults::default()
         };
         let own = self.layer.own();

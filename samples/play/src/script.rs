@@ -175,7 +175,8 @@ impl Awaited {
 }
 
 const STEPS: &str = "write `wait all`, `wait NODE has|lacks|holds|owns|hears destroy BOX`, \
-     `link FROM TO [delay TIME] [jitter TIME] [loss PERCENT%] [held]`, `rest TIME`, or \
+     `link FROM TO [delay TIME] [jitter TIME] [loss PERCENT%] [burst PERCENT%] \
+     [corrupt PERCENT%] [held]`, `rest TIME`, or \
      `NODE spawn|pick up|put down|push|throw away|leave [BOX]`, `NODE go RIGHT UP`";
 
 fn step(words: &[&str], names: &[String]) -> Result<Step, String> {
@@ -254,14 +255,27 @@ pub(crate) fn setting(words: &[&str]) -> Result<LinkSetting, String> {
                 rest
             }
             ["loss", part, ref rest @ ..] => {
-                let percent = part.strip_suffix('%').and_then(|it| it.parse::<f64>().ok());
-                let percent = percent.filter(|it| (0.0..=100.0).contains(it));
-                setting.loss = percent.ok_or("write a loss from `0%` to `100%`")? / 100.0;
+                setting.loss = chance(part)?;
+                rest
+            }
+            ["burst", part, ref rest @ ..] => {
+                setting.burst = chance(part)?;
+                rest
+            }
+            ["corrupt", part, ref rest @ ..] => {
+                setting.corrupt = chance(part)?;
                 rest
             }
             _ => return Err(STEPS.to_owned()),
         };
     }
+}
+
+/// `5%`.
+fn chance(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|it| it.parse::<f64>().ok());
+    let percent = percent.filter(|it| (0.0..=100.0).contains(it));
+    Ok(percent.ok_or("write a chance from `0%` to `100%`")? / 100.0)
 }
 
 /// `400ms`, `3s`, up to an hour.

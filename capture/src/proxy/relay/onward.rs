@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use netreel_reel::{Event, EventNumber, FaultVerdict, SendOutcome, Time};
-use netreel_transport::monotonic_now;
+use netreel_transport::{monotonic_now, turn_bit};
 use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
@@ -53,6 +53,15 @@ impl Proxy {
         let mut fate = lane.take(now, payload.len());
         let later = |due: &Option<Time>| due.filter(|&due| due > now);
         let copies = [later(&fate.due), later(&fate.copy)];
+        let mut turned;
+        let payload = match fate.corrupted {
+            Some(bit) => {
+                turned = payload.to_vec();
+                turn_bit(&mut turned, bit);
+                turned.as_slice()
+            }
+            None => payload,
+        };
         let bytes = copies.iter().flatten().count() * (payload.len() + HELD_OVER);
         if self.held_bytes.saturating_add(bytes) > HELD_MAX {
             let nanos = fate.due.map_or(0, |due| due.0.saturating_sub(now.0));

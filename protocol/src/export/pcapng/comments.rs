@@ -348,6 +348,7 @@ fn fault(verdict: FaultVerdict) -> String {
             nanos(wait)
         ),
         FaultVerdict::Refused => "did not serve its sender".to_owned(),
+        FaultVerdict::Corrupted { bit } => format!("turned bit {bit} of it"),
     };
     format!("[fault] the proxy {what}")
 }

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
+use netreel_reel::{Endpoint, EventNumber, Header, SocketId};
 
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, RawEnd};
@@ -142,10 +142,7 @@ fn proxy_names(proxies: &[Source]) -> Vec<String> {
 
 /// Whether a packet with these verdicts went no further than its proxy.
 pub(crate) fn is_dropped(faults: &[ProxyFault]) -> bool {
-    use FaultVerdict::{Lost, QueueFull, Refused};
-    faults
-        .iter()
-        .any(|fault| matches!(fault.verdict, Lost | QueueFull { .. } | Refused))
+    faults.iter().any(|fault| fault.verdict.ends())
 }
 
 fn is_proxy(header: &Header, scan: &Scan) -> bool {

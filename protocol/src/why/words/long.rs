@@ -75,7 +75,7 @@ impl Words<'_> {
     }
 
     pub(super) fn fault(&self, id: PacketId, fault: u32) -> String {
-        use netreel_reel::FaultVerdict::{Delayed, Duplicated, Lost, QueueFull, Queued};
+        use netreel_reel::FaultVerdict::{Corrupted, Delayed, Duplicated, Lost, QueueFull, Queued};
         use netreel_reel::FaultVerdict::{Refused, Reordered};
         let packet = self.session.packet(id).unwrap_or_default();
         let Some(fault) = packet.faults.get(fault as usize) else {
@@ -97,6 +97,7 @@ impl Words<'_> {
             ),
             QueueFull { .. } => format!("{proxy} dropped {packet}: too much waited there already"),
             Refused => format!("{proxy} could not pass {packet} on"),
+            Corrupted { bit } => format!("{proxy} turned bit {bit} of {packet}, as it was told to"),
         }
     }
 

@@ -106,6 +106,7 @@ fn row(board: &mut Board, ui: &mut Ui, from: Peer, to: Peer) {
         jitter: Duration::from_millis(jitter.round() as u64),
         loss: loss.round() / 100.0,
         held,
+        ..before
     };
     if setting != before {
         board.links.insert((from, to), setting);
