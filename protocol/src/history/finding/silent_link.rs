@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{and_more, length, sent};
+use super::words::{and_more, sent};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::{Finding, Level};
 use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
 
@@ -170,7 +171,7 @@ fn finding(
         time: silence.until,
         sentence: format!(
             "for {} nothing arrived of what {name} sent to {other} (0 of {}), {back}{}",
-            length(silence.length_ns()),
+            duration(silence.length_ns()),
             packets(silence.count),
             and_more(count),
         ),
