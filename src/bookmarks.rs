@@ -222,7 +222,7 @@ pub fn print(paths: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
                 ..
             } => {
                 let seconds =
-                    |ns: i64| crate::text::time(netreel_protocol::session::SessionTime(ns));
+                    |ns: i64| crate::text::seconds(netreel_protocol::session::SessionTime(ns));
                 match from == to {
                     true => format!("{} s", seconds(*from)),
                     false => format!("{} to {} s", seconds(*from), seconds(*to)),

@@ -166,7 +166,7 @@ fn one(
         "{style}{}{style:#}  {}  at {} s  {}{}",
         level(finding.level),
         finding.rule,
-        text::time(finding.time),
+        text::seconds(finding.time),
         text::node(session, finding.node),
         number.unwrap_or_default(),
     )?;
@@ -202,7 +202,7 @@ fn counts(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
         if level == Level::Info {
             format!("{number} info")
         } else {
-            text::count(number as u64, word)
+            text::counted(number as u64, word)
         }
     });
     writeln!(out, "{}", counts.join(", "))?;
@@ -214,7 +214,7 @@ fn pieces(session: &Session, evidence: &[Evidence], out: &mut dyn Write) -> Resu
         writeln!(
             out,
             "      {} s  {:<5} packet {:<6} {}",
-            text::time(evidence.time),
+            text::seconds(evidence.time),
             text::node(session, evidence.node),
             evidence.packet.0,
             evidence.what,

@@ -74,17 +74,17 @@ impl Telling<'_> {
         let told = self.told;
         let compared = format!(
             "{}, {}, {}, {}",
-            text::count(told.nodes.len() as u64, "node"),
-            text::count(told.messages, "message"),
-            text::count(told.beliefs - told.believed.len() as u64, "equal belief"),
-            text::count(told.findings, "finding"),
+            text::counted(told.nodes.len() as u64, "node"),
+            text::counted(told.messages, "message"),
+            text::counted(told.beliefs - told.believed.len() as u64, "equal belief"),
+            text::counted(told.findings, "finding"),
         );
         if told.same {
             writeln!(out, "the same: {compared}")?;
             return Ok(());
         }
         if let Some(first) = &told.first {
-            let time = text::time(SessionTime(first.time_ns));
+            let time = text::seconds(SessionTime(first.time_ns));
             writeln!(out, "they part at {time} s: {}", first.words)?;
         }
         writeln!(out, "the same in both: {compared}")?;
@@ -103,7 +103,7 @@ impl Telling<'_> {
         for (only, which) in pairs(&told.only) {
             let title = format!("in the {which} alone");
             self.list(&title, "message", only, out, |it| {
-                let time = text::time(SessionTime(it.time_ns));
+                let time = text::seconds(SessionTime(it.time_ns));
                 let words = &it.about.words;
                 format!(
                     "{time} s  packet {}  {} -> {}  {words}",
@@ -114,12 +114,12 @@ impl Telling<'_> {
         self.changed(out)?;
         let title = "taken otherwise";
         self.list(title, "message", &told.differently, out, |it| {
-            let time = text::time(SessionTime(it.time_ns));
+            let time = text::seconds(SessionTime(it.time_ns));
             format!("{time} s  {}", it.words())
         })?;
         let title = "believed otherwise";
         self.list(title, "object at a node", &told.believed, out, |it| {
-            let time = text::time(SessionTime(it.time_ns));
+            let time = text::seconds(SessionTime(it.time_ns));
             format!("{time} s  {}", it.words())
         })?;
         let title = "other in the end";
@@ -136,14 +136,14 @@ impl Telling<'_> {
         writeln!(
             out,
             "{} with other fields",
-            text::count(all as u64, "message")
+            text::counted(all as u64, "message")
         )?;
         for alike in alike.iter().take(self.most) {
             let first = alike.places.first();
             let Some(first) = first.and_then(|&place| self.told.changed.get(place)) else {
                 continue;
             };
-            let time = text::time(SessionTime(first.time_ns));
+            let time = text::seconds(SessionTime(first.time_ns));
             writeln!(out, "    {}", alike.words())?;
             writeln!(
                 out,
@@ -192,7 +192,7 @@ impl Telling<'_> {
         let many = match (all.len(), one) {
             (1, _) => format!("1 {one}"),
             (count, "object at a node") => format!("{count} objects at nodes"),
-            (count, _) => text::count(count as u64, one),
+            (count, _) => text::counted(count as u64, one),
         };
         writeln!(out, "{many} {title}")?;
         for each in all.iter().take(self.most) {
@@ -210,7 +210,7 @@ fn pairs<T>(both: &Both<T>) -> [(&T, &'static str); 2] {
 }
 
 fn finding(finding: &FindingJson) -> String {
-    let time = text::time(SessionTime(finding.time_ns));
+    let time = text::seconds(SessionTime(finding.time_ns));
     format!(
         "{time} s  {}  {} at {}: {}",
         finding.level, finding.rule, finding.node, finding.sentence

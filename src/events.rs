@@ -33,7 +33,7 @@ pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer, Failure> {
     for (place, reel) in chosen.into_iter().enumerate() {
         if several && !arguments.read.json {
             let gap = if place > 0 { "\n" } else { "" };
-            let count = text::count(reel.reel.len(), "event");
+            let count = text::counted(reel.reel.len(), "event");
             writeln!(out, "{gap}{}: {count}", reel.name)?;
         }
         Listing::new(session, reel, &wanted, arguments.read.json).list(out)?;
@@ -120,7 +120,7 @@ impl<'a> Listing<'a> {
         let last = reel.reel.block_infos().last();
         let last = last.map_or(0, |block| block.first.0 + block.events);
         let ends = [session.span.start, session.span.end];
-        let times = ends.map(|end| text::time(end).len());
+        let times = ends.map(|end| text::seconds(end).len());
         Listing {
             reel,
             wanted,
@@ -175,7 +175,7 @@ impl<'a> Listing<'a> {
         }
         let numbers = [
             record.number.to_string(),
-            text::time(self.reel.time(record)),
+            text::seconds(self.reel.time(record)),
             record.thread.0.to_string(),
             packet.map_or(String::new(), |packet| packet.0.to_string()),
         ];
@@ -200,7 +200,7 @@ impl<'a> Listing<'a> {
             return json(&line, out);
         }
         let is = if count == 1 { "is" } else { "are" };
-        let words = format!("{} {is} not in the reel", text::count(count, "event"));
+        let words = format!("{} {is} not in the reel", text::counted(count, "event"));
         self.line([&first.to_string(), "", "", ""], "missing", &words, out)
     }
 

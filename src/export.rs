@@ -113,7 +113,7 @@ fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<Strin
         }
         return Ok(format!(
             "{}, {} with comments,",
-            text::count(summary.frames, "frame"),
+            text::counted(summary.frames, "frame"),
             summary.commented
         ));
     }
@@ -133,7 +133,7 @@ fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<Strin
             json(&row, out)?;
         }
     }
-    Ok(text::count(count, "packet"))
+    Ok(text::counted(count, "packet"))
 }
 
 fn options(arguments: &Export) -> Result<PcapngOptions, Failure> {

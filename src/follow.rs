@@ -198,7 +198,7 @@ impl Following {
     }
 
     fn line(&mut self, event: &LiveEvent) -> Line {
-        let time = text::time(SessionTime(self.time(event)));
+        let time = text::seconds(SessionTime(self.time(event)));
         let node = self.live.name(event.node).to_owned();
         let rest = match &event.what {
             LiveWhat::Packet {

@@ -139,7 +139,7 @@ fn remove(reels: &[PathBuf]) {
 /// How many packets are in no reel, where there are such.
 pub fn nobodys(count: u64) -> Option<String> {
     let belong = if count == 1 { "belongs" } else { "belong" };
-    let packets = text::count(count, "packet");
+    let packets = text::counted(count, "packet");
     (count > 0).then(|| format!("{packets} {belong} to no node of --node, and are in no reel"))
 }
 
@@ -160,12 +160,12 @@ fn told(
 ) -> Result<bool, Failure> {
     let counts = &imported.counts;
     for (path, packets) in reels.iter().zip(&imported.packets) {
-        let packets = text::count(*packets, "packet");
+        let packets = text::counted(*packets, "packet");
         writeln!(out, "{packets}: {}", path.display())?;
     }
     let other = counts.not_ip + counts.not_udp;
     if other > 0 {
-        let frames = text::count(counts.frames, "frame");
+        let frames = text::counted(counts.frames, "frame");
         writeln!(out, "of {frames} {other} were no UDP and were left out")?;
     }
     if let Some(sentence) = nobodys(imported.nobodys) {

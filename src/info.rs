@@ -272,8 +272,8 @@ fn nodes(
         let captured = if node.captured { ", of a capture" } else { "" };
         let mut row = vec![
             node.name.clone(),
-            text::time(node.span.start),
-            text::time(node.span.end),
+            text::seconds(node.span.start),
+            text::seconds(node.span.end),
             endpoints(&node.endpoints, all),
             format!("{reel}{captured}"),
         ];
@@ -360,8 +360,8 @@ fn links(
             out,
             "and {} to groups, broadcast addresses and addresses that nothing could be sent to: \
              {}, {}; --all lists them",
-            text::count(folded.links.len() as u64, "link"),
-            text::count(packets, "packet"),
+            text::counted(folded.links.len() as u64, "link"),
+            text::counted(packets, "packet"),
             text::bytes(bytes)
         )?;
     }
@@ -398,8 +398,8 @@ fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Res
                 text::node(session, other)
             ),
             each.epoch.to_string(),
-            text::time(each.time.start),
-            text::time(each.time.end),
+            text::seconds(each.time.start),
+            text::seconds(each.time.end),
             each.packets.iter().sum::<u64>().to_string(),
             goes_on.unwrap_or_default(),
         ]);
@@ -414,9 +414,9 @@ fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
         out,
         "observer   {}: {} from {} to {} s{}",
         observer.name,
-        text::count(observer.packets, "packet"),
-        text::time(observer.span.start),
-        text::time(observer.span.end),
+        text::counted(observer.packets, "packet"),
+        text::seconds(observer.span.start),
+        text::seconds(observer.span.end),
         if observer.window { ", a window" } else { "" },
     )?;
     if observer.clock_error_ns > 0 {
@@ -466,7 +466,7 @@ fn triggers(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(
             out,
             "trigger    at {} s at {} ({}): {}",
-            text::time(it.time),
+            text::seconds(it.time),
             name,
             it.trigger.cause.name(),
             it.text
@@ -485,7 +485,7 @@ fn passed(interface: &Interface) -> String {
         Some(link_type) => format!(", link type {link_type}"),
         None => String::new(),
     };
-    let packets = text::count(interface.packets, "packet");
+    let packets = text::counted(interface.packets, "packet");
     format!("at {name}: {packets}{link_type}")
 }
 

@@ -4,6 +4,7 @@ mod bookmarks;
 mod comparing;
 mod cutting;
 mod host;
+mod listing;
 mod opening;
 mod settings;
 mod sitting;

@@ -24,9 +24,9 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
     if let Some(at) = at.filter(|at| !(session.span.start..=session.span.end).contains(at)) {
         return Err(Failure::new(format!(
             "--at {} s: the session lasts from {} to {} s",
-            text::time(at),
-            text::time(session.span.start),
-            text::time(session.span.end)
+            text::seconds(at),
+            text::seconds(session.span.start),
+            text::seconds(session.span.end)
         )));
     }
     if !session.nodes.iter().any(|node| node.recorded) {
@@ -95,7 +95,7 @@ fn migration(session: &Session, migration: &Migration, out: &mut dyn Write) -> R
         writeln!(
             out,
             "  {:>time$} s  {:<names$}  {} (packet {})",
-            text::time(step.at),
+            text::seconds(step.at),
             text::node(session, step.node),
             what(session, step),
             step.packet.0
@@ -137,7 +137,7 @@ impl Widths {
         let nodes = (0..).map(NodeId).take(session.nodes.len());
         let names = nodes.map(|node| text::node(session, node).chars().count());
         let ends = [session.span.start, session.span.end];
-        let times = ends.map(|end| text::time(end).len());
+        let times = ends.map(|end| text::seconds(end).len());
         Widths {
             node: names.max().unwrap_or(0),
             time: times.into_iter().max().unwrap_or(0),
@@ -189,7 +189,7 @@ pub fn believed(
         }
         None => "does not know it".to_owned(),
         Some(span) => {
-            let since = text::time(span.time.start);
+            let since = text::seconds(span.time.start);
             format!(
                 "{}{} since {since} s{}",
                 belief(session, span.belief),
@@ -212,8 +212,8 @@ fn lane(
             out,
             "  {:<names$}  {:>time$} to {:>time$} s  {}{}{}",
             text::node(session, node),
-            text::time(span.time.start),
-            text::time(span.time.end),
+            text::seconds(span.time.start),
+            text::seconds(span.time.end),
             belief(session, span.belief),
             counter(span),
             said(span),

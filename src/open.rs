@@ -436,9 +436,9 @@ pub fn moment(session: &Session, at: &str) -> Result<SessionTime, Failure> {
     }
     Err(Failure::new(format!(
         "--at {} s: the session lasts from {} to {} s",
-        text::time(at),
-        text::time(start),
-        text::time(end)
+        text::seconds(at),
+        text::seconds(start),
+        text::seconds(end)
     )))
 }
 

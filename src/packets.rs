@@ -101,7 +101,7 @@ impl Widths {
         let sequences = sequences.filter_map(|packet| session.look(packet).sequence);
         Widths {
             number: digits(session.packet_count().saturating_sub(1) as u64).max(2),
-            time: widest(&mut ends.iter().map(|end| text::time(*end).len()), 6),
+            time: widest(&mut ends.iter().map(|end| text::seconds(*end).len()), 6),
             link: text::link_width(session, 4),
             protocol: session.wire.as_ref().and_then(|wire| {
                 let names = wire.protocols().map(|(name, _)| name.chars().count());
@@ -151,7 +151,7 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
         sequence, messages, ..
     } = session.look(id);
     let names = rpcs(session, id, &messages);
-    let time = packet.first().map(|stamp| text::time(stamp.time));
+    let time = packet.first().map(|stamp| text::seconds(stamp.time));
     let sequence = sequence.map(|sequence| sequence.value.to_string());
     let cells = [
         id.0.to_string(),

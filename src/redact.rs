@@ -248,7 +248,7 @@ fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result<(),
     let held_back = held.filter(|held| !held.kept).count() as u64;
     let others = match held_back {
         0 => String::new(),
-        count => format!(" but for {} held back", text::count(count, "packet")),
+        count => format!(" but for {} held back", text::counted(count, "packet")),
     };
     let kept = match arguments.payloads {
         KeepBytes::Keep if !arguments.blank.is_empty() => {
@@ -261,7 +261,7 @@ fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result<(),
     writeln!(
         out,
         "{}, {} mapped; {kept}; times and sizes were kept",
-        text::count(copies.copies().len() as u64, "reel"),
+        text::counted(copies.copies().len() as u64, "reel"),
         match copies.survey().addresses() {
             1 => "1 address".to_owned(),
             count => format!("{count} addresses"),

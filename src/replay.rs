@@ -206,13 +206,13 @@ pub fn print(
 ) -> Result<(), Failure> {
     let mut played = format!(
         "{}, {} and {} of {}",
-        text::count(report.ticks, "tick"),
-        text::count(report.inputs, "call"),
-        text::count(report.sends, "equal send"),
+        text::counted(report.ticks, "tick"),
+        text::counted(report.inputs, "call"),
+        text::counted(report.sends, "equal send"),
         text::bytes(report.bytes),
     );
     if report.states > 0 {
-        played += &format!(", {}", text::count(report.states, "equal state"));
+        played += &format!(", {}", text::counted(report.states, "equal state"));
     }
     match &report.outcome {
         Outcome::Exact if report.cut => {

@@ -24,8 +24,8 @@ pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer, Failure> {
             }
         }
     }
-    let rules = text::count(file.rules.len() as u64, "rule");
-    let tests = text::count(file.tests.len() as u64, "test");
+    let rules = text::counted(file.rules.len() as u64, "rule");
+    let tests = text::counted(file.tests.len() as u64, "test");
     writeln!(
         out,
         "{rules} ({}), {tests}, {failed} failed",

@@ -45,7 +45,7 @@ fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>, Failure> {
     if (number as usize) < all {
         return Ok(vec![PacketId(number)]);
     }
-    let there = text::count(all as u64, "packet");
+    let there = text::counted(all as u64, "packet");
     Err(Failure::new(format!(
         "there is no packet {number}: the session has {there}, numbered from 0; \
          `netreel packets` lists them"
@@ -69,7 +69,7 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
         writeln!(
             out,
             "sent      {} s  event {} of {node}",
-            text::time(sent.time),
+            text::seconds(sent.time),
             sent.number
         )?;
     }
@@ -77,14 +77,14 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
         writeln!(
             out,
             "seen      {} s  event {} of {}",
-            text::time(seen.stamp.time),
+            text::seconds(seen.stamp.time),
             seen.stamp.number,
             session.observer_name(seen.observer)
         )?;
     }
     for received in packet.received.iter().chain(&packet.duplicates) {
         let node = text::node(session, packet.to);
-        let time = text::time(received.time);
+        let time = text::seconds(received.time);
         writeln!(
             out,
             "received  {time} s  event {} of {node}",
@@ -104,7 +104,7 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
             "acked     not worked out: it takes all packets of this session; `netreel check` does it, once"
         )?;
     } else if let Some(acked) = story.history().acked(&story.session, id) {
-        writeln!(out, "acked     {} s", text::time(acked.time))?;
+        writeln!(out, "acked     {} s", text::seconds(acked.time))?;
     }
     if story.answers_at_once() {
         resends(story, id, out)?;

@@ -72,7 +72,7 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
         json(&answer, out)?;
         return Ok(ended);
     }
-    let when = text::time(question.at);
+    let when = text::seconds(question.at);
     match at {
         Some(_) => writeln!(out, "at {when} s")?,
         None => writeln!(out, "at {when} s, the end")?,
@@ -87,7 +87,7 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
     writeln!(out)?;
     print_whose(&answer.objects, out)?;
     if node.is_none() && answer.compared > 0 {
-        let compared = text::count(answer.compared, "value");
+        let compared = text::counted(answer.compared, "value");
         match answer.differ {
             0 => writeln!(out, "at {when} s: {compared} as their owners have them")?,
             differ => writeln!(
@@ -126,7 +126,7 @@ fn print_whose(objects: &[StateObject], out: &mut dyn Write) -> Result<(), Failu
     let values = properties.flat_map(|property| &property.nodes);
     let (said, ruled): (Vec<_>, Vec<_>) = values.partition(|value| value.said.is_some());
     if !said.is_empty() {
-        let said = text::count(said.len() as u64, "value");
+        let said = text::counted(said.len() as u64, "value");
         let ruled = ruled.len();
         writeln!(
             out,
@@ -239,7 +239,7 @@ fn print_object(
             };
             let about = match (of_one, &value.differs) {
                 (true, differs) => {
-                    let since = text::time(SessionTime(value.since_ns));
+                    let since = text::seconds(SessionTime(value.since_ns));
                     let packet = value.packet.map(|it| format!(", packet {it}"));
                     let said = value.said.map(|_| ", as the game said".to_owned());
                     let packet = packet.or(said);
@@ -270,7 +270,7 @@ fn differs_words(differs: &export::StateDiffers, at: SessionTime) -> String {
     format!(
         "{} since {} s, for {}",
         differs.words,
-        text::time(since),
+        text::seconds(since),
         text::duration(at.0.saturating_sub(since.0))
     )
 }
@@ -301,19 +301,19 @@ fn together<'a>(
 fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
     let when = "when all is delivered";
     print_existence(when, &rest.existence, out)?;
-    let agreed = text::count(rest.agreed, "value");
+    let agreed = text::counted(rest.agreed, "value");
     match rest.verdict {
         "agree" => write!(out, "{when}, all nodes agree ({agreed})")?,
         "differ" if rest.differ == 0 => write!(
             out,
             "{when}, {} exist at some nodes alone; of the others, all nodes agree ({agreed})",
-            text::count(objects_of(&rest.existence), "object"),
+            text::counted(objects_of(&rest.existence), "object"),
         )?,
         "differ" => write!(
             out,
             "{when}, {} of {} differ from what the objects' owners have",
             rest.differ,
-            text::count(rest.agreed + rest.differ, "value"),
+            text::counted(rest.agreed + rest.differ, "value"),
         )?,
         _ => write!(
             out,
@@ -321,7 +321,7 @@ fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
         )?,
     }
     if rest.open > 0 {
-        let objects = text::count(rest.open, "object");
+        let objects = text::counted(rest.open, "object");
         let why = rest.why_open.as_deref().unwrap_or_default();
         write!(out, "; of {objects} it is not known: {why}")?;
     }
@@ -340,14 +340,14 @@ fn print_diff(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let [one, other] = &diff.nodes;
-    let when = text::time(SessionTime(diff.at_ns));
+    let when = text::seconds(SessionTime(diff.at_ns));
     let now: Vec<_> = diff.values.iter().filter(|it| it.now).collect();
     let end = if at.is_none() { ", the end" } else { "" };
     writeln!(
         out,
         "{one} and {other} at {when} s{end}: {} of {} that both have differ",
         now.len(),
-        text::count(diff.compared, "value"),
+        text::counted(diff.compared, "value"),
     )?;
     if !now.is_empty() {
         let heads = ["object", "property", one, other, ""].map(str::to_owned);
@@ -377,7 +377,7 @@ fn print_diff(
         writeln!(
             out,
             "{} more live at one of the two alone",
-            text::count(more as u64, "object")
+            text::counted(more as u64, "object")
         )?;
     }
     let Some(first) = &diff.first else {
@@ -391,7 +391,7 @@ fn print_diff(
     writeln!(
         out,
         "\nthey first parted at {} s: {} of object {}",
-        text::time(SessionTime(first.time_ns)),
+        text::seconds(SessionTime(first.time_ns)),
         first.property,
         first.object
     )?;
@@ -403,10 +403,10 @@ fn print_diff(
         vec![
             title(it.object, it.object_type.as_ref()),
             it.property.clone(),
-            text::count(it.times, "time"),
+            text::counted(it.times, "time"),
             text::duration(it.total_ns),
             text::duration(it.longest_ns),
-            format!("{} s", text::time(SessionTime(it.longest_from_ns))),
+            format!("{} s", text::seconds(SessionTime(it.longest_from_ns))),
             it.farthest_words.clone(),
         ]
     }));

@@ -260,7 +260,7 @@ fn in_time(
     sides.extend(with_links.then_some(Align::Left));
     sides.extend([Align::Right; LINK_HEADS.len()]);
     for bucket in buckets {
-        let time = text::time(bucket.from);
+        let time = text::seconds(bucket.from);
         if !with_links {
             let mut row = vec![time];
             row.extend(cells(&bucket.all));
@@ -342,13 +342,12 @@ fn row_name(table: &str, of: &RowOf) -> String {
 }
 
 fn cells_of(name: String, row: &Row, whole: u64) -> Vec<String> {
-    let share = row.bits as f64 * 100.0 / whole.max(1) as f64;
     vec![
         name,
         row.packets.to_string(),
         row.messages.to_string(),
         bits(row.bits),
-        format!("{share:.1} %"),
+        text::percent(row.bits as f64 / whole.max(1) as f64),
         row.resent.to_string(),
         bits(row.resent_bits),
     ]

@@ -94,7 +94,7 @@ fn asked(
 }
 
 fn no_packet(session: &Session, number: u32) -> Failure {
-    let there = text::count(session.packet_count() as u64, "packet");
+    let there = text::counted(session.packet_count() as u64, "packet");
     Failure::new(format!(
         "there is no packet {number}: the session has {there}, numbered from 0; \
          `netreel packets` lists them"
@@ -102,7 +102,7 @@ fn no_packet(session: &Session, number: u32) -> Failure {
 }
 
 fn no_finding(history: &History, number: u32) -> Failure {
-    let there = text::count(history.findings.len() as u64, "finding");
+    let there = text::counted(history.findings.len() as u64, "finding");
     Failure::new(match history.findings.is_empty() {
         true => format!("there is no finding {number}: `netreel check` found nothing"),
         false => format!(
@@ -145,7 +145,7 @@ fn head(
                     "finding {finding}  {}  {}  at {} s  {}",
                     found.level.name(),
                     found.rule,
-                    text::time(found.time),
+                    text::seconds(found.time),
                     text::node(session, found.node)
                 )?;
             }
@@ -155,7 +155,7 @@ fn head(
             node,
             at_ns,
         } => {
-            let at = text::time(SessionTime(*at_ns));
+            let at = text::seconds(SessionTime(*at_ns));
             writeln!(out, "object {object}  at {at} s  {node}")?;
         }
     }

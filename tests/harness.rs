@@ -5,18 +5,24 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs one test of this file alone, under a shell that has done `before`.
-fn run_alone(test: &str, before: &str, environment: &[(&str, &Path)]) -> String {
+/// Runs one test of this file alone, under a shell that has done `before`: whether it passed, and all
+/// that it said.
+fn run(test: &str, before: &str, environment: &[(&str, &Path)]) -> (bool, String) {
     let this = std::env::current_exe().expect("this test");
     let script = format!("{before}exec \"$0\" --exact {test}");
     let mut command = Command::new("sh");
     command.args(["-c", &script]).arg(this);
-    command.envs(environment.iter().copied());
+    command.env_remove("CI").envs(environment.iter().copied());
     let ran = command.output().expect("a shell");
     let [out, err] = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
-    assert!(ran.status.success(), "{out}{err}");
-    assert!(out.contains("1 passed"), "{out}{err}");
-    err
+    (ran.status.success() && out.contains("1 passed"), out + &err)
+}
+
+/// The same of one that passes.
+fn run_alone(test: &str, before: &str, environment: &[(&str, &Path)]) -> String {
+    let (passed, said) = run(test, before, environment);
+    assert!(passed, "{said}");
+    said
 }
 
 #[test]
@@ -41,8 +47,8 @@ const SKIPS: &str = "NETREEL_TEST_SKIPS";
 
 #[test]
 fn one_that_may_be_skipped() {
-    if std::env::var_os(SKIPS).is_some() {
-        support::skipped("there is no such thing here");
+    if let Ok(why) = std::env::var(SKIPS) {
+        support::skipped(why);
     }
 }
 
@@ -50,11 +56,60 @@ fn one_that_may_be_skipped() {
 fn a_skipped_test_is_told_past_the_harness_and_in_the_file_that_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("skipped");
-    let environment = [("NETREEL_SKIPPED", &*file), (SKIPS, Path::new("1"))];
+    let why = Path::new("there is no such thing here");
+    let environment = [("NETREEL_SKIPPED", &*file), (SKIPS, why)];
     let told = run_alone("one_that_may_be_skipped", "", &environment);
     let line = "skipped: one_that_may_be_skipped: there is no such thing here\n";
     assert!(told.contains(line), "{told}");
     assert_eq!(std::fs::read_to_string(&file).expect("the file"), line);
+}
+
+#[test]
+fn a_test_is_skipped_for_a_reason_of_the_list_alone_and_in_ci_not_for_what_it_installs() {
+    for (why, is_ci, not_had, passes) in [
+        ("there is no ip command", false, "", true),
+        ("there is no ip command", true, "", false),
+        ("there is no ip command", true, "gdb", false),
+        ("there is no ip command", true, "gdb iproute2", true),
+        (
+            "pyspark is not installed: pip install pyspark",
+            true,
+            "",
+            true,
+        ),
+        ("it is Monday", false, "", false),
+        ("it is Monday", true, "gdb", false),
+    ] {
+        let judged = support::judged(why, is_ci, not_had);
+        assert_eq!(
+            judged.is_ok(),
+            passes,
+            "{why} {is_ci} {not_had}: {judged:?}"
+        );
+        let mut environment = vec![
+            (SKIPS, Path::new(why)),
+            ("NETREEL_NOT_HAD", Path::new(not_had)),
+        ];
+        environment.extend(is_ci.then_some(("CI", Path::new("true"))));
+        let (passed, said) = run("one_that_may_be_skipped", "", &environment);
+        assert_eq!(passed, passes, "{said}");
+        let line = format!("skipped: one_that_may_be_skipped: {why}\n");
+        assert!(said.contains(&line), "{said}");
+    }
+}
+
+#[test]
+fn each_reason_says_what_is_done_about_it() {
+    let mut words: Vec<&str> = Vec::new();
+    for (known, said) in support::reasons() {
+        assert!(
+            !known.trim().is_empty() && said.len() > 5,
+            "{known} | {said}"
+        );
+        let hidden = words.iter().find(|before| known.contains(**before));
+        assert_eq!(hidden, None, "{known} is never reached");
+        words.push(known);
+    }
 }
 
 /// The Rust files of a folder and of the folders in it.
@@ -72,6 +127,16 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
 
 #[test]
 fn no_test_says_that_it_is_skipped_where_nobody_sees_it() {
+    let prints = ["println!", "print!"].map(|name| format!("{name}(\"skipped"));
+    for (path, text) in all_sources() {
+        let joined: String = text.split_whitespace().collect();
+        let found = prints.iter().find(|it| joined.contains(*it));
+        assert!(found.is_none(), "{}: call support::skipped", path.display());
+    }
+}
+
+/// Every source of ours, with its text.
+fn all_sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     for room in [
@@ -82,16 +147,32 @@ fn no_test_says_that_it_is_skipped_where_nobody_sees_it() {
         "protocol",
         "replay",
         "samples",
+        "scenario",
         "src",
     ] {
         sources(&root.join(room), &mut files);
     }
     assert!(files.len() > 1000, "{} files", files.len());
-    let prints = ["println!", "print!"].map(|name| format!("{name}(\"skipped"));
-    for path in files {
+    let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).expect("a source");
-        let joined: String = text.split_whitespace().collect();
-        let found = prints.iter().find(|it| joined.contains(*it));
-        assert!(found.is_none(), "{}: call support::skipped", path.display());
+        (path, text)
+    };
+    files.into_iter().map(read).collect()
+}
+
+#[test]
+fn each_test_that_may_be_skipped_has_a_reason_of_the_list() {
+    let mut count = 0;
+    for (path, text) in all_sources() {
+        let call = ["skipped", "("].concat();
+        let calls = text.split(&call).skip(1);
+        // What is made of parts is judged when it is said.
+        for call in calls.filter_map(|it| it.strip_prefix('"')) {
+            let why = call.split('"').next().unwrap_or("");
+            let judged = support::judged(why, false, "");
+            assert_eq!(judged, Ok(()), "{}: {why}", path.display());
+            count += 1;
+        }
     }
+    assert!(count > 30, "{count} reasons");
 }

@@ -43,7 +43,7 @@ impl Network {
         let name = format!("netreel-{name}-{}", std::process::id());
         let ip = |arguments: &[&str]| runs(Command::new("ip").args(arguments));
         if !ip(&["netns", "add", &name]) {
-            support::skipped("cannot make a network namespace (needs root and iproute2)");
+            support::no_namespace();
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

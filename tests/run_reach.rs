@@ -73,7 +73,7 @@ impl Machines {
         };
         let middle = format!("netreel-run-{id}-0");
         if !ip(&format!("netns add {middle}")) {
-            support::skipped("cannot make a network namespace (needs root and iproute2)");
+            support::no_namespace();
             return None;
         }
         machines.names.push(middle.clone());

@@ -14,7 +14,7 @@ use netreel_capture::Options;
 use netreel_capture::proxy::{FaultSpec, Outcome, Proxy, Report, Route, Wanted};
 use netreel_reel::SocketId;
 use netreel_reel::{Ending, Endpoint, Event, EventNumber, FaultVerdict, OwnedRecord, SendOutcome};
-use skipped::skipped;
+use skipped::{no_namespace, skipped};
 
 /// Nothing in these tests takes so long on a machine that works.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -174,7 +174,7 @@ fn network_of_its_own() -> bool {
     // SAFETY: a call without memory; what it changes is this thread's own.
     let entered = unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0;
     if !entered || !ip("link set lo up") {
-        skipped("no network namespace of its own can be had here (needs root and ip)");
+        no_namespace();
         return false;
     }
     true

@@ -401,6 +401,7 @@ impl Inspector {
         self.settings.clock = own.clock;
         self.settings.since = own.since;
         self.settings.since_on_link = own.on_link;
+        self.settings.since_selected = own.selected;
         self.settings.columns = own.fields;
     }
 

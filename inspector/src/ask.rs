@@ -21,6 +21,10 @@ pub enum Request {
     Wire(PathBuf),
     /// Follow what is shown while it is recorded, or no longer.
     Follow(bool),
+    /// What a path that is being typed can go on with.
+    List(Wanted, String),
+    /// Have somebody choose a path with the system's own dialog.
+    Choose(Wanted, Picks),
     /// No longer work on what was asked for last.
     Cancel,
     /// Keep how the window is laid out.
@@ -51,6 +55,55 @@ pub enum Request {
     /// Play all nodes of what is shown on at once, with these changes (`--set mode=owner`), and hold
     /// what comes against it.
     PlayOn(String),
+}
+
+/// What a path is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Reels, folders, captures.
+    Recording,
+    /// A wire.
+    Wire,
+    /// A file for a picture of the window.
+    Picture,
+    /// A folder for a part of what is shown.
+    Cut,
+}
+
+/// What the system's dialog lets somebody choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picks {
+    /// A file that is there.
+    File,
+    /// A folder.
+    Folder,
+    /// A file that is to be written.
+    NewFile,
+}
+
+impl Wanted {
+    /// What the system's dialog can be asked for, each with the words of its button.
+    pub fn picks(self) -> &'static [(&'static str, Picks)] {
+        match self {
+            Wanted::Recording => &[
+                ("choose a folder…", Picks::Folder),
+                ("choose a file…", Picks::File),
+            ],
+            Wanted::Wire => &[("choose…", Picks::File)],
+            Wanted::Picture => &[("choose…", Picks::NewFile)],
+            Wanted::Cut => &[("choose…", Picks::Folder)],
+        }
+    }
+
+    /// How the names of the files end that it may be; folders may be of any name.
+    pub fn endings(self) -> &'static [&'static str] {
+        match self {
+            Wanted::Recording => &["reel", "pcap", "pcapng", "cap"],
+            Wanted::Wire => &["wire"],
+            Wanted::Picture => &["png"],
+            Wanted::Cut => &[],
+        }
+    }
 }
 
 /// The session that is shown, handed on.
@@ -197,6 +250,11 @@ pub enum Answer {
     Mistake(String),
     /// The wires that are known, those that decode most first.
     Candidates(Vec<Candidate>),
+    /// What a path that is being typed, and was so then, can go on with: whole paths, folders with a
+    /// slash behind them.
+    Listed(String, Vec<String>),
+    /// What somebody chose with the system's dialog; `None`: nothing.
+    Chosen(Wanted, Option<PathBuf>),
     /// It was done: a sentence.
     Done(String),
     /// Whoever opened the window wants to know why, of what this filter takes.

@@ -4,6 +4,41 @@ use egui::{Color32, Painter, Pos2, Shape, Stroke, pos2, vec2};
 use netreel_protocol::history::Level;
 use netreel_wire::Role;
 
+/// What moves the time cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    Back,
+    Play,
+    Stop,
+    Forward,
+}
+
+/// The sign of it, about `size` high.
+pub fn transport(painter: &Painter, centre: Pos2, size: f32, what: Transport, color: Color32) {
+    let r = size / 2.0;
+    let arrow = |middle: f32, way: f32| {
+        let at = |x: f32, y: f32| centre + vec2(middle + way * x * r, y * r);
+        let points = vec![at(-0.8, -1.0), at(0.9, 0.0), at(-0.8, 1.0)];
+        painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+    };
+    let bar = |x: f32| {
+        let rect = egui::Rect::from_center_size(centre + vec2(x * r, 0.0), vec2(2.0, size));
+        painter.rect_filled(rect, 0.0, color);
+    };
+    match what {
+        Transport::Play => arrow(0.0, 1.0),
+        Transport::Stop => [-0.5, 0.5].into_iter().for_each(bar),
+        Transport::Forward => {
+            arrow(-1.0, 1.0);
+            bar(1.0);
+        }
+        Transport::Back => {
+            arrow(1.0, -1.0);
+            bar(-1.0);
+        }
+    }
+}
+
 /// The shape of a message kind at `centre`, about `size` wide.
 pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, color: Color32) {
     let r = size / 2.0;

@@ -23,7 +23,8 @@ mod window;
 
 pub use app::Inspector;
 pub use ask::{
-    Alone, Answer, Candidate, Cut as PartOf, Event, Host, Parting, Request, Shown, Standing, Wake,
+    Alone, Answer, Candidate, Cut as PartOf, Event, Host, Parting, Picks, Request, Shown, Standing,
+    Wake, Wanted,
 };
 pub use following::{Follower, Look};
 pub use layout::{Axis, Cut, Edge, Pane, Tree, Workspace};

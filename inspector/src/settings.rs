@@ -30,6 +30,9 @@ pub struct Settings {
     pub since: bool,
     /// Whether it has the time since the packet before of the same link.
     pub since_on_link: bool,
+    /// Whether the packet table has the time from the selected packet.
+    #[serde(default)]
+    pub since_selected: bool,
     /// By which column the packet table is sorted; `None`: by time.
     pub sorted: Option<KeptSorting>,
     /// The field that is drawn over time; `None`: the value in focus is.
@@ -79,6 +82,7 @@ enum KeptColumn {
     Fate,
     Since,
     SinceOnLink,
+    SinceSelected,
     Field(String),
 }
 
@@ -106,6 +110,7 @@ impl KeptSorting {
             Column::Fate => KeptColumn::Fate,
             Column::Since => KeptColumn::Since,
             Column::OnLink => KeptColumn::SinceOnLink,
+            Column::Selected => KeptColumn::SinceSelected,
             Column::Field(place) => {
                 KeptColumn::Field(columns.fields.get(usize::from(place))?.clone())
             }
@@ -129,6 +134,7 @@ impl KeptSorting {
             KeptColumn::Fate => Column::Fate,
             KeptColumn::Since => Column::Since,
             KeptColumn::SinceOnLink => Column::OnLink,
+            KeptColumn::SinceSelected => Column::Selected,
             KeptColumn::Field(path) => {
                 let place = columns.fields.iter().position(|it| it == path)?;
                 Column::Field(u8::try_from(place).ok()?)
@@ -223,6 +229,7 @@ impl Default for Settings {
             clock: false,
             since: false,
             since_on_link: false,
+            since_selected: false,
             sorted: None,
             plotted: None,
             recent: Vec::new(),
@@ -277,6 +284,7 @@ impl Settings {
             clock: self.clock,
             since: self.since,
             on_link: self.since_on_link,
+            selected: self.since_selected,
             fields: self.columns.clone(),
         }
     }
@@ -344,6 +352,7 @@ mod tests {
             clock: true,
             since: true,
             since_on_link: true,
+            since_selected: true,
             muted: Arc::new(["late-action".to_owned()].into()),
             ..Settings::default()
         };

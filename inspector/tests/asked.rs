@@ -12,7 +12,7 @@ use drive::{Window, apply};
 use egui::{Event, Key, Modifiers, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use netreel_inspector::{Answer, Inspector, Request, Settings, Workspace};
+use netreel_inspector::{Answer, Inspector, Picks, Request, Settings, Wanted, Workspace};
 use netreel_inspector_model::{Command, Model};
 use netreel_protocol::session::PacketId;
 
@@ -41,6 +41,61 @@ fn press(harness: &mut Window, key: Key) {
 
 fn model(harness: &Window) -> &Model {
     harness.state().model()
+}
+
+#[test]
+fn a_path_that_is_typed_is_completed() {
+    let mut harness = open(Workspace::Why);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
+    harness.run();
+    let asks = |harness: &mut Window| {
+        let asked = harness.state_mut().take_requests().into_iter();
+        asked
+            .filter(|it| matches!(it, Request::List(..) | Request::Open(_)))
+            .collect::<Vec<_>>()
+    };
+    let listed = |typed: &str| Request::List(Wanted::Recording, typed.to_owned());
+    assert_eq!(asks(&mut harness), [listed("")]);
+    harness.event(Event::Text("ra".to_owned()));
+    harness.run();
+    assert_eq!(asks(&mut harness), [listed("ra")]);
+    // What comes late is of another text.
+    let paths = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
+    let late = Answer::Listed("r".to_owned(), paths(&["r.pcap"]));
+    harness.state_mut().hear(late);
+    let answer = Answer::Listed("ra".to_owned(), paths(&["race.pcap", "races/"]));
+    harness.state_mut().hear(answer);
+    harness.run();
+    assert!(harness.query_by_label("r.pcap").is_none());
+    press(&mut harness, Key::ArrowDown);
+    press(&mut harness, Key::Tab);
+    assert_eq!(asks(&mut harness), [listed("races/")]);
+    press(&mut harness, Key::Enter);
+    let opens = Request::Open(vec![PathBuf::from("races/")]);
+    assert_eq!(asks(&mut harness), [opens]);
+}
+
+#[test]
+fn the_systems_dialog_is_asked_for_and_what_it_says_is_opened() {
+    let mut harness = open(Workspace::Why);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
+    harness.run();
+    harness.get_by_label("choose a folder…").click();
+    harness.run();
+    let asked = harness.state_mut().take_requests();
+    assert!(asked.contains(&Request::Choose(Wanted::Recording, Picks::Folder)));
+    harness
+        .state_mut()
+        .hear(Answer::Chosen(Wanted::Recording, None));
+    harness.run();
+    assert!(harness.query_by_label("choose a folder…").is_some());
+    let path = PathBuf::from("/race");
+    let answer = Answer::Chosen(Wanted::Recording, Some(path.clone()));
+    harness.state_mut().hear(answer);
+    harness.run();
+    assert!(harness.query_by_label("choose a folder…").is_none());
+    let asked = harness.state_mut().take_requests();
+    assert!(asked.contains(&Request::Open(vec![path])), "{asked:?}");
 }
 
 #[test]
@@ -73,7 +128,8 @@ fn a_path_that_is_typed_is_asked_for_and_a_failure_is_said() {
     harness.run();
     press(&mut harness, Key::Enter);
     let asked = harness.state_mut().take_requests();
-    assert_eq!(asked, [Request::Open(vec![PathBuf::from("elsewhere")])]);
+    let opens = Request::Open(vec![PathBuf::from("elsewhere")]);
+    assert_eq!(asked.last(), Some(&opens), "{asked:?}");
     let sentence = "elsewhere: there is no such file; name a reel".to_owned();
     harness.state_mut().hear(Answer::Failed(sentence.clone()));
     harness.run();

@@ -57,6 +57,83 @@ fn a_click_on_a_link_opens_it_and_a_packet_brings_its_own() {
     harness.run();
 }
 
+/// What a click on a button leads to is what its number counts.
+#[track_caller]
+fn leads_to(harness: &mut Window, label: &str, filter: &str, packets: u64) {
+    harness.get_by_label(label).click();
+    harness.run();
+    let model = harness.state().model();
+    assert_eq!(model.filter().text, filter);
+    assert_eq!(model.filter().error, None);
+    assert_eq!(model.row_count() as u64, packets, "{label}");
+}
+
+#[test]
+fn numbers_of_links_lead_to_the_packets_that_they_count() {
+    let model = fixture::race_model();
+    let stats = model.bandwidth().expect("stats");
+    let lost = stats.links.iter().find(|(_, link)| link.lost > 0);
+    let (&ends, link) = lost.expect("a link that lost something");
+    let (name, filter) = (model.link_label(ends), model.filter_of_link(ends));
+    let filter = filter.expect("a filter");
+    let label = format!("what was lost or late on {name}");
+    let of_link = format!("{filter} && lost");
+    leads_to(
+        &mut open(fixture::race_model()),
+        &label,
+        &of_link,
+        link.lost,
+    );
+
+    let all = format!("{}: show these alone", model.lost_text(&stats.all));
+    leads_to(
+        &mut open(fixture::race_model()),
+        &all,
+        "lost",
+        stats.all.lost,
+    );
+
+    let mut harness = open(fixture::race_model());
+    let select = Command::SelectLink(Some(ends));
+    drive::apply(&mut harness, select.clone());
+    let one = format!("{}: show these alone", model.lost_text(link));
+    let label = match model.lost_text(link) == model.lost_text(&stats.all) {
+        true => return,
+        false => one,
+    };
+    leads_to(&mut harness, &label, &of_link, link.lost);
+}
+
+#[test]
+fn parts_of_a_filter_have_chips_that_take_them_away() {
+    let mut harness = open(fixture::race_model());
+    for (filter, label, rest) in [
+        (
+            "from == A && lost",
+            "remove lost from the filter",
+            "from == A",
+        ),
+        (
+            "from == A && (to == X || to == B) && length > 20",
+            "remove (to == X || to == B) from the filter",
+            "from == A && length > 20",
+        ),
+    ] {
+        drive::apply(&mut harness, Command::SetFilter(filter.to_owned()));
+        harness.run();
+        harness.get_by_label(label).click();
+        harness.run();
+        assert_eq!(harness.state().model().filter().text, rest);
+    }
+    drive::apply(&mut harness, Command::SetFilter("lost".to_owned()));
+    harness.run();
+    assert!(
+        harness
+            .query_by_label("remove lost from the filter")
+            .is_none()
+    );
+}
+
 #[test]
 fn a_click_on_a_kind_of_the_ledger_filters_by_it() {
     let mut harness = open(fixture::race_model());

@@ -73,7 +73,10 @@ fn buttons_lines_and_words_say_what_the_prompt_understands() {
     stands(&mut harness, at(30));
     for (name, command) in [
         ("back to the packet before", "back packet"),
-        ("continue to the next breakpoint, or the end", "continue"),
+        (
+            "run to the next breakpoint, or to where it parts from the recording",
+            "continue",
+        ),
         ("event 33 received from HOST, 233 bytes", "goto 33"),
     ] {
         harness.get_by_label(name).click();

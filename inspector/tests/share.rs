@@ -191,7 +191,8 @@ fn what_the_filter_takes_is_asked_for_as_a_session() {
     window.run();
     window.key_press(Key::Enter);
     window.run();
-    let requests = asked(&mut window);
+    let mut requests = asked(&mut window);
+    requests.retain(|request| !matches!(request, Request::List(..)));
     let [Request::Cut(part)] = requests.as_slice() else {
         panic!("{requests:?}");
     };

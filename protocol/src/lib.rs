@@ -4,11 +4,13 @@
 //! receive. [`history`] says what followed from the packets: what was acked, delivered, believed,
 //! and what went wrong; [`why`] goes back along what led to
 //! something, [`stats`] counts, [`diff`] compares two sessions. [`verdict`] says whether all
-//! of it could be judged, [`rules`] asks a team's own rules. [`query`] filters packets and messages; [`export`] says it all in JSON.
+//! of it could be judged, [`rules`] asks a team's own rules. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and numbers in words as
+//! [`figures`] writes them.
 //! Nothing here touches a clock, a socket or a file.
 
 pub mod diff;
 pub mod export;
+pub mod figures;
 pub mod history;
 pub mod query;
 pub mod rules;

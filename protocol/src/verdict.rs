@@ -17,7 +17,8 @@ mod who;
 pub use reason::{REASONS, Reason};
 
 use crate::export::Counts;
-use crate::history::{History, Level, length, unjudged};
+use crate::figures::{duration, seconds};
+use crate::history::{History, Level, unjudged};
 use crate::session::{Session, SessionTime};
 
 /// What a check comes to.
@@ -102,7 +103,7 @@ impl Judgement {
     }
 
     /// The verdict in a line, without the reasons: `unknown: no errors, but not all could be judged`,
-    /// `clean until 1.320 s: no errors; what was said in the last 180.0 ms is not judged`.
+    /// `clean until 1.320000 s: no errors; what was said in the last 180.0 ms is not judged`.
     pub fn headline(&self) -> String {
         let counts = [
             (Level::Error, self.counts.error, "error", "errors"),
@@ -138,7 +139,7 @@ impl Judgement {
         }
     }
 
-    /// `judged until 1.320 s: what was said in the last 180.0 ms is not judged`; `None` where all was.
+    /// `judged until 1.320000 s: what was said in the last 180.0 ms is not judged`; `None` where all was.
     pub fn until(&self) -> Option<String> {
         let until = self.judged_until?;
         Some(format!(
@@ -149,7 +150,7 @@ impl Judgement {
     }
 
     fn unjudged_words(&self) -> String {
-        let last = length(self.unjudged_ns);
+        let last = duration(self.unjudged_ns);
         format!("what was said in the last {last} is not judged")
     }
 
@@ -162,14 +163,6 @@ impl Judgement {
         }
         line
     }
-}
-
-/// Seconds on the session's clock, to the millisecond that a moment is in.
-fn seconds(time: SessionTime) -> String {
-    let millis = time.0.div_euclid(1_000_000);
-    let sign = if millis < 0 { "-" } else { "" };
-    let (whole, rest) = (millis.abs() / 1000, millis.abs() % 1000);
-    format!("{sign}{whole}.{rest:03}")
 }
 
 fn of_reasons(reasons: &[Reason]) -> Verdict {

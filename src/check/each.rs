@@ -206,7 +206,7 @@ impl Total {
 
     fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let [clean, wrong, unknown] = self.verdicts;
-        let all = text::count(clean + wrong + unknown, "session");
+        let all = text::counted(clean + wrong + unknown, "session");
         writeln!(
             out,
             "{all}: {clean} clean, {wrong} wrong, {unknown} unknown"
@@ -214,7 +214,7 @@ impl Total {
         let width = self.rules.keys().map(|(_, rule)| rule.len()).max();
         for ((level, rule), (findings, sessions, first)) in &self.rules {
             let (level, width) = (level.0.name(), width.unwrap_or(0));
-            let sessions = text::count(*sessions, "session");
+            let sessions = text::counted(*sessions, "session");
             let first = first.display();
             writeln!(
                 out,

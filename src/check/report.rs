@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use netreel_protocol::history::{Finding, History, Level, RULES};
-use netreel_protocol::session::Session;
+use netreel_protocol::session::{Session, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn found(session: &Session, finding: &Finding) -> Found {
     let line = |it: &netreel_protocol::history::Evidence| {
         format!(
             "{} s  {}  packet {}  {}",
-            text::time(it.time),
+            text::seconds(it.time),
             text::node(session, it.node),
             it.packet.0,
             it.what
@@ -168,10 +168,10 @@ fn status(wrong: &[&Found]) -> TestCaseStatus {
 
 fn described(found: &[&Found]) -> String {
     let each = found.iter().map(|it| {
-        let time = it.time_ns as f64 / 1e9;
         let head = format!(
-            "{} at {time:.6} s at {}: {}",
+            "{} at {} s at {}: {}",
             it.level.name(),
+            text::seconds(SessionTime(it.time_ns)),
             it.node,
             it.sentence
         );

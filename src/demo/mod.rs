@@ -57,8 +57,8 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     writeln!(
         told,
         "recorded {} between {} in {}",
-        text::count(session.packet_count() as u64, "packet"),
-        text::count(session.nodes.len() as u64, "node"),
+        text::counted(session.packet_count() as u64, "packet"),
+        text::counted(session.nodes.len() as u64, "node"),
         folder.display()
     )?;
     writeln!(told)?;

@@ -98,7 +98,7 @@ fn print(
         event.kind().name(),
         event_words(reel, event, call)
     )?;
-    writeln!(out, "time      {} s", text::time(reel.time(record)))?;
+    writeln!(out, "time      {} s", text::seconds(reel.time(record)))?;
     writeln!(out, "thread    {}", thread.0)?;
     if let Some(node) = reel.node
         && let Some(turn) = session.turn_at(node, *number)

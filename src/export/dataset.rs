@@ -81,7 +81,7 @@ fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answe
     writeln!(
         out,
         "{} in {}{}",
-        text::count(written, "session"),
+        text::counted(written, "session"),
         folder.display(),
         match failed {
             0 => String::new(),
@@ -100,8 +100,8 @@ fn line(path: &str, written: &Written, out: &mut dyn Write) -> Result<(), Failur
         "date={}/session={}  {}, {}  {path}",
         written.name.date,
         written.name.session,
-        text::count(written.packets, "packet"),
-        text::count(written.findings, "finding"),
+        text::counted(written.packets, "packet"),
+        text::counted(written.findings, "finding"),
     )?)
 }
 

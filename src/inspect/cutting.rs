@@ -61,7 +61,7 @@ fn packets(session: &Session, is_in: &dyn Fn(PacketId) -> bool) -> usize {
 
 /// What stands in a note of each reel.
 fn said(part: &PartOf) -> String {
-    let (from, to) = (text::time(part.time.start), text::time(part.time.end));
+    let (from, to) = (text::seconds(part.time.start), text::seconds(part.time.end));
     let filter = match part.packets {
         Some(_) => format!(" that the filter `{}` takes", part.filter),
         None => String::new(),

@@ -15,7 +15,7 @@ use crate::inspect::comparing::Folder;
 use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened, reread};
 use crate::inspect::sitting::Seat;
 use crate::inspect::wires::Watched;
-use crate::inspect::{Own, bookmarks, comparing, cutting, settings, wires};
+use crate::inspect::{Own, bookmarks, comparing, cutting, listing, settings, wires};
 use crate::open::Story;
 use crate::outcome::Failure;
 
@@ -458,6 +458,13 @@ impl Host for Opener {
             Request::Cut(part) => self.do_beside("cut", move || match cutting::write(&part) {
                 Ok(said) => Answer::Done(said),
                 Err(why) => Answer::Failed(why),
+            }),
+            Request::List(wanted, typed) => self.do_beside("list", move || {
+                let paths = listing::matching(wanted, &typed);
+                Answer::Listed(typed, paths)
+            }),
+            Request::Choose(wanted, picks) => self.do_beside("choose", move || {
+                Answer::Chosen(wanted, listing::chosen(wanted, picks))
             }),
             Request::Follow(true) => self.follow(),
             Request::Follow(false) | Request::Cancel => {

@@ -15,6 +15,7 @@ use crate::inspect::comparing::Folder;
 use crate::inspect::{Own, filtered, ruled};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
+use crate::text;
 use crate::watch::{Now, Watch};
 
 /// Of which reels the beginning is shown while all of them are read, and how much of them that is; in
@@ -142,7 +143,10 @@ pub(super) fn opened(
     };
     let mut story = open::story_while(source, &|| !told.is_over(), begun)?;
     let packets = story.session.packet_count();
-    told.working(format!("arranging {packets} packets"));
+    told.working(format!(
+        "arranging {}",
+        text::counted(packets as u64, "packet")
+    ));
     let answer = Answer::Opened {
         model: Box::new(ruled(&mut story, filter, rules)?),
         title,

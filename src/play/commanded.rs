@@ -53,7 +53,7 @@ pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result
         std::thread::sleep(LOOK);
     }
     let events = stage.finish().map_err(Failure::new)?;
-    let events = text::count(events, "event");
+    let events = text::counted(events, "event");
     writeln!(out, "recorded {events} in {}", folder.display())?;
     Ok(Answer::Clean)
 }

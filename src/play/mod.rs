@@ -47,7 +47,7 @@ pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer, Failure> {
             folder.display()
         )),
     })?;
-    let (events, folder) = (text::count(events, "event"), folder.display());
+    let (events, folder) = (text::counted(events, "event"), folder.display());
     writeln!(out, "recorded {events} in {folder}")?;
     writeln!(out, "  netreel check {folder}      what went wrong")?;
     writeln!(out, "  netreel inspect {folder}    all of it in a window")?;

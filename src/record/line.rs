@@ -94,7 +94,7 @@ impl LiveLine {
     fn found_no_room(&self) -> String {
         format!(
             "{} found no room here",
-            text::count(self.unsaid, "sentence")
+            text::counted(self.unsaid, "sentence")
         )
     }
 
@@ -204,7 +204,7 @@ impl Screen {
 pub fn came_to(progress: &Progress) -> String {
     format!(
         "{}, {} in {:.1} s",
-        text::count(progress.packets, "packet"),
+        text::counted(progress.packets, "packet"),
         text::bytes(progress.bytes),
         progress.time.as_secs_f64()
     )
@@ -213,9 +213,9 @@ pub fn came_to(progress: &Progress) -> String {
 fn under_way(progress: &Progress) -> String {
     format!(
         "recording  {}  {}  {}  {:.1} s",
-        text::count(progress.packets, "packet"),
+        text::counted(progress.packets, "packet"),
         text::bytes(progress.bytes),
-        text::count(progress.dropped + progress.kernel_drops, "drop"),
+        text::counted(progress.dropped + progress.kernel_drops, "drop"),
         progress.time.as_secs_f64()
     )
 }

@@ -49,7 +49,7 @@ pub fn run(
     writeln!(out, "{}: {}", came_to(&outcome.progress), folder.display())?;
     let missed = outcome.progress.kernel_drops;
     if missed > 0 {
-        let missed = text::count(missed, "packet");
+        let missed = text::counted(missed, "packet");
         writeln!(
             out,
             "{missed} passed without being seen: the kernel or the interface dropped what could not be taken in time"
@@ -57,7 +57,7 @@ pub fn run(
     }
     let mut whole = missed == 0 && outcome.progress.dropped == 0;
     if outcome.progress.dropped > 0 {
-        let dropped = text::count(outcome.progress.dropped, "event");
+        let dropped = text::counted(outcome.progress.dropped, "event");
         writeln!(
             out,
             "{dropped} were dropped because the disk could not keep up"

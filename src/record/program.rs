@@ -115,7 +115,7 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
 fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
     let live = &outcome.live;
     let mut told = vec![format!("{}: {}", came_to(live), folder.display())];
-    let connections = text::count(outcome.connections, "TCP connection");
+    let connections = text::counted(outcome.connections, "TCP connection");
     match (outcome.sockets, outcome.connections) {
         (0, 0) if missing(outcome).is_empty() && !limited => {
             told.push("no UDP socket was opened; TCP is not recorded".to_owned());
@@ -126,7 +126,7 @@ fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
         (1.., 1..) => told.push(format!(
             "{} by UDP beside {connections}: TCP is not recorded; if that is where the game speaks, \
              little of it is here",
-            text::count(live.packets, "packet")
+            text::counted(live.packets, "packet")
         )),
         _ => {}
     }
@@ -137,7 +137,7 @@ fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
         told.push(format!(
             "{}{} dropped by the kernel, because the program read too slowly",
             if by_signal { "at least " } else { "" },
-            text::count(live.kernel_drops, "packet")
+            text::counted(live.kernel_drops, "packet")
         ));
     }
     if outcome.not_followed > 0 {
@@ -188,7 +188,7 @@ fn missing(outcome: &Outcome) -> Vec<String> {
         Some(_) => outcome.outlived,
         None => outcome.outlived.max(1),
     };
-    let count = |number, what| (number > 0).then(|| text::count(number, what));
+    let count = |number, what| (number > 0).then(|| text::counted(number, what));
     let missing = [
         count(outcome.gaps, "gap"),
         count(outcome.live.dropped, "dropped event"),

@@ -150,7 +150,7 @@ fn tell(line: &mut LiveLine, report: Report) {
             clients,
             held,
         } => {
-            let clients = text::count(clients as u64, "client");
+            let clients = text::counted(clients as u64, "client");
             let held = match held {
                 0 => String::new(),
                 held => format!("  {held} held back"),
@@ -168,10 +168,10 @@ fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer
         out,
         "{} of {}: {}",
         came_to(progress),
-        text::count(outcome.clients, "client"),
+        text::counted(outcome.clients, "client"),
         reel.display()
     )?;
-    let packets = |count| text::count(count, "packet");
+    let packets = |count| text::counted(count, "packet");
     if progress.kernel_drops > 0 {
         writeln!(
             out,
@@ -199,7 +199,7 @@ fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer
         writeln!(out, "{refused} of clients that were not served")?;
     }
     if progress.dropped > 0 {
-        let dropped = text::count(progress.dropped, "event");
+        let dropped = text::counted(progress.dropped, "event");
         writeln!(out, "{dropped} DROPPED: the disk could not keep up")?;
     }
     match &outcome.reel {

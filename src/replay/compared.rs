@@ -164,7 +164,7 @@ impl<'a> Compared<'a> {
     fn node(&self, node: &PlayedNode, out: &mut dyn Write) -> Result<(), Failure> {
         let name = &node.name;
         if let Some(left) = &node.left {
-            let time = text::time(SessionTime(left.at_ns));
+            let time = text::seconds(SessionTime(left.at_ns));
             writeln!(
                 out,
                 "    {name} from {time} s on (event {}): {}",
@@ -183,7 +183,7 @@ impl<'a> Compared<'a> {
             let same = nodes.find(|it| it.name == *name);
             same.map_or(0, |it| it.refused.len())
         });
-        let calls = text::count(node.refused.len() as u64, "call");
+        let calls = text::counted(node.refused.len() as u64, "call");
         match before {
             Some(before) if before == node.refused.len() => return Ok(()),
             Some(before) => writeln!(
@@ -193,7 +193,7 @@ impl<'a> Compared<'a> {
             None => writeln!(out, "    {name} refused {calls} of the game:")?,
         }
         for refused in node.refused.iter().take(REFUSED_TOLD) {
-            let time = text::time(SessionTime(refused.at_ns));
+            let time = text::seconds(SessionTime(refused.at_ns));
             writeln!(
                 out,
                 "        {time} s, event {}: {}",
@@ -295,7 +295,7 @@ impl<'a> Compared<'a> {
         writeln!(
             out,
             "{} before, {after} now",
-            text::count(before as u64, "finding")
+            text::counted(before as u64, "finding")
         )?;
         for told in &self.gone {
             one("gone", told, out)?;

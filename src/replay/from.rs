@@ -15,7 +15,7 @@ impl Sitting<'_> {
     /// Starts at a time, by way of the snapshot before it.
     pub fn start_at(&mut self, time: SessionTime, out: &mut dyn Write) -> Result<(), Failure> {
         let Some(event) = self.reel.event_at(time) else {
-            let time = text::time(time);
+            let time = text::seconds(time);
             return Err(Failure::new(format!(
                 "--from {time} s: the reel of {} ends before it",
                 self.reel.name

@@ -71,7 +71,7 @@ impl Sitting<'_> {
         writeln!(
             out,
             "object {object} at {} s: {node} {believed}",
-            text::time(now)
+            text::seconds(now)
         )?;
         if let Some(lines) = own {
             writeln!(out, "the layer before event {}:", self.stepper.turn())?;

@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, Instant};
 
-use netreel_protocol::session::ReelInput;
+use netreel_protocol::figures::moment;
+use netreel_protocol::session::{ReelInput, SessionTime};
 use netreel_reel::{Endpoint, Time};
 use netreel_replay::carries;
 use netreel_replay::onto::{self, Next, Onto, Pace};
@@ -80,7 +81,7 @@ fn peer(arguments: &Replay, input: &ReelInput, inputs: &[ReelInput]) -> Result<E
     let listed = || {
         let peers = peers.iter().map(|(endpoint, peer)| {
             let known = name(*endpoint).map_or(String::new(), |name| format!("{name} at "));
-            format!("{known}{endpoint} ({})", text::count(peer.sent, "packet"))
+            format!("{known}{endpoint} ({})", text::counted(peer.sent, "packet"))
         });
         peers.collect::<Vec<_>>().join(", ")
     };
@@ -224,7 +225,7 @@ fn print(node: &str, onto: &Onto<'_>, refused: bool, out: &mut dyn Write) -> Res
         out,
         "{node}: {} sent, {} of them with live values; {} came: {} as recorded, {} of them to the \
          byte; {} not recorded; {} did not come",
-        text::count(counts.sent, "packet"),
+        text::counted(counts.sent, "packet"),
         counts.live,
         counts.came,
         counts.paired,
@@ -332,7 +333,9 @@ fn as_json(
 }
 
 fn seconds(length: Duration) -> String {
-    format!("{:.6} s", length.as_secs_f64())
+    moment(SessionTime(
+        i64::try_from(length.as_nanos()).unwrap_or(i64::MAX),
+    ))
 }
 
 fn nanos(length: Duration) -> u64 {

@@ -259,7 +259,7 @@ fn refused(connections: u32) -> Option<String> {
     (connections > 0).then(|| {
         format!(
             "it tried to make {}, which a replay refuses: TCP is not recorded",
-            text::count(u64::from(connections), "TCP connection")
+            text::counted(u64::from(connections), "TCP connection")
         )
     })
 }

@@ -456,7 +456,7 @@ impl<'a> Sitting<'a> {
         let mut line = format!(
             "event {}  {} s",
             record.number,
-            text::time(self.reel.time(&record))
+            text::seconds(self.reel.time(&record))
         );
         if let Some(tick) = self.tick(&record) {
             line += &format!("  tick {tick}");

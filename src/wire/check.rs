@@ -86,7 +86,7 @@ pub fn print(sources: &[Source], as_json: bool, out: &mut dyn Write) -> Result<(
             Err(error) => {
                 writeln!(out, "{error}\n")?;
                 let number = error.reports().len() as u64;
-                writeln!(out, "{file}: {}", text::count(number, "error"))?;
+                writeln!(out, "{file}: {}", text::counted(number, "error"))?;
             }
         }
     }
@@ -101,7 +101,7 @@ fn summary(wire: &Wire) -> String {
             None => name.to_owned(),
         })
         .collect();
-    let tests = text::count(wire.tests() as u64, "test");
+    let tests = text::counted(wire.tests() as u64, "test");
     format!("ok, {}, {tests}", protocols.join(", "))
 }
 

@@ -123,7 +123,7 @@ fn session(
         say_changes(&format!("packet {number}: "), &packet.changes);
         packets::json(&packet.line, &mut encoded)?;
     }
-    let count = text::count(lines.len() as u64, "packet");
+    let count = text::counted(lines.len() as u64, "packet");
     let missing = match left_out {
         0 => String::new(),
         _ => format!(", {left_out} left out"),

@@ -53,7 +53,7 @@ pub fn run(arguments: &WireTest, out: &mut dyn Write) -> Result<Answer, Failure>
         for result in &results {
             report(result, out)?;
         }
-        let tests = text::count(results.len() as u64, "test");
+        let tests = text::counted(results.len() as u64, "test");
         writeln!(out, "{tests}, {passed} passed, {failed} failed")?;
     }
     Ok(match failed {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 #[allow(unused_imports)]
-pub use skipped::skipped;
+pub use skipped::{judged, no_namespace, reasons, skipped};
 
 /// What the command printed, and its exit code.
 pub struct Ran {

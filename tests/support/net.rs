@@ -16,7 +16,7 @@ impl Net {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let net = Net(format!("netreel-{}-{number}", std::process::id()));
         if !ip(&["netns", "add", &net.0]) {
-            super::skipped("no right to make a network namespace, or no ip command");
+            super::no_namespace();
             return None;
         }
         if !net.ip(&["link", "set", "lo", "up"]) {

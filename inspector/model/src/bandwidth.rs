@@ -182,15 +182,15 @@ impl Model {
 
     /// How many packets were lost, for people; what is not known is not called none.
     pub fn lost_text(&self, stats: &LinkStats) -> String {
-        let part = 100.0 * stats.lost as f64 / stats.packets.max(1) as f64;
+        let part = text::percent(stats.lost as f64 / stats.packets.max(1) as f64);
         match (stats.lost, stats.unknown) {
             (0, 0) => "none lost".to_owned(),
             (0, unknown) if unknown == stats.packets => "losses unknown".to_owned(),
             (0, unknown) => format!("none lost, {} unknown", text::count(unknown)),
-            (lost, 0) => format!("{} lost ({part:.1} %)", text::count(lost)),
+            (lost, 0) => format!("{} lost ({part})", text::count(lost)),
             (lost, unknown) => {
                 let (lost, unknown) = (text::count(lost), text::count(unknown));
-                format!("{lost} lost ({part:.1} %), {unknown} unknown")
+                format!("{lost} lost ({part}), {unknown} unknown")
             }
         }
     }
@@ -320,7 +320,7 @@ pub fn squarify(rows: &mut [LedgerRow], width: f32, height: f32) {
 
 /// Bits as bytes: `12.3 kB`.
 pub fn bits_text(bits: u64) -> String {
-    text::bytes(bits as f64 / 8.0)
+    text::bytes(bits.div_ceil(8))
 }
 
 #[cfg(test)]

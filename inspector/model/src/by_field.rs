@@ -148,7 +148,7 @@ impl ByField {
 
     /// Of how many packets this is, for people.
     pub fn of_text(&self) -> String {
-        let bytes = text::bytes(self.bits as f64 / 8.0);
+        let bytes = text::bytes(self.bits.div_ceil(8));
         match self.decoded == self.of {
             true => format!("{bytes} of payload in {}", text::packets(self.of)),
             false => format!(

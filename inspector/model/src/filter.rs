@@ -257,6 +257,34 @@ pub enum Join {
     Not,
 }
 
+/// What stands between the `&&` that are in no brackets and no text; all in one where one `||` is.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut from, mut depth, mut quoted) = (Vec::new(), 0, 0usize, false);
+    let mut escaped = false;
+    for (at, letter) in text.char_indices() {
+        let is_two = |two: &str| text.get(at..).is_some_and(|rest| rest.starts_with(two));
+        match letter {
+            _ if escaped => {
+                escaped = false;
+                continue;
+            }
+            '\\' => escaped = quoted,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 && is_two("||") => return vec![text],
+            '&' if depth == 0 && at >= from && is_two("&&") => {
+                parts.push(text[from..at].trim());
+                from = at + 2;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[from..].trim());
+    parts
+}
+
 impl Model {
     /// The filter in force joined with another; where none is in force, the other alone.
     pub fn joined(&self, how: Join, other: &str) -> String {
@@ -272,6 +300,26 @@ impl Model {
             Join::And => format!("{} && {}", within(now), within(other)),
             Join::Or => format!("{now} || {other}"),
             Join::Not => format!("{} && !({other})", within(now)),
+        }
+    }
+
+    /// The parts of the filter that all have to fit, where there are several: each with the filter
+    /// without it.
+    pub fn filter_parts(&self) -> Vec<(String, String)> {
+        let parts = parts(self.filter.text.trim());
+        let without = |place: usize| {
+            let others = parts.iter().enumerate().filter(|(at, _)| *at != place);
+            let others: Vec<&str> = others.map(|(_, part)| *part).collect();
+            others.join(" && ")
+        };
+        match parts.len() {
+            0 | 1 => Vec::new(),
+            _ => {
+                let parts = parts.iter().enumerate();
+                parts
+                    .map(|(place, part)| ((*part).to_owned(), without(place)))
+                    .collect()
+            }
         }
     }
 
@@ -461,5 +509,28 @@ impl Findings {
     /// Where a finding stands among them.
     pub fn place(&self, finding: usize) -> Option<usize> {
         self.places.get(&finding).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn a_filter_has_parts_between_what_joins_them() {
+        for (text, expected) in [
+            ("", &[""][..]),
+            ("lost", &["lost"]),
+            ("lost && from == A", &["lost", "from == A"]),
+            ("(a || b) && !(c && d)", &["(a || b)", "!(c && d)"]),
+            ("a && b || c", &["a && b || c"]),
+            (
+                r#"text == "x && \" y" && lost"#,
+                &[r#"text == "x && \" y""#, "lost"],
+            ),
+            ("a &&& b", &["a", "& b"]),
+        ] {
+            assert_eq!(parts(text), expected, "{text}");
+        }
     }
 }

@@ -14,6 +14,7 @@ use netreel_protocol::session::{PacketId, Session, SessionTime};
 use crate::Model;
 use crate::index::{Grown, Index};
 use crate::judged::Judged;
+use crate::text;
 
 /// Nothing is known any more of looks before so many others.
 const LOOKS_MAX: usize = 512;
@@ -207,7 +208,7 @@ impl Model {
     /// A sentence about what followed, and how far that lags behind.
     pub(crate) fn with_age(&self, sentence: String) -> String {
         match self.behind_ns() {
-            Some(ns) => format!("up to {:.1} s ago: {sentence}", ns as f64 / 1e9),
+            Some(ns) => format!("up to {} ago: {sentence}", text::duration(ns)),
             None => sentence,
         }
     }

@@ -109,9 +109,9 @@ impl Model {
             None => words.push(self.why_waits().to_owned()),
             Some(sum) => {
                 words.push(text::packets(sum.packets));
-                words.push(text::bytes(sum.bytes as f64));
+                words.push(text::bytes(sum.bytes));
                 let rate = sum.bytes as f64 / (ns.max(1) as f64 / 1e9);
-                words.push(format!("{}/s", text::bytes(rate)));
+                words.push(format!("{}/s", text::bytes(rate as u64)));
                 words.extend((sum.lost > 0).then(|| format!("{} lost", text::count(sum.lost))));
             }
         }

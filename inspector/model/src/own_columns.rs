@@ -36,6 +36,8 @@ pub struct OwnColumns {
     pub since: bool,
     /// The time since the packet before of the same link.
     pub on_link: bool,
+    /// The time from the selected packet.
+    pub selected: bool,
     /// Fields by their paths, without the places in repeats: `messages.create.object`. At most
     /// [`FIELDS_MAX`].
     pub fields: Vec<String>,
@@ -50,7 +52,7 @@ type Flag = (
 
 impl OwnColumns {
     /// The times that can be columns beside that of the session, by their names.
-    const TIMES: [Flag; 3] = [
+    const TIMES: [Flag; 4] = [
         ("time on the wall clock", |it| it.clock, |it| &mut it.clock),
         (
             "time since the row before",
@@ -61,6 +63,11 @@ impl OwnColumns {
             "time since the packet before of the link",
             |it| it.on_link,
             |it| &mut it.on_link,
+        ),
+        (
+            "time from the selected packet",
+            |it| it.selected,
+            |it| &mut it.selected,
         ),
     ];
 
@@ -248,6 +255,19 @@ impl Model {
         match before {
             Some(_) => self.between(before, Some(id)),
             None => String::new(),
+        }
+    }
+
+    /// The time from the selected packet to another one: `+1.2 ms`, `-25.0 ms`. Empty where none is
+    /// selected; `?` where one of the two times is not known.
+    pub fn since_selected(&self, id: PacketId) -> String {
+        let Some(selected) = self.selection().packet else {
+            return String::new();
+        };
+        let since = self.between(Some(selected), Some(id));
+        match since.starts_with(['-', '?']) {
+            true => since,
+            false => format!("+{since}"),
         }
     }
 

@@ -202,8 +202,11 @@ impl Track {
 
     /// What there is to say of it.
     fn note(&self) -> String {
-        let values = text::count(self.values as u64);
-        let mut note = format!("{values} values in {}", text::packets(self.decoded as u64));
+        let mut note = format!(
+            "{} in {}",
+            text::many(self.values as u64, "value"),
+            text::packets(self.decoded as u64)
+        );
         if self.packets > PLOTTED_PACKETS_MAX {
             note.push_str(&format!(
                 " of {}, evenly taken: filter for all",

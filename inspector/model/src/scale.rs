@@ -87,7 +87,7 @@ impl Scale {
     pub fn gaps(&self) -> Vec<(Range<SessionTime>, String)> {
         let gaps = self.folds.within(&self.range());
         let gaps = gaps.map(|gap| {
-            let length = text::long(gap.end.saturating_sub(gap.start));
+            let length = text::duration(gap.end.saturating_sub(gap.start));
             (SessionTime(gap.start)..SessionTime(gap.end), length)
         });
         gaps.collect()
@@ -284,7 +284,7 @@ fn clock(time: i64, step: i64) -> String {
         return format!("{sign}{}", if days.is_empty() { "0d" } else { days.trim() });
     }
     if step % (60 * SECOND) == 0 {
-        return format!("{sign}{days}{hours:02}:{minutes:02}");
+        return format!("{sign}{days}{hours:02}:{minutes:02} h");
     }
     let fraction = format!("{:09}", absolute % 1_000_000_000);
     let point = if decimals > 0 { "." } else { "" };

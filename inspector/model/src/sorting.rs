@@ -97,6 +97,14 @@ impl Order {
     }
 }
 
+impl Column {
+    /// Whether its order is that of time.
+    pub fn is_of_time(self) -> bool {
+        use Column::{Clock, Number, Selected, Time};
+        matches!(self, Number | Time | Clock | Selected)
+    }
+}
+
 impl Model {
     /// By what the packet table is sorted; `None`: by time.
     pub fn sorting(&self) -> Option<Sorting> {
@@ -113,9 +121,9 @@ impl Model {
     pub fn sorting_after(&self, by: Column) -> Option<Sorting> {
         let first = matches!(
             by,
-            Column::Number | Column::Time | Column::Clock | Column::Bytes | Column::Latency
-        ) || matches!(by, Column::Since | Column::OnLink);
-        let is_of_time = matches!(by, Column::Number | Column::Time | Column::Clock);
+            Column::Bytes | Column::Latency | Column::Since | Column::OnLink
+        ) || by.is_of_time();
+        let is_of_time = by.is_of_time();
         match self.sorting.filter(|now| now.by == by) {
             None => Some(Sorting { by, down: first }),
             Some(now) if now.down == first && !is_of_time => Some(Sorting { by, down: !first }),
@@ -366,7 +374,7 @@ impl Keys<'_> {
         let time = packet.first().map(|stamp| stamp.time.0);
         match self.by {
             Column::Number => Some(u64::from(id.0)),
-            Column::Time | Column::Clock => time.map(whole),
+            Column::Time | Column::Clock | Column::Selected => time.map(whole),
             Column::Link => self.links.get(&(packet.from, packet.to)).copied(),
             Column::Messages => self.messages(&look().messages),
             Column::Objects => look().messages.iter().filter_map(|it| it.object).min(),

@@ -76,6 +76,8 @@ pub enum Column {
     Since,
     /// The time since the packet before of the same link: [`Model::since_on_link`].
     OnLink,
+    /// The time from the selected packet: [`Model::since_selected`].
+    Selected,
     /// A field of the wire, by its place in [`OwnColumns::fields`](crate::OwnColumns).
     Field(u8),
 }
@@ -87,6 +89,7 @@ impl Model {
         columns.extend(self.own_columns().clock.then_some(Column::Clock));
         columns.extend(self.own_columns().since.then_some(Column::Since));
         columns.extend(self.own_columns().on_link.then_some(Column::OnLink));
+        columns.extend(self.own_columns().selected.then_some(Column::Selected));
         columns.push(Column::Link);
         let mut add = |column, is: bool| columns.extend(is.then_some(column));
         add(Column::Messages, self.session().wire.is_some());

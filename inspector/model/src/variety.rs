@@ -77,7 +77,7 @@ impl Model {
             _ => 0,
         };
         let lengths = match least == most {
-            true => format!("{least} bytes each"),
+            true => format!("{} each", text::counted(least as u64, "byte")),
             false => format!("{least} to {most} bytes"),
         };
         let rate = match spread {
@@ -88,8 +88,8 @@ impl Model {
             ),
         };
         format!(
-            "{} packets of this link near it: {lengths}{rate}",
-            text::count(packets.len() as u64)
+            "{} of this link near it: {lengths}{rate}",
+            text::packets(packets.len() as u64)
         )
     }
 }

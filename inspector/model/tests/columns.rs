@@ -59,6 +59,31 @@ fn a_column_of_a_field_has_what_each_packet_says_there() {
 }
 
 #[test]
+fn times_are_told_from_the_selected_packet() {
+    let mut model = model();
+    model.apply(Command::SetColumns(OwnColumns {
+        selected: true,
+        ..OwnColumns::default()
+    }));
+    assert!(model.columns().contains(&Column::Selected));
+    let here = model.selection().packet.expect("it is selected");
+    assert_eq!(model.since_selected(here), "+0 ns");
+    let time = |id: PacketId| Some(model.packet(id)?.first()?.time.0);
+    let mut earlier = 0;
+    for id in (0..model.session().packet_count() as u32).map(PacketId) {
+        let since = time(id).expect("a time") - time(here).expect("a time");
+        let sign = if since < 0 { "" } else { "+" };
+        let expected = format!("{sign}{}", netreel_inspector_model::text::duration(since));
+        assert_eq!(model.since_selected(id), expected, "{id:?}");
+        earlier += usize::from(since < 0);
+    }
+    assert!(earlier > 10, "{earlier}");
+    model.apply(Command::LetGo);
+    assert_eq!(model.selection().packet, None);
+    assert_eq!(model.since_selected(here), "");
+}
+
+#[test]
 fn a_field_that_the_wire_does_not_have_is_no_column_but_is_kept() {
     let mut model = model();
     add(&mut model, "messages.of_another_wire");

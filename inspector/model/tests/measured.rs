@@ -56,9 +56,9 @@ fn its_words_say_how_long_it_is_and_what_was_sent() {
     measure(&mut model, 100, 600);
     let sum = counted(&model);
     let text = model.measured_text().expect("words");
-    let expected = format!("500 ms · {} packets · ", sum.packets);
+    let expected = format!("500.0 ms · {} packets · ", sum.packets);
     assert!(text.starts_with(&expected), "{text}");
-    let rate = netreel_inspector_model::text::bytes(sum.bytes as f64 * 2.0);
+    let rate = netreel_inspector_model::text::bytes(sum.bytes * 2);
     assert!(text.contains(&format!(" · {rate}/s")), "{text}");
 }
 

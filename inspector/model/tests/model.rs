@@ -376,7 +376,7 @@ fn the_verdict_is_unknown_where_a_reel_could_not_be_read_and_clean_where_nothing
     let (session, _) = fixture::race();
     let model = Model::new(session.clone(), Default::default());
     let (level, clean) = model.verdict();
-    let said = "clean until 0.891 s: no errors; what was said in the last 108.3 ms is not judged";
+    let said = "clean until 0.891700 s: no errors; what was said in the last 108.3 ms is not judged";
     assert_eq!((level, clean.as_str()), (None, said));
     let unread = ["Y.reel: it is not a reel".to_owned()];
     let model = Model::without(session, Default::default(), &unread);
@@ -502,7 +502,7 @@ fn an_envelope_says_when_a_packet_left_and_came_and_what_became_of_it() {
     let clock = "2023-11-14 22:13:20";
     assert_eq!(
         of(Fate::Received),
-        format!("sent 0.000000, received 0.200000, 200 ms, 16 bytes, {clock}.000000 UTC")
+        format!("sent 0.000000, received 0.200000, 200.0 ms, 16 bytes, {clock}.000000 UTC")
     );
     assert_eq!(
         of(Fate::Lost),

@@ -1,17 +1,17 @@
 //! What hands do to the window itself: keys, menus, dialogs, files that are dropped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{Key, Ui};
 use netreel_inspector_model::{Command, Model, Spot};
 
 use super::{Before, Inspector};
-use crate::ask::{Cut, Request, Shown};
+use crate::ask::{Cut, Request, Shown, Wanted};
 use crate::keys::{self, Ask};
 use crate::layout::Workspace;
 use crate::panes::{Arrangement, Lie};
 use crate::views::candidates::{self, Candidates};
-use crate::views::dialogs::{self, NoteBox, PathBox, Said, Wanted};
+use crate::views::dialogs::{self, NoteBox, PathBox, Said};
 use crate::views::finder::{self, Do, Finder};
 use crate::views::{head, lane_hands, top};
 
@@ -80,8 +80,14 @@ impl Inspector {
         }
     }
 
-    /// Files that were dropped on the window.
+    /// Files that were dropped on the window; while they are held over it, what would be done.
     pub(super) fn dropped(&mut self, ui: &Ui) {
+        let held = ui.input(|input| input.raw.hovered_files.clone());
+        if !held.is_empty() {
+            let is_wire = |path: &Path| path.extension().is_some_and(|it| it == "wire");
+            let wires = held.iter().filter_map(|file| file.path.as_deref());
+            dialogs::held(ui, wires.clone().count() > 0 && wires.clone().all(is_wire));
+        }
         let dropped = ui.input(|input| input.raw.dropped_files.clone());
         let paths = dropped.into_iter().map(|file| file.path().to_owned());
         let (wires, recordings): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -99,23 +105,28 @@ impl Inspector {
         let Some(asked) = &mut self.path_box else {
             return;
         };
-        match dialogs::path(ui, asked, &self.settings) {
+        let wanted = asked.wanted;
+        match dialogs::path(ui, asked, &self.settings, &mut self.requests) {
             Said::Nothing => {}
             Said::Close => self.path_box = None,
             Said::Text(path) => {
-                let path = PathBuf::from(path);
-                match asked.wanted {
-                    Wanted::Recording => self.requests.push(Request::Open(vec![path])),
-                    Wanted::Wire => self.requests.push(Request::Wire(path)),
-                    Wanted::Picture => self.photo.ask(path),
-                    Wanted::Cut => self.requests.push(Request::Cut(cut(&self.model, path))),
-                }
                 self.path_box = None;
+                self.named_path(wanted, PathBuf::from(path));
             }
             Said::Recent(paths) => {
                 self.requests.push(Request::Open(paths));
                 self.path_box = None;
             }
+        }
+    }
+
+    /// Does with a path what it was asked for.
+    pub(super) fn named_path(&mut self, wanted: Wanted, path: PathBuf) {
+        match wanted {
+            Wanted::Recording => self.requests.push(Request::Open(vec![path])),
+            Wanted::Wire => self.requests.push(Request::Wire(path)),
+            Wanted::Picture => self.photo.ask(dialogs::picture(path)),
+            Wanted::Cut => self.requests.push(Request::Cut(cut(&self.model, path))),
         }
     }
 

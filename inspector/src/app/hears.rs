@@ -51,6 +51,17 @@ impl Inspector {
                     candidates.found = Some(found);
                 }
             }
+            Answer::Listed(typed, paths) => {
+                if let Some(asked) = &mut self.path_box {
+                    asked.hear(&typed, paths);
+                }
+            }
+            Answer::Chosen(wanted, path) => {
+                if let Some(path) = path {
+                    self.path_box = None;
+                    self.named_path(wanted, path);
+                }
+            }
             Answer::Done(sentence) => self.bar.done = Some(sentence),
             Answer::Why(filter) => {
                 self.bar.filter.clone_from(&filter);

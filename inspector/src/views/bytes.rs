@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, HEX_COLUMNS, Hover, Model};
+use netreel_inspector_model::{Command, HEX_COLUMNS, Hover, Model, text};
 use netreel_wire::StreamId;
 
 use super::copy::{self, What};
@@ -39,7 +39,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let lit = model.lit_bits();
     let shown = model.selection().stream;
     let more = match detail.stream_bytes(shown) {
-        Some(bytes) => format!("{} bytes", bytes.len()),
+        Some(bytes) => text::counted(bytes.len() as u64, "byte"),
         None => String::new(),
     };
     head::show(ui, "bytes", &more);

@@ -2,6 +2,8 @@
 
 use egui::{Id, Modal, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
+use netreel_inspector_model::text;
+
 use super::findings;
 use crate::ask::Candidate;
 use crate::theme;
@@ -99,7 +101,7 @@ fn line(ui: &mut Ui, candidate: &Candidate) -> bool {
     } = candidate;
     let words = match why {
         Some(why) => why.clone(),
-        None => format!("{fit} of {packets} packets"),
+        None => format!("{fit} of {}", text::packets(*packets as u64)),
     };
     let label = format!("wire {name}: {words}");
     let can = why.is_none();

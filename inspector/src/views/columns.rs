@@ -62,6 +62,7 @@ fn width_of(column: Column, model: &Model) -> f32 {
         Column::Latency => 62.0,
         Column::Fate => characters(model.fate_length()).max(FATE_MIN),
         Column::Since | Column::OnLink => characters("100.0 ms".len()),
+        Column::Selected => characters("-100.0 ms".len()),
         Column::Field(_) => {
             let head = head(column, model).chars().count();
             characters(head.clamp(FIELD_LENGTHS.0, FIELD_LENGTHS.1))
@@ -154,6 +155,7 @@ pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
         Column::Fate => "fate",
         Column::Since => "since",
         Column::OnLink => "on link",
+        Column::Selected => "from here",
         Column::Field(_) => return Cow::Owned(short(column, model)),
     };
     Cow::Borrowed(head)
@@ -176,6 +178,7 @@ fn name(column: Column, model: &Model) -> String {
         Column::Clock => "column time on the wall clock".to_owned(),
         Column::Since => "column time since the row before".to_owned(),
         Column::OnLink => "column time since the packet before of the link".to_owned(),
+        Column::Selected => "column time from the selected packet".to_owned(),
         Column::Field(_) => format!("column {}", model.column_path(column)),
         _ => format!("column {}", head(column, model)),
     }
@@ -184,8 +187,8 @@ fn name(column: Column, model: &Model) -> String {
 /// Which way a column is sorted, in words: `largest first`.
 fn way(Sorting { by, down }: Sorting) -> &'static str {
     match (by, down) {
-        (Column::Number | Column::Time | Column::Clock, true) => "the last first",
-        (Column::Number | Column::Time | Column::Clock, false) => "the first first",
+        (by, true) if by.is_of_time() => "the last first",
+        (by, false) if by.is_of_time() => "the first first",
         (Column::Link | Column::Messages, false) => "from A to Z",
         (Column::Link | Column::Messages, true) => "from Z to A",
         (Column::Fate, false) => "what went wrong first",
@@ -214,7 +217,7 @@ pub fn sorted(model: &Model) -> String {
 pub fn sort_offers(model: &Model, of: &[Column]) -> Vec<(String, Command)> {
     let mut offers = Vec::new();
     for &by in of {
-        let of_time = matches!(by, Column::Number | Column::Time | Column::Clock);
+        let of_time = by.is_of_time();
         let name = name(by, model);
         let name = name.strip_prefix("column ").unwrap_or(&name);
         for down in [false, true].into_iter().filter(|down| *down || !of_time) {
@@ -303,5 +306,6 @@ pub fn right(column: Column) -> bool {
             | Column::Latency
             | Column::Since
             | Column::OnLink
+            | Column::Selected
     )
 }

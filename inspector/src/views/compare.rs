@@ -282,9 +282,9 @@ fn bytes_words(link: &LinkBytes) -> String {
         )
     };
     format!(
-        "{}: {} packets have the same bytes, then here {}, there {}",
+        "{}: {} with the same bytes, then here {}, there {}",
         link.name,
-        text::count(link.equal),
+        text::packets(link.equal),
         when(0),
         when(1)
     )

@@ -2,33 +2,31 @@
 
 use std::path::PathBuf;
 
-use egui::{Id, Key, Modal, RichText, TextEdit, Ui, vec2};
+use egui::{
+    Align2, FontId, Id, Key, LayerId, Modal, Modifiers, Order, Rect, RichText, Role, Sense, Stroke,
+    StrokeKind, TextEdit, Ui, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Model, Spot};
 
+use super::filter_box;
+use crate::ask::{Request, Wanted};
 use crate::keys;
 use crate::settings::Settings;
 use crate::theme;
-
-/// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// Reels, folders, captures.
-    Recording,
-    /// A wire.
-    Wire,
-    /// A file for a picture of the window.
-    Picture,
-    /// A folder for a part of what is shown.
-    Cut,
-}
 
 /// A path that is being typed.
 #[derive(Clone, Debug)]
 pub struct PathBox {
     pub wanted: Wanted,
-    pub text: String,
+    text: String,
     /// Whether it has had the keyboard.
-    pub begun: bool,
+    begun: bool,
+    /// For which text it was asked what that can go on with.
+    listed_for: Option<String>,
+    /// What that can go on with.
+    listed: Vec<String>,
+    /// Which of these is picked.
+    picked: usize,
 }
 
 impl PathBox {
@@ -37,9 +35,33 @@ impl PathBox {
             wanted,
             text: String::new(),
             begun: false,
+            listed_for: None,
+            listed: Vec::new(),
+            picked: 0,
+        }
+    }
+
+    /// Takes in what a text can go on with.
+    pub fn hear(&mut self, typed: &str, paths: Vec<String>) {
+        if self.text == typed {
+            self.listed = paths;
+            self.picked = 0;
+        }
+    }
+
+    /// Asks what the text can go on with, once.
+    fn ask(&mut self, requests: &mut Vec<Request>) {
+        if self.listed_for.as_ref() != Some(&self.text) {
+            self.listed_for = Some(self.text.clone());
+            requests.push(Request::List(self.wanted, self.text.clone()));
         }
     }
 }
+
+/// So many paths are listed.
+const LISTED: usize = 8;
+/// Height of one.
+const LISTED_ROW: f32 = 19.0;
 
 /// Shows all keys. Returns whether to close that.
 pub fn keys(ui: &Ui) -> bool {
@@ -110,6 +132,36 @@ fn key_group(ui: &mut Ui, (name, acts): &(&str, Vec<(String, &str)>), width: f32
     ui.add_space(8.0);
 }
 
+/// Says over the window what becomes of the files that are held over it.
+pub fn held(ui: &Ui, are_wires: bool) {
+    let said = match are_wires {
+        true => "let go: read the recording with this wire",
+        false => "let go: open it",
+    };
+    let layer = LayerId::new(Order::Tooltip, Id::unique("files are held"));
+    let painter = ui.ctx().layer_painter(layer);
+    let all = ui.ctx().content_rect();
+    painter.rect_filled(all, 0.0, theme::faded(theme::background(), 0.7));
+    let edge = Stroke::new(2.0, theme::accent());
+    painter.rect_stroke(all.shrink(8.0), 6.0, edge, StrokeKind::Inside);
+    let font = FontId::new(18.0, theme::body().family);
+    painter.text(
+        all.center(),
+        Align2::CENTER_CENTER,
+        said,
+        font,
+        theme::ink(),
+    );
+}
+
+/// Where a picture is written: whoever names a file without an ending means a `.png`.
+pub fn picture(path: PathBuf) -> PathBuf {
+    match path.extension() {
+        Some(_) => path,
+        None => path.with_extension("png"),
+    }
+}
+
 /// What became of a question.
 pub enum Said {
     Nothing,
@@ -118,23 +170,36 @@ pub enum Said {
     Recent(Vec<PathBuf>),
 }
 
-/// A line to type in, which has the keyboard at first; whether Enter ended it.
-fn line(ui: &mut Ui, title: RichText, hint: &str, (text, begun): (&mut String, &mut bool)) -> bool {
+/// A line to type in, which has the keyboard at first; its id, and whether Enter ended it. Where it
+/// `keeps_tab`, that does not lead to the next control.
+fn line(
+    ui: &mut Ui,
+    (title, hint): (RichText, &str),
+    (text, begun): (&mut String, &mut bool),
+    keeps_tab: bool,
+) -> (Id, bool) {
     let label = ui.label(title);
     let edit = TextEdit::singleline(text)
         .font(theme::mono())
         .hint_text(RichText::new(hint).color(theme::dim()))
+        .lock_focus(keeps_tab)
         .desired_width(f32::INFINITY);
     let response = ui.add(edit).labelled_by(label.id);
     if !*begun {
         *begun = true;
         response.request_focus();
     }
-    response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
+    let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+    (response.id, entered)
 }
 
 /// Asks for a path.
-pub fn path(ui: &Ui, asked: &mut PathBox, settings: &Settings) -> Said {
+pub fn path(
+    ui: &Ui,
+    asked: &mut PathBox,
+    settings: &Settings,
+    requests: &mut Vec<Request>,
+) -> Said {
     let mut said = Said::Nothing;
     let shown = Modal::new(Id::unique("path")).show(ui.ctx(), |ui| {
         ui.set_width(560.0_f32.min(ui.ctx().content_rect().width() - 60.0));
@@ -154,13 +219,32 @@ pub fn path(ui: &Ui, asked: &mut PathBox, settings: &Settings) -> Said {
             Wanted::Recording | Wanted::Wire => "open",
             Wanted::Picture | Wanted::Cut => "write",
         };
+        let chosen = list_keys(ui, asked);
         let title = RichText::new(title).font(theme::body()).strong();
-        let entered = line(ui, title, hint, (&mut asked.text, &mut asked.begun));
+        let keeps_tab = !asked.listed.is_empty();
+        let typed = (&mut asked.text, &mut asked.begun);
+        let (id, entered) = line(ui, (title, hint), typed, keeps_tab);
+        let clicked = list(ui, asked);
+        if let Some(path) = chosen.or(clicked).and_then(|at| asked.listed.get(at)) {
+            asked.text.clone_from(path);
+            filter_box::to_end(ui, id, asked.text.chars().count());
+            ui.memory_mut(|memory| memory.request_focus(id));
+        }
+        asked.ask(requests);
         ui.horizontal(|ui| {
             let is_there = !asked.text.trim().is_empty();
             let open = ui.add_enabled(is_there, egui::Button::new(verb)).clicked();
             if (open || entered) && is_there {
                 said = Said::Text(asked.text.trim().to_owned());
+            }
+            for &(words, picks) in asked.wanted.picks() {
+                let button = ui.button(words);
+                if button
+                    .on_hover_text("with the system's own dialog")
+                    .clicked()
+                {
+                    requests.push(Request::Choose(asked.wanted, picks));
+                }
             }
             if ui.button("cancel").clicked() {
                 said = Said::Close;
@@ -184,6 +268,70 @@ pub fn path(ui: &Ui, asked: &mut PathBox, settings: &Settings) -> Said {
         Said::Nothing if shown.should_close() => Said::Close,
         said => said,
     }
+}
+
+/// Moves through the paths; the place of the one that a key chose.
+fn list_keys(ui: &Ui, asked: &mut PathBox) -> Option<usize> {
+    let last = asked.listed.len().min(LISTED).checked_sub(1)?;
+    ui.input_mut(|input| {
+        if input.consume_key(Modifiers::NONE, Key::ArrowDown) {
+            asked.picked = (asked.picked + 1).min(last);
+        }
+        if input.consume_key(Modifiers::NONE, Key::ArrowUp) {
+            asked.picked = asked.picked.saturating_sub(1);
+        }
+        let is_chosen = input.consume_key(Modifiers::NONE, Key::Tab);
+        is_chosen.then_some(asked.picked.min(last))
+    })
+}
+
+/// Draws what the path can go on with, always as high; the place of the one that was clicked.
+fn list(ui: &mut Ui, asked: &PathBox) -> Option<usize> {
+    let size = vec2(ui.available_width(), LISTED_ROW * (LISTED + 1) as f32);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let mut clicked = None;
+    let row = |place: usize| {
+        let top = rect.top() + place as f32 * LISTED_ROW;
+        Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), LISTED_ROW))
+    };
+    for (place, path) in asked.listed.iter().take(LISTED).enumerate() {
+        let rect = row(place);
+        let id = ui.scope_id().with(("path that fits", place));
+        let response = ui.interact(rect, id, Sense::click());
+        let is_picked = place == asked.picked;
+        response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_picked, path));
+        if is_picked || response.hovered() {
+            let fill = match is_picked {
+                true => theme::selected(),
+                false => theme::related(),
+            };
+            ui.painter().rect_filled(rect, 2.0, fill);
+        }
+        // The end of a long path tells it apart.
+        let fit = (rect.width() / 7.5) as usize;
+        let skipped = path.chars().count().saturating_sub(fit.max(1));
+        let mut shown: String = path.chars().skip(skipped).collect();
+        if skipped > 0 {
+            shown.replace_range(..shown.chars().next().map_or(0, char::len_utf8), "…");
+        }
+        let at = rect.left_center() + vec2(6.0, 0.0);
+        let (font, color) = (theme::mono(), theme::text());
+        ui.painter()
+            .text(at, Align2::LEFT_CENTER, shown, font, color);
+        if response.clicked() {
+            clicked = Some(place);
+        }
+    }
+    let said = match asked.listed.len() {
+        0 => return None,
+        count if count > LISTED => format!("Tab takes it; and {} more", count - LISTED),
+        _ => "Tab takes it".to_owned(),
+    };
+    let at = row(asked.listed.len().min(LISTED)).left_center() + vec2(6.0, 0.0);
+    let (font, color) = (theme::small(), theme::dim());
+    ui.painter()
+        .text(at, Align2::LEFT_CENTER, said, font, color);
+    clicked
 }
 
 /// A note that is being written.
@@ -216,7 +364,7 @@ pub fn note(ui: &Ui, asked: &mut NoteBox) -> Said {
         ui.set_width(460.0_f32.min(ui.ctx().content_rect().width() - 60.0));
         let title = RichText::new(&asked.title).font(theme::mono()).strong();
         let typed = (&mut asked.text, &mut asked.begun);
-        let entered = line(ui, title, "a note; may be empty", typed);
+        let (_, entered) = line(ui, (title, "a note; may be empty"), typed, false);
         ui.horizontal(|ui| {
             if ui.button("mark").clicked() || entered {
                 said = Said::Text(asked.text.trim().to_owned());

@@ -2,14 +2,21 @@
 
 use egui::text::{CCursor, CCursorRange};
 use egui::text_edit::TextEditState;
-use egui::{Area, Frame, Id, Key, Modifiers, Order, Pos2, RichText, TextEdit, Ui};
+use egui::{
+    Align, Area, Frame, Id, Key, Layout, Modifiers, Order, Pos2, RichText, Role, Sense, TextEdit,
+    Ui, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Command, Model, text};
 
+use super::findings;
 use super::top::{Bar, small};
-use crate::theme;
+use crate::{glyph, theme};
 
 /// Room for what changes the visible time.
 const ZOOM: f32 = 400.0;
+
+/// So many parts of a filter have a chip.
+const CHIPS_MAX: usize = 4;
 
 /// So many words are listed.
 const WORDS_MAX: usize = 12;
@@ -26,6 +33,15 @@ pub struct Completion {
 /// Draws the line, how much the filter takes, and below it what it can go on with.
 pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
     let label = ui.label(RichText::new("filter").color(theme::weak()));
+    let parts = match bar.completion.types || model.filter().error.is_some() {
+        true => Vec::new(),
+        false => model.filter_parts(),
+    };
+    let room = (ui.available_width() - ZOOM - 200.0).max(180.0);
+    let chips = match parts.is_empty() {
+        true => 0.0,
+        false => (room * 0.6).min(room - 120.0).max(0.0),
+    };
     let words = match bar.completion.types && !bar.filter.is_empty() {
         true => model.completions(&bar.filter),
         false => Vec::new(),
@@ -43,7 +59,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
             false => theme::text(),
         })
         .lock_focus(!words.is_empty())
-        .desired_width((ui.available_width() - ZOOM - 200.0).max(180.0));
+        .desired_width(room - chips);
     let output = edit.show(ui);
     let response = output.response.response.labelled_by(label.id);
     if std::mem::take(&mut bar.wants_filter) {
@@ -70,6 +86,12 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         response.request_focus();
     }
     bar.completion.types = response.has_focus() || held;
+    if chips > 0.0
+        && let Some(without) = self::chips(ui, &parts, chips)
+    {
+        bar.filter.clone_from(&without);
+        commands.push(Command::SetFilter(without));
+    }
     if model.filter().is_narrow() {
         let rows = text::packets(model.row_count() as u64);
         let said = match model.filter().looked_at() {
@@ -88,6 +110,54 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         bar.filter.clear();
         commands.push(Command::SetFilter(String::new()));
     }
+}
+
+/// A chip for each part of the filter, as many as there is room for; the filter without the one whose
+/// cross was clicked.
+fn chips(ui: &mut Ui, parts: &[(String, String)], room: f32) -> Option<String> {
+    let mut chosen = None;
+    let size = vec2(room, 20.0);
+    ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
+        ui.set_min_width(room);
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let each = room / parts.len().min(CHIPS_MAX) as f32 - 4.0;
+        for (part, without) in parts.iter().take(CHIPS_MAX) {
+            let galley = findings::elided(
+                ui.painter(),
+                part,
+                theme::mono(),
+                each - 26.0,
+                theme::text(),
+            );
+            let (rect, _) =
+                ui.allocate_exact_size(vec2(galley.size().x + 26.0, 18.0), Sense::hover());
+            let id = ui.scope_id().with(("part of the filter", part));
+            let response = ui.interact(rect, id, Sense::click());
+            let label = format!("remove {part} from the filter");
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            let fill = match response.hovered() {
+                true => theme::selected(),
+                false => theme::related(),
+            };
+            ui.painter().rect_filled(rect, 9.0, fill);
+            let y = rect.center().y - galley.size().y / 2.0;
+            ui.painter()
+                .galley(pos2(rect.left() + 8.0, y), galley, theme::text());
+            let cross = pos2(rect.right() - 9.0, rect.center().y);
+            glyph::cross(ui.painter(), cross, 6.0, theme::weak());
+            if response
+                .on_hover_text(format!("{part}\nclick: without it"))
+                .clicked()
+            {
+                chosen = Some(without.clone());
+            }
+        }
+        let more = parts.len().saturating_sub(CHIPS_MAX);
+        if more > 0 {
+            ui.label(RichText::new(format!("+{more}")).color(theme::dim()));
+        }
+    });
+    chosen
 }
 
 /// Moves through the words; the place of the one that a key chose.
@@ -142,7 +212,7 @@ fn list(
 }
 
 /// Puts the cursor behind all that is typed.
-fn to_end(ui: &Ui, id: Id, end: usize) {
+pub(super) fn to_end(ui: &Ui, id: Id, end: usize) {
     if let Some(mut state) = TextEditState::load(ui.ctx(), id) {
         let end = CCursorRange::one(CCursor::new(end));
         state.cursor.set_char_range(Some(end));

@@ -116,6 +116,8 @@ pub fn show(ui: &Ui, model: &Model, (panes, sits): (&[Pane], bool), finder: &mut
         if found.is_empty() {
             ui.label(RichText::new("nothing is called so").color(theme::weak()));
         }
+        // As high with few rows as with many, so that nothing jumps while somebody types.
+        ui.add_space((ROWS - found.len().clamp(1, ROWS)) as f32 * ROW);
     });
     match said {
         Said::Nothing if shown.should_close() => Said::Close,

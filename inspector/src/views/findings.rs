@@ -163,7 +163,7 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     );
     job.wrap.max_rows = if rect.height() > 60.0 { 3 } else { 1 };
     let galley = painter.layout_job(job);
-    let below = galley.size().y;
+    let (below, is_cut) = (galley.size().y, galley.elided);
     painter.galley(pos2(left, rect.top() + 6.0), galley, theme::text());
     let weak = format!(
         "{}   at {}   {} s",
@@ -171,7 +171,11 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     );
     let galley = elided(&painter, &weak, theme::small(), room, theme::weak());
     painter.galley(pos2(left, rect.top() + 9.0 + below), galley, theme::weak());
-    response.on_hover_text(&finding.sentence)
+    // What stands there whole needs nothing that hides the rows below it.
+    match is_cut {
+        true => response.on_hover_text(&finding.sentence),
+        false => response,
+    }
 }
 
 fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut Vec<Command>) {
@@ -231,6 +235,7 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
             rect.right() - x - 6.0,
             color,
         );
+        let is_cut = galley.elided;
         painter.galley(
             pos2(x, line.center().y - galley.size().y / 2.0),
             galley,
@@ -239,10 +244,13 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         let proves = piece.of.map_or_else(String::new, |rule| {
             format!("\nproves {rule}, which tells the same story")
         });
-        let response = response.on_hover_text(format!(
-            "{} at {}, {} s{proves}",
-            piece.what, piece.node, piece.time
-        ));
+        let response = match is_cut || piece.of.is_some() {
+            true => response.on_hover_text(format!(
+                "{} at {}, {} s{proves}",
+                piece.what, piece.node, piece.time
+            )),
+            false => response,
+        };
         if response.clicked() {
             commands.push(Command::SelectEvidence(finding, place));
         }

@@ -33,6 +33,42 @@ pub fn show(ui: &mut Ui, title: &str, more: &str) {
     painter.galley(at, galley, theme::weak());
 }
 
+/// Something that a head says, and the filter that takes the packets that it counts.
+pub type Piece = (String, Option<String>);
+
+/// The same with numbers that a click leads from to their packets: what is joined to the filter then.
+pub fn with_numbers(ui: &mut Ui, title: &str, pieces: &[Piece]) -> Option<String> {
+    let room = bar(ui, title);
+    let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
+    let (mut x, mut chosen) = (room.left(), None);
+    for (said, filter) in pieces {
+        let left = room.right() - x;
+        if left < 24.0 {
+            break;
+        }
+        let galley = elided(&painter, said, theme::mono(), left, theme::weak());
+        let at = pos2(x, room.center().y - galley.size().y / 2.0);
+        let rect = Rect::from_min_size(at, galley.size());
+        if let Some(filter) = filter {
+            let id = ui.scope_id().with(("number of the head", said));
+            let response = ui.interact(rect, id, Sense::click());
+            let label = format!("{said}: show these alone");
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            let y = rect.bottom() - 1.0;
+            let strength = if response.hovered() { 1.0 } else { 0.5 };
+            let line = theme::faded(theme::weak(), strength);
+            painter.hline(rect.x_range(), y, (1.0, line));
+            let what = format!("click: show these alone\n{filter}");
+            if response.on_hover_text(what).clicked() {
+                chosen = Some(filter.clone());
+            }
+        }
+        painter.galley(at, galley, theme::weak());
+        x = rect.right() + 22.0;
+    }
+    chosen
+}
+
 /// Controls below a head, in as many lines as they need, all of them as far from the left edge.
 pub fn wrapped(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
     let frame = egui::Frame::NONE.inner_margin(egui::Margin::symmetric(8, 0));

@@ -16,7 +16,7 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
             by_field.map(|it| (it.of_text(), it.rows()))
         }
         by => model.bandwidth().map(|stats| {
-            let bytes = text::bytes(stats.all.bytes as f64);
+            let bytes = text::bytes(stats.all.bytes);
             let packets = text::packets(stats.all.packets);
             let said = format!("{bytes} of payload in {packets}");
             (said, model.ledger_rows(&stats, by))
@@ -212,7 +212,7 @@ fn filter(model: &Model, row: &LedgerRow) -> Option<String> {
 fn words(row: &LedgerRow, by: LedgerBy) -> String {
     let mut words = vec![
         bits_text(row.bits),
-        format!("{:.1} %", 100.0 * row.part),
+        text::percent(row.part),
         format!("in {}", text::packets(row.packets)),
     ];
     if row.messages > 0 {
@@ -243,7 +243,7 @@ fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: egui::Colo
     }
     // The bytes alone where there is no room for their part too.
     let bits = bits_text(row.bits);
-    let both = format!("{bits}  {:.1} %", 100.0 * row.part);
+    let both = format!("{bits}  {}", text::percent(row.part));
     let said = painter.layout_no_wrap(both, theme::small(), color);
     let said = match said.size().x <= room {
         true => said,

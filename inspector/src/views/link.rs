@@ -2,7 +2,9 @@
 //! how many were under way.
 
 use egui::{Painter, Rect, Stroke, Ui, pos2};
-use netreel_inspector_model::{Command, Flow, Flows, LinkEnds, Model, Scale, Span, text};
+use netreel_inspector_model::{
+    Command, Flow, Flows, Join, LinkEnds, Model, Rate, Scale, Span, text,
+};
 use netreel_protocol::session::SessionTime;
 
 use super::axis::TimeView;
@@ -20,8 +22,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, "The session has no packets, so no links.");
         return;
     };
-    let more = format!("{}   {}", model.link_label(link), summary(model, link));
-    head::show(ui, "link", &more);
+    if let Some(filter) = head::with_numbers(ui, "link", &pieces(model, link)) {
+        commands.push(Command::SetFilter(model.joined(Join::And, &filter)));
+    }
     resent(ui, model, link);
     for pattern in model.loss_patterns(link) {
         fields::note(ui, pattern, theme::info());
@@ -56,7 +59,33 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         }
     }
     held(painter, model, link, *time, scale);
+    if let Some(flows) = model.flows(link, scale) {
+        bar(&shown, model, link, &flows, commands);
+    }
     shown.finish(ui, model, commands);
+}
+
+/// A double click on a bar of the rate leads to the packets that it counts.
+fn bar(
+    shown: &TimeView,
+    model: &Model,
+    link: LinkEnds,
+    flows: &Flows,
+    commands: &mut Vec<Command>,
+) {
+    let Some(at) = shown.response.hover_pos() else {
+        return;
+    };
+    let x = at.x - shown.time.left();
+    let is_it = |rate: &&Rate| rate.x.contains(&x) && rate.packets > 0.0;
+    let rate = flows.rates.iter().find(is_it);
+    if let Some(rate) = rate.filter(|_| shown.response.double_clicked()) {
+        let time = shown.scale.time(rate.x.start)..shown.scale.time(rate.x.end);
+        let filter = model.filter_of_link(link);
+        let joined = filter.map(|filter| Command::SetFilter(model.joined(Join::And, &filter)));
+        commands.extend(joined);
+        commands.push(Command::Show(time));
+    }
 }
 
 /// Why messages were sent again, as `netreel stats` says it.
@@ -67,9 +96,8 @@ fn resent(ui: &mut Ui, model: &Model, link: LinkEnds) {
     else {
         return;
     };
-    let count = text::count(stats.resent);
-    let sentence =
-        format!("{count} messages sent again; what their senders had heard by then: {causes}");
+    let count = text::many(stats.resent, "message");
+    let sentence = format!("{count} sent again; what their senders had heard by then: {causes}");
     fields::note(ui, &sentence, theme::info());
 }
 
@@ -92,23 +120,28 @@ fn held(painter: &Painter, model: &Model, link: LinkEnds, time: Rect, scale: &Sc
     painter.galley(pos2(left, band.top() + 4.0), galley, theme::warning());
 }
 
-/// What there is to say of a link in a line.
-pub fn summary(model: &Model, link: LinkEnds) -> String {
+/// What there is to say of a link in a line, with the packets that its numbers count.
+fn pieces(model: &Model, link: LinkEnds) -> Vec<head::Piece> {
+    let mut pieces = vec![(model.link_label(link), None)];
     let Some(stats) = model.bandwidth() else {
-        return String::new();
+        return pieces;
     };
     let Some(stats) = model.link_stats(&stats, link) else {
-        return "the filter takes no packet of it".to_owned();
+        pieces.push(("the filter takes no packet of it".to_owned(), None));
+        return pieces;
     };
-    let mut said = vec![
-        text::packets(stats.packets),
-        text::bytes(stats.bytes as f64),
-        model.lost_text(&stats),
-    ];
+    let filter = model.filter_of_link(link);
+    let lost = filter.as_ref().filter(|_| stats.lost > 0);
+    let lost = lost.map(|filter| format!("{filter} && lost"));
+    pieces.push((text::packets(stats.packets), filter));
+    pieces.push((text::bytes(stats.bytes), None));
+    pieces.push((model.lost_text(&stats), lost));
     let late = model.late_packets(link);
     if late > 0 && !model.filter().is_narrow() {
-        said.push(format!("{} late", text::count(late)));
+        let said = format!("{} late", text::count(late));
+        pieces.push((said, model.filter_of_late(link)));
     }
+    let mut said = Vec::new();
     if let Some(rtt) = stats.rtt_ns {
         said.push(format!(
             "round trip {} (99 %: {})",
@@ -126,7 +159,8 @@ pub fn summary(model: &Model, link: LinkEnds) -> String {
     if let Some(jitter) = stats.jitter_ns {
         said.push(format!("jitter {}", text::duration(jitter)));
     }
-    said.join("  ·  ")
+    pieces.extend(said.into_iter().map(|it| (it, None)));
+    pieces
 }
 
 /// Each measure a strip; packets that took longer than `late_above` ns stand out.
@@ -184,7 +218,7 @@ fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
             true => "lost of it",
             false => "",
         },
-        ends: (format!("{}/s", text::bytes(most)), String::new()),
+        ends: (format!("{}/s", text::bytes(most as u64)), String::new()),
     };
     let strip = plot::strip(painter, row, time, &head, (0.0, most));
     let inside = painter.with_clip_rect(strip.time.intersect(painter.clip_rect()));

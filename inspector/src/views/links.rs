@@ -1,7 +1,7 @@
 //! All links: from whom, to whom, and what is to be known of each. A click opens one.
 
 use egui::{Align2, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, LinkEnds, Model, text};
+use netreel_inspector_model::{Command, Join, LinkEnds, Model, text};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
@@ -28,15 +28,18 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, &format!("What links carried: {why}."));
         return;
     };
-    let more = match stats.links.len() {
-        0 => "none".to_owned(),
-        count => format!(
-            "{count}   {}   {}",
-            text::bytes(stats.all.bytes as f64),
-            model.lost_text(&stats.all)
-        ),
+    let lost = (stats.all.lost > 0).then(|| "lost".to_owned());
+    let pieces = match stats.links.len() {
+        0 => vec![("none".to_owned(), None)],
+        count => vec![
+            (count.to_string(), None),
+            (text::bytes(stats.all.bytes), None),
+            (model.lost_text(&stats.all), lost),
+        ],
     };
-    head::show(ui, "links", &more);
+    if let Some(filter) = head::with_numbers(ui, "links", &pieces) {
+        commands.push(Command::SetFilter(model.joined(Join::And, &filter)));
+    }
     if stats.links.is_empty() {
         findings::empty(ui, "Nobody sent anything that is shown.");
         return;
@@ -149,8 +152,9 @@ fn matrix(
                 let edge = Stroke::new(if is_selected { 2.0 } else { 1.0 }, theme::accent());
                 painter.rect_stroke(rect, 2.0, edge, StrokeKind::Inside);
             }
-            lines(&painter, model, rect, (ends, link));
-            if response.clicked() {
+            let fates = lines(&painter, model, rect, (ends, link));
+            let is_number = number(ui, model, (ends, link), fates, commands);
+            if response.clicked() && !is_number {
                 commands.push(Command::SelectLink(Some(ends)));
             }
             copy::menu(&response, model, commands, || offers(model, ends, link));
@@ -192,8 +196,47 @@ fn fates(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
     }
 }
 
-/// As much of it as there is room for.
-fn lines(painter: &egui::Painter, model: &Model, rect: Rect, (ends, link): (LinkEnds, &LinkStats)) {
+/// What a cell says of lost or late packets leads to these: whether it was clicked.
+fn number(
+    ui: &Ui,
+    model: &Model,
+    (ends, link): (LinkEnds, &LinkStats),
+    place: Option<Rect>,
+    commands: &mut Vec<Command>,
+) -> bool {
+    let filter = match link.lost {
+        0 if late(model, ends) > 0 => model.filter_of_late(ends),
+        0 => None,
+        _ => model
+            .filter_of_link(ends)
+            .map(|link| format!("{link} && lost")),
+    };
+    let Some((filter, place)) = filter.zip(place) else {
+        return false;
+    };
+    let id = ui.scope_id().with(("number of a link", ends));
+    let response = ui.interact(place, id, Sense::click());
+    let label = format!("what was lost or late on {}", model.link_label(ends));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    let strength = if response.hovered() { 1.0 } else { 0.4 };
+    let line = theme::faded(theme::text(), strength);
+    ui.painter()
+        .hline(place.x_range(), place.bottom(), (1.0, line));
+    let is_clicked = response.clicked();
+    if is_clicked {
+        commands.push(Command::SetFilter(model.joined(Join::And, &filter)));
+    }
+    response.on_hover_text(format!("click: show these alone\n{filter}"));
+    is_clicked
+}
+
+/// As much of it as there is room for; where it says what was lost or late.
+fn lines(
+    painter: &egui::Painter,
+    model: &Model,
+    rect: Rect,
+    (ends, link): (LinkEnds, &LinkStats),
+) -> Option<Rect> {
     // The most telling first: there is room for a word or two.
     let lost = match (late(model, ends), link.lost) {
         (late, 0) if late > 0 => format!("{} late", text::count(late)),
@@ -212,12 +255,13 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, (ends, link): (Link
     };
     let again = match link.resent {
         0 => String::new(),
-        count => format!("{} messages again", text::count(count)),
+        count => format!("{} again", text::many(count, "message")),
     };
+    let fate = lost.clone();
     let all = [
         (time, theme::text()),
         (lost, color),
-        (text::bytes(link.bytes as f64), color),
+        (text::bytes(link.bytes), color),
         (text::packets(link.packets), color),
         (other_time.unwrap_or_default(), color),
         (again, color),
@@ -234,18 +278,24 @@ fn lines(painter: &egui::Painter, model: &Model, rect: Rect, (ends, link): (Link
     let fit = ((rect.height() - 4.0) / line).floor().max(1.0) as usize;
     let count = lines.len().min(fit);
     let mut y = rect.center().y - count as f32 * line / 2.0;
+    let mut place = None;
     for (text, color) in lines.into_iter().take(count) {
         let galley = findings::elided(painter, &text, font.clone(), rect.width() - 8.0, color);
-        painter.galley(pos2(rect.left() + 6.0, y), galley, color);
+        let at = pos2(rect.left() + 6.0, y);
+        if text == fate {
+            place = Some(Rect::from_min_size(at, galley.size()));
+        }
+        painter.galley(at, galley, color);
         y += line;
     }
+    place
 }
 
 /// A link in words, for whoever cannot see the matrix.
 fn words(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
     let mut words = vec![
         text::packets(link.packets),
-        text::bytes(link.bytes as f64),
+        text::bytes(link.bytes),
         fates(model, ends, link),
     ];
     if let Some(rtt) = link.rtt_ns {
@@ -259,8 +309,8 @@ fn words(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
         words.push(format!("one way {}{error}", text::duration(delay.median)));
     }
     words.extend(model.resent_text(link).map(|causes| {
-        let count = text::count(link.resent);
-        format!("{count} messages again; their senders had heard: {causes}")
+        let count = text::many(link.resent, "message");
+        format!("{count} again; their senders had heard: {causes}")
     }));
     words.join(", ")
 }

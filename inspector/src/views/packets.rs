@@ -110,7 +110,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 let own = model.own_columns();
                 let since = own.since.then(|| model.since(at));
                 let on_link = own.on_link.then(|| model.since_on_link(packet.packet));
-                let since = [since, on_link].map(Option::unwrap_or_default);
+                let selected = own.selected.then(|| model.since_selected(packet.packet));
+                let since = [since, on_link, selected].map(Option::unwrap_or_default);
                 line(&mut row, model, (&packet, &since), &columns, commands);
             });
         });
@@ -137,7 +138,7 @@ fn scrolled(rows: &Range<usize>, offset: f32, room: f32) -> Option<f32> {
 fn line(
     row: &mut TableRow<'_, '_>,
     model: &Model,
-    (packet, since): (&PacketRow, &[String; 2]),
+    (packet, since): (&PacketRow, &[String; 3]),
     columns: &[(Column, f32)],
     commands: &mut Vec<Command>,
 ) {
@@ -174,6 +175,7 @@ fn line(
             Column::Fate => fate(ui, packet),
             Column::Since => cell(ui, &since[0], theme::weak(), true),
             Column::OnLink => cell(ui, &since[1], theme::weak(), true),
+            Column::Selected => cell(ui, &since[2], theme::weak(), true),
             Column::Field(place) => match packet.own.get(usize::from(place)) {
                 Some(said) => cell(ui, said, text, false),
                 None => cell(ui, "not known yet", theme::dim(), false),
@@ -196,7 +198,7 @@ fn line(
 }
 
 /// What can be done with a packet.
-fn offers(model: &Model, packet: &PacketRow, since: &[String; 2]) -> Vec<(&'static str, What)> {
+fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'static str, What)> {
     let mut row = vec![
         packet.packet.0.to_string(),
         packet.time.clone(),
@@ -212,6 +214,7 @@ fn offers(model: &Model, packet: &PacketRow, since: &[String; 2]) -> Vec<(&'stat
     row.extend(own.clock.then(|| packet.clock.clone()));
     row.extend(own.since.then(|| since[0].clone()));
     row.extend(own.on_link.then(|| since[1].clone()));
+    row.extend(own.selected.then(|| since[2].clone()));
     row.extend(packet.own.iter().cloned());
     let mut offers = vec![
         ("copy the row", What::Copy(row.join("\t"))),

@@ -63,7 +63,7 @@ impl Seat {
 /// What the buttons say, and what that is at the prompt.
 pub const BUTTONS: [(&str, &str, &str); 10] = [
     (
-        "|<",
+        "< break",
         "continue back to the breakpoint before",
         "back continue",
     ),
@@ -75,8 +75,8 @@ pub const BUTTONS: [(&str, &str, &str); 10] = [
     ("message >", "on to the next message", "message"),
     ("tick >", "on to the next tick", "tick"),
     (
-        ">|",
-        "continue to the next breakpoint, or the end",
+        "run >",
+        "run to the next breakpoint, or to where it parts from the recording",
         "continue",
     ),
     ("?", "what can be said to it", "help"),
@@ -376,9 +376,16 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
     let changed = |line: &(String, String)| !seat.before.contains(line);
     let count = standing.layer.iter().filter(|line| changed(line)).count();
     let more = format!(
-        "before event {}   {} lines, {count} changed",
-        text::count(standing.turn),
-        standing.layer.len()
+        "before {}   {}, {count} changed",
+        match standing.turn == standing.position {
+            true => format!("event {}", text::count(standing.turn)),
+            false => format!(
+                "the turn of event {}, which begins with event {}",
+                text::count(standing.position),
+                text::count(standing.turn)
+            ),
+        },
+        text::many(standing.layer.len() as u64, "line")
     );
     head::show(ui, "layer", &more);
     if standing.layer.is_empty() {

@@ -8,7 +8,7 @@ use egui::{
     Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 use netreel_inspector_model::{
-    Arrow, Bucket, Command, Flag, Hover, LaneRow, Model, Scale, Traffic,
+    Arrow, Bucket, Command, Flag, Hover, LaneRow, Model, Scale, Traffic, text,
 };
 use netreel_protocol::session::{NodeId, PacketId};
 use netreel_wire::KindId;
@@ -114,7 +114,7 @@ fn traffic(
     labels: &mut Labels,
 ) -> Option<PacketId> {
     let mut traffic = model.traffic(scale);
-    density(painter, lanes, &traffic);
+    density(painter, lanes, &traffic, scale);
     let mut shown = std::mem::take(&mut traffic.arrows);
     shown.retain(|arrow| lanes.has(arrow.from) || lanes.has(arrow.to));
     let quiet = model.selection().finding.is_some();
@@ -223,7 +223,7 @@ fn names(
 }
 
 /// Traffic that is too dense for arrows; `rest` is what the filter leaves out.
-fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic) {
+fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic, scale: &Scale) {
     let strength = if traffic.density_is_rest { 0.35 } else { 1.0 };
     let buckets = folded(lanes, &traffic.density);
     let events = buckets
@@ -249,6 +249,15 @@ fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic) {
         }
     }
     painter.add(mesh);
+    if buckets.iter().any(|(_, lane)| !lane.is_empty()) {
+        let (most, each) = (text::count(most.into()), text::duration(scale.ns(1.0)));
+        let said = format!("bars up to {most} in {each}");
+        let galley = painter.layout_no_wrap(said, theme::small(), theme::dim());
+        let at = lanes.time.right_top() + vec2(-galley.size().x - 6.0, 2.0);
+        let behind = Rect::from_min_size(at, galley.size()).expand(2.0);
+        painter.rect_filled(behind, 2.0, theme::faded(theme::panel(), 0.85));
+        painter.galley(at, galley, theme::dim());
+    }
 }
 
 /// The busy columns of each lane: of a host's those of all its nodes together.

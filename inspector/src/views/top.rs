@@ -9,6 +9,7 @@ use netreel_inspector_model::{Command, Model, Spot, text};
 use netreel_protocol::session::SessionTime;
 
 use super::filter_box::{self, Completion};
+use crate::glyph::{self, Transport};
 use crate::layout::{Edge, Pane, Workspace};
 use crate::panes::Move;
 use crate::settings::Settings;
@@ -278,7 +279,7 @@ fn session(ui: &mut Ui, model: &Model) {
         |wire| format!("wire {}", wire.name()),
     );
     let span = model.span();
-    let length = text::long(span.end.0.saturating_sub(span.start.0));
+    let length = text::duration(span.end.0.saturating_sub(span.start.0));
     let lanes = model.lanes().iter();
     let names: Vec<&str> = lanes.map(|&node| model.node_name(node)).collect();
     let who = names.join(" ");
@@ -344,25 +345,19 @@ fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comma
         let at = model.next_moment(is_next);
         commands.extend(at.map(|at| Command::SetCursor(Some(at))));
     };
-    if small(
-        ui,
-        ">|",
-        "put the cursor on the next departure or arrival (.)",
-    ) {
+    let next = "put the cursor on the next departure or arrival (.)";
+    if sign(ui, Transport::Forward, next) {
         to(true);
     }
-    let (sign, what) = match bar.plays {
-        true => ("||", "stop the cursor (space)"),
-        false => (">", "let the cursor go on by itself (space)"),
+    let (plays, what) = match bar.plays {
+        true => (Transport::Stop, "stop the cursor (space)"),
+        false => (Transport::Play, "let the cursor go on by itself (space)"),
     };
-    if small(ui, sign, what) {
+    if sign(ui, plays, what) {
         bar.plays = !bar.plays;
     }
-    if small(
-        ui,
-        "|<",
-        "put the cursor on the departure or arrival before (,)",
-    ) {
+    let before = "put the cursor on the departure or arrival before (,)";
+    if sign(ui, Transport::Back, before) {
         to(false);
     }
 }
@@ -387,10 +382,20 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         });
     }
     ui.label(
-        RichText::new(format!("{} in view", text::long(length)))
+        RichText::new(format!("{} in view", text::duration(length)))
             .font(theme::mono())
             .color(theme::weak()),
     );
+}
+
+/// A button with a sign of what moves the cursor.
+fn sign(ui: &mut Ui, sign: Transport, what: &str) -> bool {
+    let button = Button::new("").min_size(vec2(24.0, 20.0));
+    let response = ui.add(button.fill(Color32::TRANSPARENT));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, what));
+    let centre = response.rect.center();
+    glyph::transport(ui.painter(), centre, 9.0, sign, theme::text());
+    response.on_hover_text(what).clicked()
 }
 
 pub(super) fn small(ui: &mut Ui, name: &str, what: &str) -> bool {

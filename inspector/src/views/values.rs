@@ -103,7 +103,10 @@ fn more(model: &Model, believed: &Believed, differing: Option<usize>) -> String 
         None => format!("at {} s, the end", text::seconds(model.moment())),
     };
     let Some(differ) = differing else {
-        return format!("{at}   {} values", text::count(believed.row_count() as u64));
+        return format!(
+            "{at}   {}",
+            text::many(believed.row_count() as u64, "value")
+        );
     };
     if let Some((one, other)) = model.pair() {
         let (one, other) = (model.lane_name(one), model.lane_name(other));
@@ -155,6 +158,13 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
 /// Which nodes are held against each other, and the way back to all.
 fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
     let Some((one, other)) = model.against() else {
+        // The line is there all the same: the names below stay under the pointer.
+        let said = "click two nodes' names to hold them against each other";
+        let said = egui::RichText::new(said).font(theme::body());
+        head::wrapped(ui, |ui| {
+            ui.set_min_height(ui.spacing().interact_size.y);
+            ui.label(said.color(theme::dim()));
+        });
         return;
     };
     head::wrapped(ui, |ui| {

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::packets::time_ns;
 use super::show::hex;
-use crate::session::SessionReel;
+use crate::figures::moment;
+use crate::session::{SessionReel, SessionTime};
 
 /// So many characters of a text stand in a line.
 const TEXT_MAX: usize = 120;
@@ -193,7 +194,10 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
             call.unwrap_or_else(|| format!("a call of {}", length(bytes)))
         }
         Event::Tick { tick, time } => {
-            format!("tick {tick}, {:.6} s of the game", time.0 as f64 / 1e9)
+            format!(
+                "tick {tick}, {} of the game",
+                moment(SessionTime(time.0 as i64))
+            )
         }
         Event::Note { text: note } => text(note),
         Event::Snapshot { state } => format!("the layer's state, {}", length(state)),

@@ -35,7 +35,9 @@ pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_
 pub use migrations::{MigrationJson, MigrationStepJson, Migrations, migrations};
 pub(crate) use objects::object;
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects, span};
-pub use packets::{ArgumentJson, EffectJson, MessageJson, PacketJson, packet, protocol};
+pub use packets::{
+    ArgumentJson, EffectJson, MessageJson, PacketJson, PacketRows, packet, protocol,
+};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, ResendJson, Show, show};
 pub use state::{

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::show::raw_and_value;
 use crate::history::History;
 use crate::query::effect_name;
-use crate::session::{Fate, MessageId, PacketId, ProxyFault, Rpc, Session};
+use crate::session::{Fate, MessageId, PacketId, ProxyFault, Rpc, RpcNames, Session};
 
 /// One line of `netreel packets --json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -144,11 +144,64 @@ pub struct EffectJson {
 
 /// A packet in plain fields; `None` where there is no such packet.
 pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<PacketJson> {
-    let packet = session.packet(id)?;
-    let said = session.said(id)?;
     let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
     let rpcs = session.rpcs(id, messages.iter().map(|(_, facts)| facts));
     let mut rpcs = rpcs.into_iter();
+    let messages = messages.iter().map(|(id, facts)| {
+        let (rpc, arguments) = rpcs.next().flatten().map(told).unzip();
+        let ambiguous = history.ambiguity(session, *id).map(|(why, _)| why.name());
+        MessageJson {
+            rpc,
+            arguments,
+            ambiguous,
+            ..message(session, history, *id, facts)
+        }
+    });
+    around(session, history, id, messages.collect())
+}
+
+/// Many packets in plain fields, without what can only be told by decoding each message of each of them:
+/// what stands behind an RPC's name, and whether copies say something else.
+pub struct PacketRows<'a> {
+    session: &'a Session,
+    history: &'a History,
+    names: RpcNames,
+}
+
+impl<'a> PacketRows<'a> {
+    /// Of all packets of a session; the names of their RPCs are read in one pass.
+    pub fn new(session: &'a Session, history: &'a History) -> PacketRows<'a> {
+        let all: Vec<PacketId> = (0u32..)
+            .take(session.packet_count())
+            .map(PacketId)
+            .collect();
+        PacketRows {
+            session,
+            history,
+            names: RpcNames::new(session, &all),
+        }
+    }
+
+    /// One of them; `None` where there is no such packet.
+    pub fn get(&self, id: PacketId) -> Option<PacketJson> {
+        let messages = self.session.messages_of(id).enumerate();
+        let messages = messages.map(|(place, (message_id, facts))| MessageJson {
+            rpc: self.names.get(id, place).map(str::to_owned),
+            ..message(self.session, self.history, message_id, &facts)
+        });
+        around(self.session, self.history, id, messages.collect())
+    }
+}
+
+/// What is told of a packet besides its messages, and these.
+fn around(
+    session: &Session,
+    history: &History,
+    id: PacketId,
+    messages: Vec<MessageJson>,
+) -> Option<PacketJson> {
+    let packet = session.packet(id)?;
+    let said = session.said(id)?;
     let sent_ns = packet.sent.map(|stamp| stamp.time.0);
     let received_ns = packet.received.map(|stamp| stamp.time.0);
     Some(PacketJson {
@@ -198,17 +251,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
         sequence: said.sequence.map(|sequence| sequence.value),
         ack: said.ack.map(|ack| ack.value),
         diagnostics: said.diagnostics,
-        messages: messages
-            .iter()
-            .map(|(id, facts)| {
-                let (rpc, arguments) = rpcs.next().flatten().map(told).unzip();
-                MessageJson {
-                    rpc,
-                    arguments,
-                    ..message(session, history, *id, facts)
-                }
-            })
-            .collect(),
+        messages,
     })
 }
 
@@ -253,7 +296,7 @@ fn message(
             .map(|peer| session.peer_name(peer)),
         counter: facts.migration_counter,
         resend_of: history.resend_of(id).map(|message| message.0),
-        ambiguous: history.ambiguity(session, id).map(|(why, _)| why.name()),
+        ambiguous: None,
         fragment: facts.fragment,
         effects: effects(session, history, id),
     }

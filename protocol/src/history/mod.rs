@@ -45,7 +45,7 @@ pub use connected::Connection;
 pub use delivered::Deliveries;
 pub use existence::{Existence, ExistenceAtRest, ExistenceDifference, Exists};
 pub use finding::RULES;
-pub(crate) use finding::{Told, came, length, sent, told, word};
+pub(crate) use finding::{Told, came, sent, told, word};
 pub use found::{Evidence, Finding, Instance, Level};
 pub(crate) use migrations::request;
 pub use migrations::{Migration, MigrationStep, MigrationWhat};

@@ -1,10 +1,8 @@
 //! Counts in words.
 
+use crate::figures::counted;
+
 /// `1 packet`, `2 packets`.
 pub(crate) fn packets(count: u64) -> String {
-    if count == 1 {
-        "1 packet".to_owned()
-    } else {
-        format!("{count} packets")
-    }
+    counted(count, "packet")
 }

@@ -55,6 +55,7 @@ use smallvec::SmallVec;
 use crate::history::bounds::Bounds;
 use ask::crossings::Seen;
 pub(crate) use ask::firm::Firm;
+use facts::looks::Looks;
 use facts::told::Told;
 use weave::rows::Rows;
 
@@ -144,6 +145,8 @@ pub struct Session {
     /// Of each node that was not recorded, by its place: the packets that were seen of it, ordered by the
     /// observer's events.
     seen: OnceLock<Vec<Seen>>,
+    /// What looks at packets left.
+    looks: Looks,
     /// The history as the index has it.
     kept_history: Option<Bytes>,
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::reason::{BELIEFS, DIFFER, NEVER_TOLD, Reason, UNSETTLED, names};
+use crate::figures::duration;
 use crate::history::{
     Belief, ExistenceAtRest, ExistenceDifference, Exists, History, Level, Standing, Unjudged,
-    length,
 };
 use crate::session::{NodeId, Session, SessionTime};
 
@@ -29,8 +29,8 @@ pub(super) fn unsettled(session: &Session, unjudged: &Unjudged) -> Option<Reason
     (is_long || is_part(MUCH_PERCENT)).then(|| {
         let sentence = format!(
             "what was said in the last {} of {} did not come to rest: {}",
-            length(unjudged_ns),
-            length(all_ns),
+            duration(unjudged_ns),
+            duration(all_ns),
             unjudged.why
         );
         Reason::new(UNSETTLED, sentence)

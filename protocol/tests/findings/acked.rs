@@ -255,7 +255,7 @@ fn a_packet_at_the_edge_of_a_silence_does_not_open_the_way_back() {
             .expect("A to B is silent");
         there.sentence.clone()
     };
-    let there = "for 1.500 s nothing arrived of what A sent to B (0 of 31 packets), and";
+    let there = "for 1.5 s nothing arrived of what A sent to B (0 of 31 packets), and";
     let check = |back: &dyn Fn(u8) -> bool, words: &str| {
         assert_eq!(of_there(back), format!("{there} {words}"));
     };
@@ -358,7 +358,7 @@ fn what_is_lost_follows_time_or_the_direction() {
         patterns(&lossy(small, |n| n % 80 < 8)),
         [
             "what is lost follows time: 16 of 16 packets that A sent to B in vain were lost in 2 bursts, \
-          the longest of 8 packets within 140.0 ms from 1.600 s on"
+          the longest of 8 packets within 140.0 ms from 1.600000 s on"
         ]
     );
     // As many by chance, and none the other way.

@@ -363,7 +363,7 @@ fn copies_that_are_lost_for_their_size() {
             (
                 STUCK,
                 Level::Warning,
-                "63 times within 8.060 s, and none of them arrived, though 56 of 62 other packets that A sent \
+                "63 times within 8.1 s, and none of them arrived, though 56 of 62 other packets that A sent \
              meanwhile did: its packets have 1405 bytes and more, and no packet of more than 44 bytes \
              arrived",
             ),
@@ -414,7 +414,7 @@ fn an_ack_that_its_sender_reads_late() {
         &[(
             STUCK,
             Level::Warning,
-            "which A read 2.600 s after it was sent",
+            "which A read 2.6 s after it was sent",
         )],
     );
 }

@@ -267,7 +267,7 @@ fn two_owners_when_all_is_delivered_are_an_error() {
         &[(
             "two-owners",
             Level::Error,
-            "A and B both believed that they own object 5 for 10.000 s: B since MIGRATE to B at \
+            "A and B both believed that they own object 5 for 10.0 s: B since MIGRATE to B at \
              counter 1 (packet 1); still so when all is delivered",
         )],
     );
@@ -737,7 +737,7 @@ fn a_game_that_does_not_keep_the_order_of_a_stream_says_so_itself() {
             "belief-differs",
             Level::Warning,
             "the game of B has object 5, and by the rules of the wire it ended (DESTROY by A at counter \
-             0, packet 1), for 10.000 s",
+             0, packet 1), for 10.0 s",
         ),
     ];
     let found: Vec<(&str, Level, &str)> = found

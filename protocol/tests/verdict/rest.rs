@@ -20,7 +20,7 @@ fn what_was_said_just_before_the_end_is_not_judged_and_the_rest_is_clean() {
     assert_eq!(judged.verdict, Verdict::Clean);
     assert_eq!(
         judged.line(),
-        "clean until 9.950 s: no errors; what was said in the last 50.0 ms is not judged"
+        "clean until 9.950000 s: no errors; what was said in the last 50.0 ms is not judged"
     );
     let at = judged.judged_until.map(|until| until.0);
     assert_eq!(at, Some(9_950_000_000));
@@ -60,7 +60,7 @@ fn what_did_not_rest_for_a_large_part_of_the_recording_leaves_all_open() {
         vec![a.closed(), b.closed()],
         &[(
             "unsettled",
-            "what was said in the last 4.000 s of 10.000 s did not come to rest: a message about \
+            "what was said in the last 4.0 s of 10.0 s did not come to rest: a message about \
              object 6 to B did not get through",
         )],
     );

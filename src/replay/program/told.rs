@@ -22,7 +22,7 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
     let sends = format!(
         "{} of {} equal",
         judged.sends,
-        text::count(tape.sends, "send")
+        text::counted(tape.sends, "send")
     );
     let at = judged
         .event
@@ -34,7 +34,7 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
             writeln!(
                 out,
                 "{node}: exact, {sends}, {}{}{}{}{}",
-                text::count(tape.events, "event"),
+                text::counted(tape.events, "event"),
                 printed(judged, tape),
                 end(judged, tape),
                 passed(judged.passed),
@@ -124,7 +124,7 @@ fn end(judged: &Judged, tape: &Tape) -> String {
 fn printed(judged: &Judged, tape: &Tape) -> String {
     let lines = match tape.printed.lines() {
         0 => String::new(),
-        lines => format!(", {}", text::count(lines, "line")),
+        lines => format!(", {}", text::counted(lines, "line")),
     };
     match judged.line.as_ref().map(|line| line.event) {
         None => lines,
@@ -141,7 +141,7 @@ fn passed(events: u64) -> String {
         0 => String::new(),
         events => format!(
             "; {} of threads that ended earlier than they did passed over",
-            text::count(events, "event")
+            text::counted(events, "event")
         ),
     }
 }

@@ -1,6 +1,6 @@
 //! Packets, their messages, what became of both: four tables that are filled in one walk.
 
-use netreel_protocol::export::{self, MessageJson, PacketJson};
+use netreel_protocol::export::{MessageJson, PacketJson, PacketRows};
 use netreel_protocol::session::{PacketId, Session};
 
 use super::moment;
@@ -196,8 +196,9 @@ pub(super) fn write(
     let Recording {
         session, history, ..
     } = *recording;
+    let rows = PacketRows::new(session, history);
     for id in (0u32..).map(PacketId).take(session.packet_count()) {
-        if let Some(packet) = export::packet(session, history, id) {
+        if let Some(packet) = rows.get(id) {
             walk.packet(session, id, &packet)?;
         }
     }

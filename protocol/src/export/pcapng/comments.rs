@@ -9,7 +9,8 @@ use super::Frames;
 use super::extra::os_error;
 use super::lane::{Item, What, Whose};
 use super::proxies::Proxies;
-use crate::history::{Evidence, History, length};
+use crate::figures::duration;
+use crate::history::{Evidence, History};
 use crate::session::packets;
 use crate::session::{
     Crossing, Fate, Measured, MessageId, NodeId, Packet, PacketId, Session, SessionTime, Way,
@@ -218,7 +219,7 @@ impl<'a> Commenter<'a> {
                 ..=0 => format!("[hole] the recording has a hole before this: {}", hole.why),
                 _ => format!(
                     "[hole] nothing was recorded for {} before this: {}",
-                    length(length_ns),
+                    duration(length_ns),
                     hole.why
                 ),
             });
@@ -273,7 +274,7 @@ impl<'a> Commenter<'a> {
             Some((then, now)) => format!(
                 ", sent first in packet {}, {} before",
                 id.0,
-                length(now.time.0.saturating_sub(then.time.0))
+                duration(now.time.0.saturating_sub(then.time.0))
             ),
             None => format!(", sent first in packet {}", id.0),
         }
@@ -307,10 +308,10 @@ impl<'a> Commenter<'a> {
         match overtaken {
             Some(newest) => Some(format!(
                 "[late] {} {way}; what {from} sent {} later was here before it",
-                length(late_ns),
-                length(newest.0.saturating_sub(sent.time.0)),
+                duration(late_ns),
+                duration(newest.0.saturating_sub(sent.time.0)),
             )),
-            None if late_ns >= self.late_ns => Some(format!("[late] {} {way}", length(late_ns))),
+            None if late_ns >= self.late_ns => Some(format!("[late] {} {way}", duration(late_ns))),
             None => None,
         }
     }
@@ -330,7 +331,7 @@ fn failed(outcome: SendOutcome) -> Option<String> {
 }
 
 fn fault(verdict: FaultVerdict) -> String {
-    let nanos = |nanos: u64| length(i64::try_from(nanos).unwrap_or(i64::MAX));
+    let nanos = |nanos: u64| duration(i64::try_from(nanos).unwrap_or(i64::MAX));
     let what = match verdict {
         FaultVerdict::Lost => "dropped it".to_owned(),
         FaultVerdict::Delayed { nanos: held } => format!("held it back for {}", nanos(held)),
@@ -358,7 +359,7 @@ fn again(packet: &Packet, time: SessionTime) -> String {
     let since = first.map_or(0, |first| time.0.saturating_sub(first.0));
     format!(
         "[duplicate] the same packet was received {} before",
-        length(since)
+        duration(since)
     )
 }
 

@@ -2,6 +2,9 @@
 
 use netreel_reel::Event;
 
+use crate::figures::moment;
+use crate::session::SessionTime;
+
 /// More bytes of a call or a snapshot are not shown.
 const BYTES_MAX: usize = 64;
 
@@ -16,7 +19,10 @@ pub(super) fn words(event: &Event<'_>) -> Option<String> {
         }
         Event::Input { call } => format!("input {}", hex(call)),
         Event::Tick { tick, time } => {
-            format!("tick {tick} at {:.6} s of the game", time.0 as f64 / 1e9)
+            format!(
+                "tick {tick} at {} of the game",
+                moment(SessionTime(time.0 as i64))
+            )
         }
         Event::Note { text } => format!("note {}", String::from_utf8_lossy(text)),
         Event::Snapshot { state } => format!("snapshot {}", hex(state)),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::lane::Whose;
 use super::list;
 use super::proxies::{Proxies, Proxy};
-use crate::history::length;
+use crate::figures::duration;
 use crate::session::{NodeId, ObserverId, Session};
 
 /// The name and the description of every interface, and for each reel the place of its first.
@@ -104,7 +104,7 @@ fn described(session: &Session, node: NodeId) -> (String, String) {
         u64::MAX => description.push_str("; its clock is placed by the calendar"),
         error_ns => {
             let error_ns = i64::try_from(error_ns).unwrap_or(i64::MAX);
-            description.push_str(&format!("; its clock may be off by {}", length(error_ns)));
+            description.push_str(&format!("; its clock may be off by {}", duration(error_ns)));
         }
     }
     (known.name.clone(), description)

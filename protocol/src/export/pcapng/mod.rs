@@ -27,7 +27,8 @@ use comments::Commenter;
 use lane::{Item, ReelCursor, What, Whose};
 use proxies::Proxies;
 
-use crate::history::{History, Level, length};
+use crate::figures::duration;
+use crate::history::{History, Level};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 
 /// Which of a packet's two ends have a frame.
@@ -309,7 +310,7 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
          is what it sent, inbound what it received. The IP and UDP headers were not recorded, they \
          are made up. The packet id is netreel's number of the packet.",
         list(&names),
-        length(session.span.end.0.saturating_sub(session.span.start.0)),
+        duration(session.span.end.0.saturating_sub(session.span.start.0)),
         crate::session::packets(session.packet_count() as u64),
     )];
     for proxy in &proxies.list {

@@ -12,8 +12,9 @@ use std::net::IpAddr;
 
 use netreel_wire::Value;
 
-use super::words::{came, length, sent};
+use super::words::{came, sent};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::connected::passed;
 use crate::history::sequence::unwrap;
 use crate::history::{Evidence, Finding, Level};
@@ -265,7 +266,7 @@ fn finding(
         true => format!(
             "; {partner_name} went on sending to port {} for {} ({} packets), where nobody is any more",
             port(old)?,
-            length(unnoticed_ns),
+            duration(unnoticed_ns),
             still.len()
         ),
         false => String::new(),

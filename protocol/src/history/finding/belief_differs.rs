@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::EventNumber;
 
-use super::words::{and_more, at_event, length, told};
+use super::words::{and_more, at_event, told};
 use super::{Case, Found, belief_differs_values as values};
+use crate::figures::duration;
 use crate::history::game::span_at;
 use crate::history::lanes::departures_of_nodes;
 use crate::history::{Belief, Effect, Evidence, Finding, Level, Object, Span};
@@ -347,7 +348,7 @@ fn finding(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Opt
     };
     let stood = match how {
         How::Again => String::new(),
-        _ => format!(", for {}", length(first.stood_ns)),
+        _ => format!(", for {}", duration(first.stood_ns)),
     };
     let mut evidence: Vec<Evidence> = [by_rules, said]
         .into_iter()

@@ -10,7 +10,8 @@ use netreel_wire::PropertyId;
 
 use super::Case;
 use super::belief_differs::RULE;
-use super::words::{and_more, at_event, crossing_of, length};
+use super::words::{and_more, at_event, crossing_of};
+use crate::figures::duration;
 use crate::history::lanes::departures_of_nodes;
 use crate::history::state::value::{apart_words, words};
 use crate::history::state::{Apart, Held, Known, States};
@@ -174,7 +175,7 @@ fn finding(
             shown(&first.said),
             shown(&first.by_rules),
             apart_words(property, first.apart),
-            length(first.stood_ns),
+            duration(first.stood_ns),
             and_more(partings.len() as u64)
         ),
         evidence,

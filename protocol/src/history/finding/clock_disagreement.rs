@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Found;
-use super::words::length;
+use crate::figures::duration;
 use crate::history::{Evidence, Finding, History, Level};
 use crate::session::{MessageId, NodeId, Packet, PacketId, Session, packets};
 
@@ -50,7 +50,7 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
                     packets(count),
                     session.name(from),
                     session.name(to),
-                    length(worst_ns),
+                    duration(worst_ns),
                 ),
                 evidence,
             };

@@ -5,7 +5,8 @@
 //! jumped too.
 
 use super::Found;
-use super::words::{at_event, length};
+use super::words::at_event;
+use crate::figures::duration;
 use crate::history::{Evidence, Finding, History, Level};
 use crate::session::{ClockStep, NodeId, Session, SessionTime, Way};
 
@@ -39,7 +40,7 @@ fn finding(session: &Session, node: NodeId, step: &ClockStep) -> Finding {
         sentence: format!(
             "the clock of {} was set {way} by {}{or_else}",
             session.name(node),
-            length(step.by_ns.saturating_abs()),
+            duration(step.by_ns.saturating_abs()),
         ),
         evidence: evidence(session, node, step),
     }

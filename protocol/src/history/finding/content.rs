@@ -25,7 +25,8 @@ pub(super) fn content(
     without: &[&str],
 ) -> Option<Vec<(String, String)>> {
     let told = session.message(message)?;
-    let tree = session.decode(told.packet)?.tree;
+    let decoded = session.decoded(told.packet)?;
+    let tree = &decoded.tree;
     let facts = &told.facts;
     let is_it = |it: &TreeNode<'_>| it.stream() == facts.stream && it.bits() == facts.bits;
     // The list of messages has the same bits where it has one alone.

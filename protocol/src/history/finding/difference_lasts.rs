@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use netreel_wire::{PropertyId, Role};
 
-use super::words::{and_more, crossing_of, length, told};
+use super::words::{and_more, crossing_of, told};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::existence::Existence;
 use crate::history::lanes::awaited;
 use crate::history::nodes::is_about_object;
@@ -381,7 +382,7 @@ fn existed(case: &Case<'_>, stands: Stands, all: &[Lived]) -> Option<Finding> {
     let first = all.iter().min_by_key(|it| (it.from, it.object))?;
     let (node, owner) = (session.name(first.node), session.name(first.owner));
     let object = first.object;
-    let for_long = length(first.to.0.saturating_sub(first.from.0));
+    let for_long = duration(first.to.0.saturating_sub(first.from.0));
     let until = until(stands);
     let sentence = match first.lives {
         true => format!(
@@ -491,7 +492,7 @@ fn differed(
         sentence: format!(
             "for {} {node} believed that {} of object {} is {}, which its owner {owner} had left behind \
              ({} by then, {}){}{}",
-            length(first.length_ns()),
+            duration(first.length_ns()),
             property.name,
             first.object,
             shown(states, first, &first.held),
@@ -517,7 +518,7 @@ fn standing(session: &Session, states: &States, lasting: &Lasting) -> Option<Sta
             shown(states, lasting, &lasting.held),
             session.name(lasting.node),
             session.name(lasting.owner),
-            length(lasting.length_ns())
+            duration(lasting.length_ns())
         ),
     })
 }

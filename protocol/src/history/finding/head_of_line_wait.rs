@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{and_more, came, length};
+use super::words::{and_more, came};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::{Delivery, Finding, Level};
 use crate::session::{NodeId, PacketId};
 
@@ -74,7 +75,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 "a message from {} (packet {}) waited for {} at {} for one before it in its stream{}",
                 session.name(from),
                 it.packet.0,
-                length(it.wait_ns),
+                duration(it.wait_ns),
                 session.name(to),
                 and_more(it.messages),
             ),

@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::loss_tests::{
     Passed, Pattern, Share, by_direction, by_place, by_time, explained, in_rows,
 };
-use super::words::{length, sent};
+use super::words::sent;
 use super::{Case, Found};
+use crate::figures::{duration, moment, seconds};
 use crate::history::{Finding, Level};
 use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
 
@@ -223,10 +224,10 @@ fn finding(
                 Some(bytes) => format!("; the largest that arrived has {bytes}"),
                 None => String::new(),
             };
-            let seconds = |at: i64| at as f64 / 1e9;
             let when = match *within {
                 Some((since, until)) => {
-                    format!(" from {:.3} to {:.3} s", seconds(since), seconds(until))
+                    let [since, until] = [since, until].map(SessionTime);
+                    format!(" from {} to {}", seconds(since), moment(until))
                 }
                 None => String::new(),
             };
@@ -263,15 +264,15 @@ fn finding(
             Level::Info,
             format!(
                 "what is lost follows time: {} packets that {name} sent to {other} in vain were lost in {}, \
-                 the longest of {} within {} from {:.3} s on",
+                 the longest of {} within {} from {} on",
                 of(lost),
                 match count {
                     1 => "one burst".to_owned(),
                     count => format!("{count} bursts"),
                 },
                 packets(*most),
-                length(*lasted),
-                *since as f64 / 1e9
+                duration(*lasted),
+                moment(SessionTime(*since))
             ),
         ),
     };

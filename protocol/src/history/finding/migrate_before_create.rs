@@ -1,7 +1,8 @@
 //! `migrate-before-create`: a MIGRATE reached a node that did not know the object yet.
 
 use super::Found;
-use super::words::{Told, length, told_of};
+use super::words::{Told, told_of};
+use crate::figures::duration;
 use crate::history::{Effect, Finding, History, Level};
 use crate::session::{NodeId, Session};
 use netreel_wire::Role;
@@ -49,7 +50,7 @@ fn at_node(session: &Session, history: &History, id: u64, node: NodeId) -> Optio
         Some(create) => format!(
             "CREATE ({}) came {} later",
             create.packet_words(),
-            length(create.delivery.at.time.0 - first.delivery.at.time.0)
+            duration(create.delivery.at.time.0 - first.delivery.at.time.0)
         ),
         None if session.lacks(node, None, session.span.end) => {
             "CREATE had not come as far as its reel tells".to_owned()

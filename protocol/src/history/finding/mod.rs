@@ -60,7 +60,7 @@ mod zombie_object;
 
 pub(super) use content::says_the_same;
 pub(super) use loss_pattern::RULE as LOSS_PATTERN;
-pub(crate) use words::{Told, came, length, sent, told, word};
+pub(crate) use words::{Told, came, sent, told, word};
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

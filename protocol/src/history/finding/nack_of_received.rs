@@ -86,7 +86,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 it.nack.0,
                 it.packet.0,
                 session.name(of),
-                super::length(it.since_ns),
+                crate::figures::duration(it.since_ns),
                 acked.unwrap_or_default(),
                 and_more(it.count),
             ),

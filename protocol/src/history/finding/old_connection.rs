@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{and_more, came, length, sent};
+use super::words::{and_more, came, sent};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::walked::{Over, Straggler};
 use crate::history::{Evidence, Finding, Level};
 use crate::session::{NodeId, PacketId, SessionTime};
@@ -81,7 +82,7 @@ fn since(
         "{name} gets packet {} of its connection before with {from_name} {} after a new one began there with \
          packet {}{taken}{}",
         told.packet.0,
-        length(told.at.time.0.saturating_sub(since.0)),
+        duration(told.at.time.0.saturating_sub(since.0)),
         began.0,
         and_more(all.len() as u64),
     );

@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 
 use super::copies::{too_large, too_large_words};
-use super::words::{and_more, length, sent, word};
+use super::words::{and_more, sent, word};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::claims::is_whole;
 use crate::history::{Finding, Level};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
@@ -97,7 +98,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                     times => format!("{times} times"),
                 },
                 it.last.0,
-                length(last_arrived(session, (from, to), 1)?.0.saturating_sub(time.0)),
+                duration(last_arrived(session, (from, to), 1)?.0.saturating_sub(time.0)),
                 too_large_words(bytes),
                 and_more(it.count),
             ),

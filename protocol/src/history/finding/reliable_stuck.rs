@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use super::copies::{Copy, Link, resent, too_large_words};
 use super::reliable_not_delivered::given_up_before;
 use super::stuck::{Cause, Ways, is_parted};
-use super::words::{and_more, came, length, sent, word};
+use super::words::{and_more, came, sent, word};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::claims::is_whole;
 use crate::history::{Evidence, Finding, Level};
 use crate::session::{MessageId, PacketId, Session, packets};
@@ -154,7 +155,7 @@ impl Stuck {
                 named(case, first.message)?,
                 session.name(to),
                 self.copies.len(),
-                length(lasted(&self.copies)),
+                duration(lasted(&self.copies)),
                 self.because(session, (from, to)),
                 and_more(self.count),
             ),
@@ -250,7 +251,7 @@ impl Stuck {
             Cause::AnswerLate { ack, took_ns } => format!(
                 "; {to} acked it in packet {}, which {from} read {} after it was sent",
                 ack.0,
-                length(*took_ns)
+                duration(*took_ns)
             ),
             Cause::Ignored { ack, after } => {
                 let first = self.copies.first().map(|copy| copy.at);
@@ -261,7 +262,7 @@ impl Stuck {
                 format!(
                     "; {from} had read an ack of it {} after it first sent it (packet {}), and sent it \
                      {after} times after that",
-                    length(took.unwrap_or(0)),
+                    duration(took.unwrap_or(0)),
                     ack.0
                 )
             }

@@ -11,8 +11,9 @@
 use std::collections::BTreeMap;
 
 use super::copies::{Copy, Link, heard_of, resent, round_trip};
-use super::words::{and_more, length, sent};
+use super::words::{and_more, sent};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::claims::is_whole;
 use crate::history::{Finding, Level};
 use crate::session::{Fate, MessageId, PacketId, Session, SessionTime};
@@ -189,11 +190,14 @@ impl OfLink {
             false => format!(
                 "{} waited {} for an answer (the middle of {}), and a round trip takes {}",
                 session.name(from),
-                length(middle(&self.waited)?),
+                duration(middle(&self.waited)?),
                 early + answered,
                 match middle(&self.rounds) {
-                    Some(round) => format!("{} (the middle one)", length(round)),
-                    None => format!("{} at the least", length(round_trip(session, (from, to))?)),
+                    Some(round) => format!("{} (the middle one)", duration(round)),
+                    None => format!(
+                        "{} at the least",
+                        duration(round_trip(session, (from, to))?)
+                    ),
                 }
             ),
         };
@@ -230,7 +234,7 @@ impl OfLink {
         .collect();
         let round_ns = round_trip(session, (from, to))?;
         let [early, _, known] = storm.needless;
-        let early_words = format!("sooner than an answer could come ({})", length(round_ns));
+        let early_words = format!("sooner than an answer could come ({})", duration(round_ns));
         let words = [(early, early_words.as_str()), (known, "after its ack")];
         let words = words.into_iter().filter(|&(count, _)| count > 0);
         let words: Vec<String> = words
@@ -248,7 +252,7 @@ impl OfLink {
                 session.name(from),
                 session.name(to),
                 storm.times,
-                length(storm.took_ns),
+                duration(storm.took_ns),
                 words.join(", "),
                 and_more(self.messages),
             ),

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::words::{and_more, length, sent};
+use super::words::{and_more, sent};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::{Finding, Level};
 use crate::session::{NodeId, PacketId};
 
@@ -56,7 +57,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let evidence: Vec<_> = [before, after]
             .into_iter()
             .filter_map(|(packet, rtt)| {
-                let what = format!("sent, acked {} later", length(rtt));
+                let what = format!("sent, acked {} later", duration(rtt));
                 sent(session, packet, &what)
             })
             .collect();
@@ -71,8 +72,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 "the round trips from {} to {} rose from {} to {}{}",
                 session.name(from),
                 session.name(to),
-                length(before.1),
-                length(after.1),
+                duration(before.1),
+                duration(after.1),
                 and_more(trips.steps),
             ),
             evidence,

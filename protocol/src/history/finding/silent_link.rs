@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{and_more, length, sent};
+use super::words::{and_more, sent};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::{Finding, Level};
 use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
 
@@ -232,7 +233,7 @@ fn finding(
         time: silence.until,
         sentence: format!(
             "for {} {arrived} arrived of what {name} sent to {other} ({} of {}), {back}{}",
-            length(silence.length_ns()),
+            duration(silence.length_ns()),
             silence.through,
             packets(silence.lost + silence.through),
             and_more(count),

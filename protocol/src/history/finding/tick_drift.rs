@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{at_event, length};
+use super::words::at_event;
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::ticks::{self, Player, Ticks};
 use crate::history::{Finding, Level};
 use crate::session::{NodeId, PacketId, SessionTime, Stamp};
@@ -228,7 +229,7 @@ fn finding(
             } else {
                 "few"
             },
-            length(seconds),
+            duration(seconds),
         ),
         evidence,
     }

@@ -3,8 +3,9 @@
 //! What a program does between its ticks is its own business, so that there is no bound unless one is
 //! set: a warning then. A stretch that the reel does not hold is no stall.
 
-use super::words::{and_more, at_event, length};
+use super::words::{and_more, at_event};
 use super::{Case, Found};
+use crate::figures::duration;
 use crate::history::{Evidence, Finding, Level};
 use crate::session::{NodeId, Session, Stamp, Way};
 
@@ -89,7 +90,7 @@ fn finding(session: &Session, node: NodeId, stall: &Stall) -> Finding {
         sentence: format!(
             "{} began no tick for {}{}",
             session.name(node),
-            length(stall.length_ns()),
+            duration(stall.length_ns()),
             and_more(stall.stalls),
         ),
         evidence,

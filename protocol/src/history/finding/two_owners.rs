@@ -10,7 +10,8 @@
 //! it claims; its own leaving does, being told that it is out, and falling silent.
 
 use super::Found;
-use super::words::{Told, length, told};
+use super::words::{Told, told};
+use crate::figures::duration;
 use crate::history::settled::{Settled, Settlement};
 use crate::history::{Belief, Finding, History, Level, Object, Span};
 use crate::session::{NodeId, Session, SessionTime};
@@ -119,7 +120,7 @@ fn finding(
     };
     let sentence = format!(
         "{old} and {new} both believed that they own object {id} for {}: {new} since {} ({}); {why}",
-        length(end.0.saturating_sub(start.0)),
+        duration(end.0.saturating_sub(start.0)),
         because.words(session),
         because.packet_words(),
     );

@@ -188,14 +188,3 @@ pub(crate) fn word(role: Role) -> &'static str {
         Role::Other => "a message",
     }
 }
-
-/// `205.1 ms`: a length of time for people.
-pub(crate) fn length(nanos: i64) -> String {
-    let nanos = nanos as f64;
-    match nanos.abs() {
-        length if length >= 1e9 => format!("{:.3} s", nanos / 1e9),
-        length if length >= 1e6 => format!("{:.1} ms", nanos / 1e6),
-        length if length >= 1e3 => format!("{:.1} µs", nanos / 1e3),
-        _ => format!("{nanos} ns"),
-    }
-}

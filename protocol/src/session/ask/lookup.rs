@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_reel::{EventNumber, OwnedRecord, Reel};
-use netreel_wire::{
-    ConnectionState, Context, Decoded, Kind, KindId, MessageFacts, PacketFacts, Role,
-};
+use netreel_wire::{Kind, KindId, MessageFacts, PacketFacts, Role};
 
 use super::traffic::{self, Traffic};
 use crate::session::clock::map::ClockMap;
 use crate::session::facts::shape::{Messages, Said, Shape};
 use crate::session::facts::told::Told;
-use crate::session::read::connections::{Connection, payload};
+use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::{
     Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet,
@@ -463,48 +461,6 @@ impl Session {
         let mut memory = self.rows.memory();
         memory.extend(self.told.get().map(Told::memory).unwrap_or_default());
         memory
-    }
-
-    /// The bytes of a packet, read again from a reel that holds it.
-    pub fn payload(&self, packet: PacketId) -> Option<Vec<u8>> {
-        let (track, number) = self.source(packet)?;
-        let record = self.rows.tracks.get(track)?.reel.as_ref()?.record(number)?;
-        payload(&record.as_record().event).map(<[u8]>::to_vec)
-    }
-
-    /// The track whose view of a packet counts, and the event there: the sender's where it was
-    /// recorded, or else an observer's, or else the receiver's.
-    fn source(&self, packet: PacketId) -> Option<(usize, EventNumber)> {
-        let (track, side, place) = self.rows.told(packet)?;
-        let number = self.rows.tracks.get(track)?.side(side).number(place);
-        Some((track, number))
-    }
-
-    /// What is known of a packet besides its bytes: how it travelled, and what its connection kept
-    /// before it. `None` where there is no wire or the reel can no longer be read.
-    pub fn surroundings(&self, packet: PacketId) -> Option<(Context, ConnectionState)> {
-        let wire = self.wire.as_ref()?;
-        let (track, side, place) = self.rows.told(packet)?;
-        let known = self.rows.tracks.get(track)?;
-        let raw = known.side(side).get(place)?;
-        let at = raw.connection as usize;
-        let connection = known.connections.get(at)?;
-        let state = match wire.has_state() {
-            true => {
-                let kept = self.told().kept(track, at)?;
-                kept.state_before(raw.number, connection, wire, known.reel.as_ref()?)?
-            }
-            false => wire.new_state(),
-        };
-        Some((connection.context(side.is_out(&raw)), state))
-    }
-
-    /// Every field of a packet, after all packets of its connection before it; `None` where there is
-    /// no wire or the reel can no longer be read.
-    pub fn decode(&self, packet: PacketId) -> Option<Decoded> {
-        let wire = self.wire.as_ref()?;
-        let (context, mut state) = self.surroundings(packet)?;
-        Some(wire.decode_in(&context, &mut state, &self.payload(packet)?))
     }
 
     /// One event of a node's reel.

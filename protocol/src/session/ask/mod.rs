@@ -1,6 +1,7 @@
 //! How a session is read.
 
 pub(super) mod crossings;
+mod decoding;
 mod drops;
 pub(crate) mod firm;
 mod fragments;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{Decoded, MessageFacts, Place, TreeNode, Value};
+use netreel_wire::{Decoded, MessageFacts, Place, TreeId, TreeNode, Value};
 use smallvec::SmallVec;
 
 use crate::history::History;
@@ -98,7 +98,7 @@ impl Session {
         if places.iter().all(Option::is_none) {
             return Vec::new();
         }
-        let Some(decoded) = self.decode(packet) else {
+        let Some(decoded) = self.decoded(packet) else {
             return Vec::new();
         };
         let places = places.into_iter();
@@ -233,8 +233,8 @@ fn arguments_at(decoded: &Decoded, place: &Place) -> Option<Vec<(String, Value)>
     let name = field_at(decoded, place)?.id();
     let around = tree.ancestors(name).next()?;
     let before = tree.path(around).len() + 1;
-    let behind = tree.iter().filter(|node| node.id() > name);
-    let within = behind.filter(|node| tree.ancestors(node.id()).any(|it| it == around));
+    let last = around.0 + tree.get(around)?.descendants();
+    let within = (name.0 + 1..=last).filter_map(|id| tree.get(TreeId(id)));
     let values = within.filter(|node| node.value() != Value::None);
     let arguments = values.map(|node| {
         let path = tree.path(node.id());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use netreel_reel::{EventNumber, Reel};
+use netreel_reel::{EventNumber, Record, Reel};
 use netreel_table::{Column, Misfit, Putting, Taking};
 use netreel_wire::{ConnectionState, FILE_STEPS_MAX, PACKET_STEPS, PacketFacts, States, Wire};
 
@@ -104,22 +104,28 @@ impl Kept {
         })
     }
 
-    /// What is kept before an event of the connection, from the nearest checkpoint on. `None` where
-    /// the event is not one of the connection's, or the reel can no longer be read.
+    /// The place of an event among the connection's; `None` where it is not one of them.
+    pub fn place(&self, number: EventNumber) -> Option<usize> {
+        self.events.find(number.0)
+    }
+
+    /// What is kept before an event of the connection, by its place, from the nearest checkpoint on, or
+    /// from what a look before left. `None` where the reel can no longer be read.
     pub fn state_before(
         &self,
-        number: EventNumber,
-        connection: &Connection,
-        wire: &Wire,
-        reel: &Reel,
+        place: usize,
+        (connection, wire, reel): (&Connection, &Wire, &Reel),
+        left: Option<(usize, ConnectionState)>,
     ) -> Option<ConnectionState> {
-        let place = self.events.find(number.0)?;
         let after = self
             .checkpoints
             .partition_point(|&(before, _)| before as usize <= place);
-        let (from, state) = match after.checked_sub(1).and_then(|at| self.checkpoints.get(at)) {
-            Some((from, state)) => (*from as usize, state.clone()),
-            None => (0, wire.new_state()),
+        let checkpoint = after.checked_sub(1).and_then(|at| self.checkpoints.get(at));
+        let from_checkpoint = checkpoint.map_or(0, |&(before, _)| before as usize);
+        let (from, state) = match (left, checkpoint) {
+            (Some((before, state)), _) if before >= from_checkpoint => (before, state),
+            (_, Some((before, state))) => (*before as usize, state.clone()),
+            (_, None) => (0, wire.new_state()),
         };
         let forgotten = self.forgotten.iter().rev();
         let mut forgotten = forgotten.map(|&at| at as usize).filter(|&at| at <= place);
@@ -135,16 +141,27 @@ impl Kept {
             .map(EventNumber)
             .collect();
         let mut read = 0;
-        payloads::records(reel, &numbers, |record| {
+        let mut show = |record: &Record<'_>| {
             read += 1;
             if let (Some(out), Some(payload)) = (connection.is_out(record), payload(&record.event))
             {
                 wire.facts_in(&connection.context(out), &mut state, payload, &mut facts);
             }
-        });
+        };
+        match numbers.len() {
+            // The reel has the block at hand that was asked for last.
+            0..=FEW => {
+                let records = numbers.iter().filter_map(|&number| reel.record(number));
+                records.for_each(|record| show(&record.as_record()));
+            }
+            _ => payloads::records(reel, &numbers, show),
+        }
         (read == numbers.len()).then_some(state)
     }
 }
+
+/// So many events are read one by one.
+const FEW: usize = 32;
 
 /// Keeps the checkpoints that are so many packets apart; how much memory they take.
 pub(crate) fn thin(kept: &mut BTreeMap<u32, Kept>, packets: u32) -> usize {
@@ -165,6 +182,8 @@ mod tests {
     use std::sync::Arc;
 
     use netreel_reel::{Event, Header, Record, ReelWriter, SocketId, ThreadId, Time};
+
+    use netreel_wire::Decoded;
 
     use super::*;
     use crate::session::facts::told::Told;
@@ -241,9 +260,10 @@ mod tests {
         for packet in (0..200).map(PacketId) {
             let (_, side, place) = session.rows.told(packet).expect("the packet");
             let number = track.side(side).number(place);
+            let place = kept.place(number).expect("an event of the connection");
             let mut state = kept
-                .state_before(number, connection, &wire, reel)
-                .expect("an event of the connection");
+                .state_before(place, (connection, &wire, reel), None)
+                .expect("its reel");
             let record = reel.record(number).expect("the event");
             let payload = payload(&record.as_record().event).expect("a packet");
             let out = side == Side::Send;
@@ -272,6 +292,31 @@ mod tests {
                 budget,
             };
             check(checkpoints, 200);
+        }
+    }
+
+    #[test]
+    fn a_look_that_goes_on_from_another_one_sees_what_a_fresh_one_sees() {
+        let wire = Wire::compile("w.wire", WIRE).unwrap_or_else(|error| panic!("{error}"));
+        let wire = Arc::new(wire);
+        let session = || {
+            let input = ReelInput {
+                name: "a.reel".to_owned(),
+                reel: Arc::new(reel(200)),
+            };
+            Session::build(vec![input], Some(wire.clone())).expect("a session")
+        };
+        let fresh = |packet| session().decode(PacketId(packet));
+        let walked = session();
+        let walk = (0..120).chain([150, 151, 149, 10, 11, 12, 90, 199, 0]);
+        for packet in walk {
+            let decoded = walked.decode(PacketId(packet)).expect("it decodes");
+            let expected = fresh(packet).expect("it decodes");
+            let told = |decoded: &Decoded| {
+                let values = decoded.tree.iter().map(|it| it.value().to_string());
+                (format!("{:?}", decoded.facts), values.collect::<Vec<_>>())
+            };
+            assert_eq!(told(&decoded), told(&expected), "packet {packet}");
         }
     }
 

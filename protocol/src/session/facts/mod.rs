@@ -3,6 +3,7 @@
 pub(super) mod asking;
 pub(super) mod decoded;
 pub(super) mod kept;
+pub(super) mod looks;
 pub(super) mod numbered;
 pub(super) mod shape;
 pub(super) mod told;

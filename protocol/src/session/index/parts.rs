@@ -51,6 +51,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         told,
         traffic,
         seen: _,
+        looks: _,
         wait_ns,
         firm: _,
         same: _,

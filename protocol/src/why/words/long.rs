@@ -4,7 +4,8 @@ use netreel_wire::Role;
 
 use super::phrases::{effect_words, rule_words, would_words};
 use super::{Words, moment, number, seconds};
-use crate::history::{Ambiguity, Belief, Effect, Told, length, rules_of, told, word};
+use crate::figures::duration;
+use crate::history::{Ambiguity, Belief, Effect, Told, rules_of, told, word};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, packets};
 use crate::why::{Cause, Fact, Link, NotKnown, RuleWord};
 
@@ -34,7 +35,7 @@ impl Words<'_> {
         format!(
             "{} was handed to {node} {} after {from} first sent it, because {waited}{}",
             message.unwrap_or_default(),
-            length(late_ns),
+            duration(late_ns),
             mended(lost, more, again, after_ns, cause)
         )
     }
@@ -83,7 +84,7 @@ impl Words<'_> {
         };
         let proxy = self.session.proxies.get(usize::from(fault.proxy.0));
         let proxy = proxy.map_or("a proxy", String::as_str);
-        let long = |nanos: u64| length(i64::try_from(nanos).unwrap_or(i64::MAX));
+        let long = |nanos: u64| duration(i64::try_from(nanos).unwrap_or(i64::MAX));
         let packet = number(id);
         match fault.verdict {
             Lost => format!("{proxy} dropped {packet} by chance, as it was told to"),
@@ -109,7 +110,7 @@ impl Words<'_> {
             Some(format!(
                 "; {}, sent {} later, arrived",
                 number(next),
-                length(apart)
+                duration(apart)
             ))
         });
         format!(
@@ -127,7 +128,7 @@ impl Words<'_> {
         let took = departed
             .zip(came)
             .map(|(sent, came)| came.0.saturating_sub(sent.0));
-        let took = took.map(|took| format!(", {} after {from} first sent it", length(took)));
+        let took = took.map(|took| format!(", {} after {from} first sent it", duration(took)));
         let copy = match sent {
             1 => String::new(),
             sent => format!(", the {} time that it was sent", ordinal(sent)),
@@ -323,7 +324,7 @@ impl Words<'_> {
                 error => format!(
                     "the clock of {} is off by at most {}",
                     self.name(node),
-                    length(i64::try_from(error).unwrap_or(i64::MAX))
+                    duration(i64::try_from(error).unwrap_or(i64::MAX))
                 ),
             }
         };
@@ -376,7 +377,7 @@ fn mended(lost: PacketId, more: u32, again: PacketId, after_ns: i64, cause: Caus
         1 => (" was lost, and a copy after it", "the next"),
         _ => (" was lost, and copies after it", "the next"),
     };
-    let after = length(after_ns);
+    let after = duration(after_ns);
     let waited = match cause {
         Cause::Silence => format!("waited {after} for a time-out"),
         Cause::AckGap => format!("waited {after}, for acks to pass over it or for a time-out"),

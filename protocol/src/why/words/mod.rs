@@ -7,7 +7,8 @@ mod phrases;
 use netreel_wire::Role;
 
 use super::fact::{Fact, Unseen};
-use crate::history::{Evidence, History, is_about_object, length, word};
+use crate::figures::{duration, moment, seconds};
+use crate::history::{Evidence, History, is_about_object, word};
 use crate::session::{Fate, MessageId, NodeId, PacketId, Session, SessionTime, packets};
 
 impl Fact {
@@ -22,18 +23,6 @@ impl Fact {
 struct Words<'a> {
     session: &'a Session,
     history: &'a History,
-}
-
-/// `0.985880 s`
-fn moment(time: SessionTime) -> String {
-    format!("{} s", seconds(time))
-}
-
-fn seconds(time: SessionTime) -> String {
-    let micros = time.0.div_euclid(1_000);
-    let sign = if micros < 0 { "-" } else { "" };
-    let micros = micros.unsigned_abs();
-    format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
 impl Words<'_> {
@@ -55,7 +44,7 @@ impl Words<'_> {
                     Some(took_ns) => format!(
                         "{} took {} from {from} to {to}, which is nothing unusual there",
                         number(packet),
-                        length(took_ns)
+                        duration(took_ns)
                     ),
                     None => format!(
                         "{} arrived at {to}; when {from} sent it was not recorded",
@@ -75,9 +64,9 @@ impl Words<'_> {
                 format!(
                     "{} took {} from {from} to {to}{}, where the fastest took {}",
                     number(packet),
-                    length(took_ns),
+                    duration(took_ns),
                     measured.unwrap_or_default(),
-                    length(fastest_ns)
+                    duration(fastest_ns)
                 )
             }
             Fact::Held { .. } => self.held(fact),
@@ -91,7 +80,7 @@ impl Words<'_> {
                     "{to} asked for no packet from {} to {}, for {}: before that it could not read {}",
                     seconds(since),
                     moment(until),
-                    length(until.0.saturating_sub(since.0)),
+                    duration(until.0.saturating_sub(since.0)),
                     number(packet)
                 )
             }
@@ -163,7 +152,7 @@ impl Words<'_> {
                 let (from, _) = self.link(packet);
                 format!(
                     "{from} sent it again {} after {}, in {}",
-                    length(after_ns),
+                    duration(after_ns),
                     number(earlier),
                     number(packet)
                 )
@@ -199,7 +188,7 @@ impl Words<'_> {
                     moment(at),
                     number(later),
                     number(packet),
-                    length(after_ns)
+                    duration(after_ns)
                 )
             }
             Fact::Silence { packet, after_ns } => {
@@ -208,7 +197,7 @@ impl Words<'_> {
                     "{from} had not been told of the arrival of {} for {}, nor of any that it sent \
                      {to} later: a time-out, as far as the packets tell",
                     number(packet),
-                    length(after_ns)
+                    duration(after_ns)
                 )
             }
             Fact::Eager {
@@ -219,8 +208,8 @@ impl Words<'_> {
                 "no answer to {} could have come within {}: the fastest around it took {}; such a \
                  sender says it again without waiting",
                 number(packet),
-                length(after_ns),
-                length(round_ns)
+                duration(after_ns),
+                duration(round_ns)
             ),
             Fact::AcksAway {
                 packet,
@@ -274,7 +263,7 @@ impl Words<'_> {
                     message.unwrap_or_default(),
                     moment(at),
                     number(arrived),
-                    length(waited_ns),
+                    duration(waited_ns),
                     self.message(behind),
                     number(closed_by)
                 )
@@ -295,7 +284,7 @@ impl Words<'_> {
                     self.delivered(later),
                     known.map_or(String::new(), |it| number(self.carrier(it.message))),
                     moment(other),
-                    length(after_ns)
+                    duration(after_ns)
                 )
             }
             Fact::Asked {
@@ -311,7 +300,7 @@ impl Words<'_> {
                     self.message(message),
                     moment(at),
                     number(packet),
-                    length(before_ns)
+                    duration(before_ns)
                 )
             }
             Fact::Rule { node, rule } => self.rule(node, rule),

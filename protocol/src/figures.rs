@@ -1,0 +1,143 @@
+//! How times and numbers are written for people: one way in the command, in the window, and in the
+//! sentences of JSON and of exports.
+
+use crate::session::SessionTime;
+
+/// Seconds on the session's clock, to the microsecond that a moment is in: `12.300451`.
+pub fn seconds(time: SessionTime) -> String {
+    let micros = time.0.div_euclid(1_000);
+    let sign = if micros < 0 { "-" } else { "" };
+    let micros = micros.unsigned_abs();
+    format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// The same with the unit: `12.300451 s`.
+pub fn moment(time: SessionTime) -> String {
+    format!("{} s", seconds(time))
+}
+
+/// In ns.
+const MINUTE: u64 = 60_000_000_000;
+const DAY: u64 = 24 * 60 * MINUTE;
+
+/// Units of time, each with what it takes in ns, and from how many of it on it is used: of times that
+/// are no more than two minutes, two hours, two days or two years people know the smaller unit.
+const UNITS: [(&str, u64, u64); 7] = [
+    ("years", DAY * 1461 / 4, 2),
+    ("days", DAY, 2),
+    ("h", 60 * MINUTE, 2),
+    ("min", MINUTE, 2),
+    ("s", 1_000_000_000, 1),
+    ("ms", 1_000_000, 1),
+    ("µs", 1_000, 1),
+];
+
+/// A length of time, given in ns, in the unit that suits it, with one decimal: `205.4 ms`, `950 ns`,
+/// `2.8 days`.
+pub fn duration(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let size = ns.unsigned_abs();
+    for (unit, long, least) in UNITS {
+        let tenths = tenths(size, long);
+        if tenths >= least * 10 {
+            return format!("{sign}{}.{} {unit}", tenths / 10, tenths % 10);
+        }
+    }
+    format!("{sign}{size} ns")
+}
+
+/// How many tenths of a unit so much is, rounded.
+fn tenths(size: u64, unit: u64) -> u64 {
+    let (size, unit) = (u128::from(size), u128::from(unit));
+    ((size * 10 + unit / 2) / unit) as u64
+}
+
+/// So many bytes: exactly where that takes at most four digits, else with one decimal: `812 B`,
+/// `12.3 kB`.
+pub fn bytes(bytes: u64) -> String {
+    if bytes < 10_000 {
+        return format!("{bytes} B");
+    }
+    let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    let told = units
+        .into_iter()
+        .map(|(unit, of)| (unit, tenths(bytes, of)));
+    let mut told = told.filter(|(_, tenths)| *tenths >= 10);
+    told.next().map_or_else(
+        || format!("{bytes} B"),
+        |(unit, tenths)| format!("{}.{} {unit}", tenths / 10, tenths % 10),
+    )
+}
+
+/// `1 packet`, `2 packets`: a number and what there is so many of.
+pub fn counted(number: u64, one: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {one}{plural}")
+}
+
+/// A part of one, in percent with one decimal: `96.8 %`.
+pub fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_the_microsecond_that_it_is_in() {
+        for (ns, expected) in [
+            (12_345_678_999, "12.345678"),
+            (0, "0.000000"),
+            (-1_500_000, "-0.001500"),
+            (-1, "-0.000001"),
+            (i64::MIN, "-9223372036.854776"),
+        ] {
+            assert_eq!(seconds(SessionTime(ns)), expected);
+        }
+        assert_eq!(moment(SessionTime(1)), "0.000000 s");
+    }
+
+    #[test]
+    fn a_duration_has_one_decimal_and_the_unit_that_suits_it() {
+        const S: i64 = 1_000_000_000;
+        for (ns, expected) in [
+            (0, "0 ns"),
+            (949, "949 ns"),
+            (1_500, "1.5 µs"),
+            (999_949, "999.9 µs"),
+            (999_950, "1.0 ms"),
+            (-1_500_000, "-1.5 ms"),
+            (205_400_000, "205.4 ms"),
+            (999_999_999, "1.0 s"),
+            (60 * S, "60.0 s"),
+            (600 * S, "10.0 min"),
+            (9_000 * S, "2.5 h"),
+            (241_920 * S, "2.8 days"),
+            (725_850_000 * S, "23.0 years"),
+            (i64::MIN, "-292.3 years"),
+        ] {
+            assert_eq!(duration(ns), expected);
+        }
+    }
+
+    #[test]
+    fn bytes_are_exact_up_to_four_digits() {
+        for (number, expected) in [
+            (0, "0 B"),
+            (9_999, "9999 B"),
+            (12_345, "12.3 kB"),
+            (999_999, "1.0 MB"),
+            (10_000_000, "10.0 MB"),
+            (u64::MAX, "18446744073.7 GB"),
+        ] {
+            assert_eq!(bytes(number), expected);
+        }
+    }
+
+    #[test]
+    fn one_is_not_a_plural() {
+        let told = [0, 1, 2].map(|number| counted(number, "packet"));
+        assert_eq!(told, ["0 packets", "1 packet", "2 packets"]);
+    }
+}
