@@ -37,7 +37,9 @@ pub(crate) fn folder_of(number: u64) -> String {
 
 /// The folders of the matches that a run has kept, by number.
 pub fn kept(folder: &Path, matches: &[Match]) -> BTreeMap<u64, PathBuf> {
-    let folders = matches.iter().map(|it| (it.number, folder.join(folder_of(it.number))));
+    let folders = matches
+        .iter()
+        .map(|it| (it.number, folder.join(folder_of(it.number))));
     folders.filter(|(_, folder)| folder.is_dir()).collect()
 }
 
@@ -58,7 +60,8 @@ pub(crate) fn list<'a>(
 impl Kept {
     fn of(it: &Match) -> Kept {
         let findings = it.judged.findings.iter().enumerate();
-        let gravest = findings.max_by_key(|(place, it)| (gravity(&it.level), std::cmp::Reverse(*place)));
+        let gravest =
+            findings.max_by_key(|(place, it)| (gravity(&it.level), std::cmp::Reverse(*place)));
         Kept {
             number: it.number,
             seed: it.seed,

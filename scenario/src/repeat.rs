@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::file::Scenario;
-use crate::kept;
 use crate::journal::{Journal, MARK, MATCH, Recovered};
 use crate::judged::Judge;
+use crate::kept;
 use crate::node::LOOK;
 use crate::once::{of_a_run, play_with};
 use crate::played::{MakesNotes, Match, PlayError, Wants};

@@ -256,7 +256,10 @@ fn good_matches_are_thrown_away_and_bad_ones_are_kept() {
     let [only] = listed.as_slice() else {
         panic!("{listed:?}");
     };
-    assert_eq!((only.number, only.folder.to_str()), (2, Some("match-00002")));
+    assert_eq!(
+        (only.number, only.folder.to_str()),
+        (2, Some("match-00002"))
+    );
     assert!(matches!(only.outcome, Outcome::Unexpected(_)));
 }
 

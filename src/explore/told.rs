@@ -26,7 +26,7 @@ pub fn begin(
         .enumerate()
         .filter(|it| ground.reel(it.0).is_some());
     let names: Vec<&str> = played.map(|it| it.1).collect();
-    let packets = text::count(session.packet_count() as u64, "packet");
+    let packets = text::counted(session.packet_count() as u64, "packet");
     writeln!(
         out,
         "{packets} of {}; what would come of other orders:",
@@ -40,7 +40,7 @@ pub fn begin(
         )?;
     }
     if !unchanged.differences.is_empty() {
-        let objects = text::count(unchanged.differences.len() as u64, "object");
+        let objects = text::counted(unchanged.differences.len() as u64, "object");
         writeln!(
             out,
             "without any change nodes differ in {objects} at the end: those are left out"
@@ -85,7 +85,7 @@ pub fn found(
         .checked_sub(ERRORS_TOLD)
         .filter(|it| *it > 0)
     {
-        writeln!(out, "   and {} more", text::count(more as u64, "error"))?;
+        writeln!(out, "   and {} more", text::counted(more as u64, "error"))?;
     }
     if let Some(folder) = &found.folder {
         let folder = folder.display();
@@ -122,7 +122,7 @@ fn wrong(found: &Found, ground: &Ground) -> String {
     };
     let more = match outcome.partings.len() - 1 {
         0 => String::new(),
-        more => format!(", and so of {}", text::count(more as u64, "other object")),
+        more => format!(", and so of {}", text::counted(more as u64, "other object")),
     };
     let verb = if nodes.len() == 1 {
         "believes"
@@ -164,8 +164,8 @@ pub fn end(
             "the layers do not say what they believe (docs/explore.md): every order was judged by check alone"
         )?;
     }
-    let runs = text::count(counts.runs, "run");
-    let orders = text::count(counts.orders, "order");
+    let runs = text::counted(counts.runs, "run");
+    let orders = text::counted(counts.orders, "order");
     let saved = counts.saved;
     writeln!(
         out,
@@ -180,10 +180,10 @@ pub fn end(
         (0, true) => writeln!(
             out,
             "nothing was found in all orders with at most {}",
-            text::count(arguments.changes as u64, "change")
+            text::counted(arguments.changes as u64, "change")
         )?,
         (0, false) => {
-            let waiting = text::count(counts.waiting + counts.given_up, "order");
+            let waiting = text::counted(counts.waiting + counts.given_up, "order");
             writeln!(
                 out,
                 "nothing was found; {waiting} more wait: --runs, --seconds"

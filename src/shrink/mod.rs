@@ -127,7 +127,7 @@ fn reason(session: &Session, history: &History, asked: Option<usize>) -> Result<
             .filter(|place| *place < findings.len()),
         None => findings.iter().position(|it| it.level == Level::Error),
     };
-    let there = text::count(findings.len() as u64, "finding");
+    let there = text::counted(findings.len() as u64, "finding");
     let finding = place.map(|place| &findings[place]).ok_or_else(|| {
         Failure::new(match asked {
             Some(number) => format!("there is no finding {number}: the session has {there}"),
@@ -245,15 +245,15 @@ fn print(
     arguments: &Shrink,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let before = text::count(session.packet_count() as u64, "packet");
+    let before = text::counted(session.packet_count() as u64, "packet");
     writeln!(out, "{}: {}", reason.rule, reason.sentence)?;
     writeln!(
         out,
         "of {before} {} are left, of which {} arrive; {} and {}, {} in all",
         small.packets,
         small.delivered,
-        text::count(small.calls as u64, "call"),
-        text::count(small.ticks as u64, "tick"),
+        text::counted(small.calls as u64, "call"),
+        text::counted(small.ticks as u64, "tick"),
         text::bytes(small.reels.bytes())
     )?;
     writeln!(out, "   {}", small.told.sentence)?;

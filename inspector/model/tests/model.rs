@@ -376,7 +376,8 @@ fn the_verdict_is_unknown_where_a_reel_could_not_be_read_and_clean_where_nothing
     let (session, _) = fixture::race();
     let model = Model::new(session.clone(), Default::default());
     let (level, clean) = model.verdict();
-    let said = "clean until 0.891700 s: no errors; what was said in the last 108.3 ms is not judged";
+    let said =
+        "clean until 0.891700 s: no errors; what was said in the last 108.3 ms is not judged";
     assert_eq!((level, clean.as_str()), (None, said));
     let unread = ["Y.reel: it is not a reel".to_owned()];
     let model = Model::without(session, Default::default(), &unread);
