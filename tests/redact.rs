@@ -547,7 +547,7 @@ fn boxes_fragments(wire: &Wire, message: &[u8], pieces: usize, first: u64) -> Ve
     let packet = |(index, data): (u64, &[u8])| {
         let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
         let json = serde_json::json!({ "packet": {
-            "mode": "host", "has_ack": 0, "sender": 0, "sequence": first + index,
+            "mode": "host", "has_ack": 0, "cure": 0, "sender": 0, "sequence": first + index,
             "count": 1, "messages": [{
                 "kind": "fragment", "reliable": 1, "origin": 0, "reliable_sequence": first + index,
                 "fragment": { "index": index, "total": pieces, "length": data.len(), "data": hex },

@@ -63,9 +63,8 @@ struct Row(
 enum Steady {
     /// Always.
     Always,
-    /// A thread of the runtime waits in the kernel up to a time (futex), which nobody tells the recorder: on a
-    /// machine with more work than it has processors for, one of some fifty parts. Most of three have to come
-    /// to it.
+    /// On a machine with much more work than processors 1 of 68 stood still, and it is not known why. Most of
+    /// three have to come to it.
     Mostly,
 }
 

@@ -156,11 +156,13 @@ fn wire_without_rules(folder: &Path) -> PathBuf {
     for line in wire.lines() {
         in_rules |= line.starts_with("rules ");
         if !in_rules {
-            let line = line.replace(" @rules(historic)", "");
-            let line = line
-                .replace(" @rules(counted)", "")
-                .replace(" @rules;", ";");
-            kept.push_str(&line);
+            // `@rules(NAME)` behind a value, and `@rules` at the field.
+            let mut parts = line.split(" @rules");
+            kept.push_str(parts.next().unwrap_or_default());
+            for part in parts {
+                let behind = part.strip_prefix('(').and_then(|it| it.split_once(')'));
+                kept.push_str(behind.map_or(part, |it| it.1));
+            }
             kept.push('\n');
         }
         in_rules &= line != "}";

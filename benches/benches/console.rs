@@ -88,7 +88,11 @@ fn stay_on(last: bool) {
         return;
     };
     let mut there = (0..CpuSet::MAX_CPU).filter(|&processor| all.is_set(processor));
-    let own = if last { there.last() } else { there.next() };
+    let own = if last {
+        there.next_back()
+    } else {
+        there.next()
+    };
     if let Some(own) = own {
         let mut set = CpuSet::new();
         set.set(own);
@@ -134,7 +138,6 @@ fn main() -> ExitCode {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|kind| {
                 let (quit, connections) = (Arc::clone(&quit), Arc::clone(&connections));
-                let all_processors = all_processors;
                 std::thread::spawn(move || {
                     if let Some(all) = all_processors {
                         let _ = sched_setaffinity(None, &all);

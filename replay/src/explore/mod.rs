@@ -36,4 +36,4 @@ pub use races::{Swap, Tries};
 pub use run::{MakeNode, Ran, Runner};
 pub use search::{Counts, Explored, Limits, Makers, Outcome, Told, Wrong, explore, tighten};
 pub use shrink::{Heals, Shrunk, Try, cure, shrink};
-pub use tables::{Difference, Parting, Table, differences};
+pub use tables::{Belief, Difference, Parting, Table, differences};

@@ -418,11 +418,14 @@ pub struct Swap {
     pub early: (String, usize),
 }
 
+/// A message that was delivered: with what, its kind, and whether it is an UPDATE.
+type Message<'a> = (&'a Delivery, String, bool);
+
 /// What these changes put into another order at one node, those that are no UPDATEs first. Each pair of
 /// kinds once for an object.
 pub(super) fn swaps(trace: &[Delivery], wire: &Wire) -> Vec<Swap> {
     let mut facts = PacketFacts::default();
-    let mut said: BTreeMap<(usize, u64), Vec<(&Delivery, String, bool)>> = BTreeMap::new();
+    let mut said: BTreeMap<Place, Vec<Message<'_>>> = BTreeMap::new();
     for delivery in trace {
         wire.facts(&delivery.payload, &mut facts);
         for message in &facts.messages {

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a node believes of each object that lives there: its owner, and a number for its values.
-pub type Table = BTreeMap<u64, (Option<u64>, u64)>;
+pub type Table = BTreeMap<u64, Belief>;
+
+/// The owner of an object, where there is one, and a number for its values.
+pub type Belief = (Option<u64>, u64);
 
 /// In what nodes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +43,7 @@ pub fn differences(tables: &[Option<Table>]) -> Vec<Difference> {
     objects.dedup();
     let mut found = Vec::new();
     for object in objects {
-        let beliefs: Vec<(usize, Option<(Option<u64>, u64)>)> = there
+        let beliefs: Vec<(usize, Option<Belief>)> = there
             .iter()
             .map(|&(node, table)| (node, table.get(&object).copied()))
             .collect();
@@ -71,10 +74,9 @@ fn part<B: Copy>(beliefs: &[(usize, B)], says: impl Fn(B) -> u64) -> Option<Vec<
     if groups.len() < 2 {
         return None;
     }
-    let fewest = groups
+    groups
         .into_values()
-        .min_by_key(|nodes| (nodes.len(), usize::MAX - nodes[0]));
-    fewest
+        .min_by_key(|nodes| (nodes.len(), usize::MAX - nodes[0]))
 }
 
 pub(super) fn number(of: &impl Hash) -> u64 {
