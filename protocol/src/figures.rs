@@ -37,9 +37,11 @@ const UNITS: [(&str, u64, u64); 7] = [
 pub fn duration(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let size = ns.unsigned_abs();
-    for (unit, long, least) in UNITS {
-        let tenths = tenths(size, long);
-        if tenths >= least * 10 {
+    for (place, (unit, long, least)) in UNITS.into_iter().enumerate() {
+        // What the smaller unit would be rounded up to this one.
+        let smaller = UNITS.get(place + 1).map_or(1, |it| it.1);
+        if size.saturating_add(smaller / 20) >= long * least {
+            let tenths = tenths(size, long);
             return format!("{sign}{}.{} {unit}", tenths / 10, tenths % 10);
         }
     }
@@ -59,14 +61,10 @@ pub fn bytes(bytes: u64) -> String {
         return format!("{bytes} B");
     }
     let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
-    let told = units
-        .into_iter()
-        .map(|(unit, of)| (unit, tenths(bytes, of)));
-    let mut told = told.filter(|(_, tenths)| *tenths >= 10);
-    told.next().map_or_else(
-        || format!("{bytes} B"),
-        |(unit, tenths)| format!("{}.{} {unit}", tenths / 10, tenths % 10),
-    )
+    let is_reached = |(_, of): &(&str, u64)| bytes.saturating_add(of / 20_000) >= *of;
+    let (unit, of) = units.into_iter().find(is_reached).unwrap_or(("B", 1));
+    let tenths = tenths(bytes, of);
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
 /// `1 packet`, `2 packets`: a number and what there is so many of.

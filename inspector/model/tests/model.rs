@@ -298,9 +298,9 @@ fn a_field_and_its_byte_light_each_other() {
     assert_eq!(masks, [0, 0, 0xff, 0xff, 0]);
     model.apply(Command::Hover(Some(Hover::Byte(3))));
     assert_eq!(model.lit_fields(), [sequence.id]);
-    // mode, has_ack, pad and sender share the second byte.
+    // mode, has_ack, cure, what mode and cure come to, and sender share the second byte.
     model.apply(Command::Hover(Some(Hover::Byte(1))));
-    assert_eq!(model.lit_fields().len(), 4);
+    assert_eq!(model.lit_fields().len(), 5);
 }
 
 #[test]

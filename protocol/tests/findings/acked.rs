@@ -236,9 +236,9 @@ fn one_packet_amid_a_silence_is_counted_and_does_not_end_it() {
     assert_eq!(
         sentences,
         [
-            "for 1.500 s almost nothing arrived of what A sent to B (1 of 31 packets), \
+            "for 1.5 s almost nothing arrived of what A sent to B (1 of 31 packets), \
              and 1 of 30 packets that B sent to A meanwhile: the link was cut both ways",
-            "for 1.500 s almost nothing arrived of what B sent to A (1 of 31 packets), \
+            "for 1.5 s almost nothing arrived of what B sent to A (1 of 31 packets), \
              and 1 of 30 packets that A sent to B meanwhile: the link was cut both ways",
         ]
     );
