@@ -81,10 +81,10 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let progress = Progress::new("exploring");
     let mut found: Vec<Found> = Vec::new();
     let mut failed = None;
-    let mut asks = arguments.seconds.map(Duration::from_secs_f64);
-    let limits = limits(arguments, &ground)?;
+    let most = arguments.seconds.map(Duration::from_secs_f64);
+    let limits = limits(arguments, &ground);
     let explored = explore(&ground, &makers, wire, &limits, &mut |told| {
-        let over = asks.is_some_and(|most| begun.elapsed() >= most);
+        let over = most.is_some_and(|most| begun.elapsed() >= most);
         match told {
             Told::Counts(counts) => progress.say(words(counts, found.len())),
             Told::Wrong(wrong) | Told::Other(wrong) => {
@@ -104,7 +104,6 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
         }
         let is_enough = found.len() >= arguments.until;
         if is_enough || over || failed.is_some() || signals.asked() > 0 {
-            asks = None;
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -182,7 +181,7 @@ fn ground(arguments: &Explore, session: &Session) -> Result<Ground, Failure> {
     Ok(Ground::new(plan, options))
 }
 
-fn limits(arguments: &Explore, ground: &Ground) -> Result<Limits, Failure> {
+fn limits(arguments: &Explore, ground: &Ground) -> Limits {
     let hold_max_ns = i64::try_from(arguments.hold.saturating_mul(1_000_000));
     let only = arguments.node.as_ref();
     let only = only.and_then(|name| ground.names().position(|it| it == name));
@@ -192,7 +191,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Result<Limits, Failure> {
         true => 1,
         false => processors,
     };
-    Ok(Limits {
+    Limits {
         tries: Tries {
             hold_max_ns: hold_max_ns.unwrap_or(i64::MAX),
             losses: arguments.losses,
@@ -205,7 +204,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Result<Limits, Failure> {
         runs_max: arguments.runs,
         jobs: arguments.jobs.unwrap_or(jobs).max(1),
         by_chance: arguments.by_chance,
-    })
+    }
 }
 
 /// Makes layers of the engine that was asked for.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use egui::{
-    Align2, FontId, Id, Key, LayerId, Modal, Modifiers, Order, Rect, RichText, Role, Sense, Stroke,
+    Align2, FontId, Id, Key, LayerId, Modal, Order, Rect, RichText, Role, Sense, Stroke,
     StrokeKind, TextEdit, Ui, WidgetInfo, pos2, vec2,
 };
 use netreel_inspector_model::{Model, Spot};
@@ -273,16 +273,7 @@ pub fn path(
 /// Moves through the paths; the place of the one that a key chose.
 fn list_keys(ui: &Ui, asked: &mut PathBox) -> Option<usize> {
     let last = asked.listed.len().min(LISTED).checked_sub(1)?;
-    ui.input_mut(|input| {
-        if input.consume_key(Modifiers::NONE, Key::ArrowDown) {
-            asked.picked = (asked.picked + 1).min(last);
-        }
-        if input.consume_key(Modifiers::NONE, Key::ArrowUp) {
-            asked.picked = asked.picked.saturating_sub(1);
-        }
-        let is_chosen = input.consume_key(Modifiers::NONE, Key::Tab);
-        is_chosen.then_some(asked.picked.min(last))
-    })
+    filter_box::picked_by_keys(ui, &mut asked.picked, last)
 }
 
 /// Draws what the path can go on with, always as high; the place of the one that was clicked.

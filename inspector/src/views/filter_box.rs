@@ -166,15 +166,20 @@ fn keys(ui: &Ui, completion: &mut Completion, words: &[(String, String)]) -> Opt
         return None;
     }
     let last = words.len().min(WORDS_MAX) - 1;
+    picked_by_keys(ui, &mut completion.picked, last)
+}
+
+/// Moves through a list up to its place `last`; the place that a key chose.
+pub(super) fn picked_by_keys(ui: &Ui, picked: &mut usize, last: usize) -> Option<usize> {
     ui.input_mut(|input| {
         if input.consume_key(Modifiers::NONE, Key::ArrowDown) {
-            completion.picked = (completion.picked + 1).min(last);
+            *picked = (*picked + 1).min(last);
         }
         if input.consume_key(Modifiers::NONE, Key::ArrowUp) {
-            completion.picked = completion.picked.saturating_sub(1);
+            *picked = picked.saturating_sub(1);
         }
         let is_chosen = input.consume_key(Modifiers::NONE, Key::Tab);
-        is_chosen.then_some(completion.picked.min(last))
+        is_chosen.then_some((*picked).min(last))
     })
 }
 

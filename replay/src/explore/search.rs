@@ -32,8 +32,9 @@ pub struct Limits {
 /// So many ways wait to be tried at most; what would take longest is given up beyond.
 const WAITING_MAX: usize = 400_000;
 
-/// So many runs are made before their results are looked at, for each thread.
-const BATCH: usize = 32;
+/// So many runs are made before their results are looked at, however many threads there are: what is tried next
+/// follows from them.
+const BATCH: usize = 64;
 
 /// How far an exploration has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,7 +203,7 @@ pub fn explore<E: Send>(
             });
         }
         loop {
-            let ways = search.next(jobs * BATCH);
+            let ways = search.next(BATCH);
             if ways.is_empty() {
                 return Ok(true);
             }

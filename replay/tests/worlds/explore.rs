@@ -172,6 +172,18 @@ fn the_cure_holds_in_whatever_order() {
     }
 }
 
+#[test]
+fn what_is_found_is_the_same_for_any_number_of_threads() {
+    let ground = ground(&healthy(1, Mode::Counter, 120));
+    let with = |jobs: usize| {
+        let mut limits = limits(400);
+        limits.tries.hold_max_ns = 100_000_000;
+        limits.jobs = jobs;
+        explored(&ground, &limits, usize::MAX)
+    };
+    assert_eq!(with(1), with(3));
+}
+
 /// The messages of an object that reach a node, UPDATEs left out, each once: sender and moment.
 fn heard(reels: &[Vec<u8>], ground: &Ground, node: usize, object: u64) -> Vec<(usize, Moment)> {
     let session = session(reels);
