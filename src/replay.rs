@@ -53,6 +53,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             "--patience: nothing is waited for but a program behind `--` and, with --to, an endpoint",
         ));
     }
+    if program && arguments.sit.step {
+        return sit::run(arguments, out);
+    }
     if program {
         return program::run(arguments, out);
     }

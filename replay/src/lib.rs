@@ -17,6 +17,7 @@ mod difference;
 mod driver;
 pub mod explore;
 pub mod onto;
+mod player;
 pub mod program;
 mod replayable;
 mod said_before;
@@ -32,6 +33,7 @@ pub use cause::{Cause, Deed, cause};
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, carries, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
+pub use player::{Player, Wanted};
 pub use replayable::{
     NotReplayable, check_replayable, check_replayable_sockets, check_replayable_whole,
 };

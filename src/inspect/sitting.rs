@@ -14,7 +14,7 @@ use crate::outcome::Failure;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::{Engine, Tell};
 use crate::replay::program;
-use crate::replay::sitting::{Going, Sitting};
+use crate::replay::sitting::{Going, Played, Sitting};
 
 /// Somebody sits in a replay.
 pub struct Seat {
@@ -174,8 +174,8 @@ fn sit(
             }
         })
     };
-    let stepper = (engine.stepper(reel.reel, tell)?, plays);
-    let mut sitting = Sitting::new(&story, reel, stepper, Path::new(&path), false);
+    let played = Played::Layer(engine.stepper(reel.reel, tell)?, plays);
+    let mut sitting = Sitting::new(&story, reel, played, Path::new(&path), false);
     let begins = layer.map_or_else(String::new, |layer| {
         format!("plays into the layer of {}", layer.display())
     });

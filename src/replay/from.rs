@@ -22,7 +22,7 @@ impl Sitting<'_> {
             )));
         };
         self.began_at = Some(event);
-        let moved = self.stepper.seek(event).map_err(Failure::new)?;
+        let moved = self.player.seek(event).map_err(Failure::new)?;
         if moved.stop == Stop::Parted {
             return self.moved(moved, out);
         }
@@ -33,9 +33,9 @@ impl Sitting<'_> {
     pub fn play_out(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let moved = self.go_forward(|_| false, out)?;
         // What lies between the snapshot and where one begins was played and compared as well.
-        let from = self.stepper.played_from();
+        let from = self.player.played_from();
         if moved.stop == Stop::End {
-            let last = self.stepper.stretch().until.0.saturating_sub(1);
+            let last = self.player.stretch().until.0.saturating_sub(1);
             let node = &self.reel.name;
             if self.json {
                 let object = json!({
@@ -52,7 +52,7 @@ impl Sitting<'_> {
             let without = self.without_time_outs();
             let asked = self.began_at.filter(|asked| *asked != from);
             let by = asked.map_or_else(String::new, |asked| {
-                let stretch = self.stepper.stretch();
+                let stretch = self.player.stretch();
                 let what = match from == stretch.from && !stretch.snapshot {
                     true => "the beginning of the reel",
                     false => "a snapshot",

@@ -5,6 +5,7 @@ use std::io::Write;
 use netreel_protocol::session::SessionTime;
 use serde_json::json;
 
+use super::program::told;
 use super::sitting::{Sitting, Trouble};
 use super::states;
 use crate::objects;
@@ -14,16 +15,16 @@ use crate::text;
 impl Sitting<'_> {
     /// When it is here.
     pub(super) fn now(&mut self) -> SessionTime {
-        let here = self.stepper.record();
+        let here = self.player.record();
         here.map_or(self.story.session.span.end, |record| {
             self.reel.time(&record.as_record())
         })
     }
 
     pub(super) fn state(&mut self, name: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let state = self.stepper.state();
-        let state = state.ok_or_else(|| Trouble::Said("the layer offers no state".to_owned()))?;
-        let turn = self.stepper.turn();
+        let state = self.player.state();
+        let state = state.ok_or_else(|| Trouble::Said(self.no_state()))?;
+        let turn = self.player.turn();
         let Some(lines) = states::describe(self.reel.reel, &state) else {
             if self.json {
                 let hex: String = state.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -45,6 +46,18 @@ impl Sitting<'_> {
             writeln!(out, "  {path:<28} {value}")?;
         }
         Ok(())
+    }
+
+    /// Why there is no state to be shown.
+    fn no_state(&self) -> String {
+        match (&self.plays, self.player.process()) {
+            (Some(_), _) => "the layer offers no state".to_owned(),
+            (None, Some(process)) => format!(
+                "the state of a program is its memory, which a debugger shows: {}",
+                told::debugger(process)
+            ),
+            (None, None) => "the program has ended".to_owned(),
+        }
     }
 
     pub(super) fn object(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
@@ -74,7 +87,7 @@ impl Sitting<'_> {
             text::seconds(now)
         )?;
         if let Some(lines) = own {
-            writeln!(out, "the layer before event {}:", self.stepper.turn())?;
+            writeln!(out, "the layer before event {}:", self.player.turn())?;
             for (path, value) in &lines {
                 writeln!(out, "  {path:<28} {value}")?;
             }
@@ -87,7 +100,7 @@ impl Sitting<'_> {
 
     /// What the layer's own state says of an object.
     fn own_words(&self, object: u64) -> Option<Vec<(String, String)>> {
-        let mut lines = states::describe(self.reel.reel, &self.stepper.state()?)?;
+        let mut lines = states::describe(self.reel.reel, &self.player.state()?)?;
         let of = ["objects", "heard", "asked"].map(|name| format!("{name}[{object}]"));
         let copies = format!("copies[{object},");
         lines.retain(|(path, _)| {

@@ -6,6 +6,7 @@ use netreel_replay::{Report, explain};
 use serde_json::Value;
 
 use super::likely::Likely;
+use super::program::told;
 use super::sitting::Sitting;
 use super::{as_json, names, print, states};
 use crate::outcome::Failure;
@@ -13,27 +14,36 @@ use crate::outcome::Failure;
 impl Sitting<'_> {
     /// Says where the layer parts from the recording, and what that likely comes from.
     pub(super) fn print_parted(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let Some(report) = self.stepper.parted() else {
+        if let Some((judged, tape)) = self.player.ended() {
+            return told::print(&self.reel.name, judged, tape, out);
+        }
+        let Some(report) = self.player.parted() else {
             return Ok(());
         };
         print(&self.reel.name, report, self.explained().as_ref(), out)?;
-        match report.divergence() {
-            Some(_) => self.likely(report).print(out),
+        match self.likely(report) {
+            Some(likely) => likely.print(out),
             None => Ok(()),
         }
     }
 
-    pub(super) fn likely(&self, report: &Report) -> Likely {
-        Likely::of(self.reel.reel, report, self.plays.clone())
+    /// What a divergence likely comes from.
+    pub(super) fn likely(&self, report: &Report) -> Option<Likely> {
+        report.divergence()?;
+        let plays = self.plays.clone()?;
+        Some(Likely::of(self.reel.reel, report, plays))
     }
 
     /// The same as `--json` prints it.
     pub(super) fn parted_json(&self) -> Value {
-        let report = self.stepper.parted();
+        if let Some((judged, tape)) = self.player.ended() {
+            return told::as_json(&self.reel.name, judged, tape);
+        }
+        let report = self.player.parted();
         report.map_or(Value::Null, |report| {
             let mut object = as_json(&self.reel.name, report, self.explained().as_ref());
-            if report.divergence().is_some() {
-                self.likely(report).put(&mut object["divergence"]);
+            if let Some(likely) = self.likely(report) {
+                likely.put(&mut object["divergence"]);
             }
             object
         })
@@ -41,7 +51,7 @@ impl Sitting<'_> {
 
     /// Where it parts, in words.
     pub(super) fn explained(&self) -> Option<netreel_replay::Explanation> {
-        let divergence = self.stepper.parted()?.divergence()?;
+        let divergence = self.player.parted()?.divergence()?;
         let reels = self.story.session.reels.iter().flatten().cloned();
         let reels = reels.collect::<Vec<_>>();
         let names = names(&reels);

@@ -3,8 +3,9 @@
 mod asked;
 mod files;
 mod held;
+mod stepped;
 mod sums;
-mod told;
+pub mod told;
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -13,18 +14,17 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netreel_capture::preload::{self, RerunEnd};
-use netreel_protocol::session::ReelInput;
+use netreel_capture::preload::{self, Rerun, RerunEnd, Then};
+use netreel_protocol::session::{ReelInput, SessionReel};
 use netreel_reel::{EventNumber, Header, ProcessEnd, Reel};
 use netreel_replay::program::{
-    Began, Ended, Happened, Judged, PrintedNow, Reasons, Which, judge, others_of_the_kernel, record,
+    Began, Ended, Happened, Judged, PrintedNow, Reasons, Tape, Which, judge, others_of_the_kernel, record,
 };
 use netreel_wire::Wire;
 
 use super::breaks::Condition;
 use crate::arguments::Replay;
 use crate::arguments::Threads;
-use crate::events::chosen;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::text;
@@ -48,7 +48,6 @@ pub fn is_asked(arguments: &Replay) -> Result<bool, Failure> {
         ("--layer", arguments.together.layer.is_some()),
         ("--tune", !arguments.tune.is_empty()),
         ("--set", !arguments.set.is_empty()),
-        ("--step", arguments.sit.step),
         ("--from", arguments.sit.from.is_some()),
         ("--to", arguments.onto.to.is_some()),
         ("--vscode", arguments.gdb.vscode.is_some()),
@@ -56,12 +55,14 @@ pub fn is_asked(arguments: &Replay) -> Result<bool, Failure> {
     match others.iter().find(|(_, is_there)| *is_there) {
         Some((option, _)) => wrong(
             option,
-            "a program behind `--` is started from its beginning, and answered to its end; --until and --gdb \
-             stop it on the way",
+            "a program behind `--` is started from its beginning, and answered to its end; --step, --until \
+             and --gdb stop it on the way",
         ),
         None => Ok(true),
     }
 }
+
+pub use stepped::Stepped;
 
 const NO_PROGRAM: &str = "it is about a program that is started again; `--` at the end of the command \
                           starts the recorded one";
@@ -80,78 +81,111 @@ pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result<(), Failure> {
 }
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let source = &arguments.read.source;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let Meant {
-        name,
-        reel,
-        all,
-        stop_at,
-    } = meant(arguments, wire.clone())?;
-    let began = Began::of(&reel);
-    let command = &arguments.program.command;
-    let began = asked::check(&reel, began.as_ref(), command, &source.paths)?;
-    if command.is_empty() {
-        let folder = String::from_utf8_lossy(&began.folder);
-        let command = asked::recorded(reel.header());
-        anstream::eprintln!("netreel: starts again, in {folder}: {command}");
-    }
-    let which_threads = match arguments.program.threads {
-        None | Some(Threads::All) => Which::All,
-        Some(Threads::Packets) => Which::Packets,
-    };
-    let mut tape = record(&reel, began, which_threads).map_err(Failure::new)?;
-    if arguments.program.no_log {
-        tape.compares_no_lines();
-    }
+    let wire = arguments.read.source.wire.as_deref();
+    let wire = wire.map(open::wire).transpose()?;
+    let (meant, stop_at) = meant(arguments, wire)?;
+    let mut prepared = Prepared::new(meant, arguments)?;
     if let Some(event) = stop_at {
-        tape.stop_at(event);
+        prepared.tape.stop_at(event);
     }
-    let (mut wanted, mut doubts) = asked::rerun(&reel, began, &tape)?;
-    let files = files::Files::look(&reel, &tape.kept);
-    let patience = arguments.patience.unwrap_or(PATIENCE_S);
-    wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
     let mut debugger = None;
-    let end = preload::rerun(&wanted, &mut |pid| {
+    let end = preload::rerun(&prepared.rerun(), &mut |pid| {
         if arguments.gdb.gdb.is_some() {
             debugger = super::gdb::attach(pid);
         }
         if debugger.is_none() {
             told::stopped(pid, wanted_stop(arguments).unwrap_or_default());
         }
+        Then::LeftToOthers
     });
     if let Some(mut debugger) = debugger {
         // It has the terminal; its end is its user's affair.
         let _ = debugger.wait();
     }
-    let end = end.map_err(Failure::new)?;
-    let (tcp, moved) = (refused(end.refused), asked::moved(began, &end.maps));
-    let wire = match wire {
-        Some(wire) => Some(wire),
-        None => super::embedded_wire(&reel)?,
-    };
-    let of_the_kernel = others_of_the_kernel(&reel, &end.opened).into_iter();
-    let of_the_kernel = of_the_kernel.map(|path| {
-        format!("the file {path} said something else than when it was recorded: it is the kernel's")
-    });
-    let happened = happened(end);
-    let judged = judge(
-        &tape,
-        &happened,
-        (wire.as_deref(), &reel),
-        &super::names(&all),
-        || {
-            let known = tcp.into_iter().chain(files.changed()).collect();
-            doubts.extend(moved.into_iter().chain(of_the_kernel));
-            let guesses = doubts;
-            Reasons { known, guesses }
-        },
-    );
+    let judged = prepared.judge(end.map_err(Failure::new)?);
+    let (name, tape) = (&prepared.meant.name, &prepared.tape);
     match arguments.read.json {
-        true => writeln!(out, "{}", told::as_json(&name, &judged, &tape))?,
-        false => told::print(&name, &judged, &tape, out)?,
+        true => writeln!(out, "{}", told::as_json(name, &judged, tape))?,
+        false => told::print(name, &judged, tape, out)?,
     }
     Ok(answer(&judged))
+}
+
+/// A program that can be started again, as often as somebody wants.
+pub struct Prepared {
+    meant: Meant,
+    began: Began,
+    tape: Tape,
+    rerun: Rerun,
+    doubts: Vec<String>,
+    files: files::Files,
+}
+
+impl Prepared {
+    /// Refuses what is not the program that was recorded, or cannot be started again.
+    pub fn new(meant: Meant, arguments: &Replay) -> Result<Prepared, Failure> {
+        let source = &arguments.read.source;
+        let reel = &meant.reel;
+        let began = Began::of(reel);
+        let command = &arguments.program.command;
+        let began = asked::check(reel, began.as_ref(), command, &source.paths)?.clone();
+        if command.is_empty() {
+            let folder = String::from_utf8_lossy(&began.folder);
+            let command = asked::recorded(reel.header());
+            anstream::eprintln!("netreel: starts again, in {folder}: {command}");
+        }
+        let which_threads = match arguments.program.threads {
+            None | Some(Threads::All) => Which::All,
+            Some(Threads::Packets) => Which::Packets,
+        };
+        let mut tape = record(reel, &began, which_threads).map_err(Failure::new)?;
+        if arguments.program.no_log {
+            tape.compares_no_lines();
+        }
+        let (mut rerun, doubts) = asked::rerun(reel, &began, &tape)?;
+        let files = files::Files::look(reel, &tape.kept);
+        let patience = arguments.patience.unwrap_or(PATIENCE_S);
+        rerun.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
+        Ok(Prepared {
+            meant,
+            began,
+            tape,
+            rerun,
+            doubts,
+            files,
+        })
+    }
+
+    /// How it is started, with the tape as it is by now.
+    fn rerun(&self) -> Rerun {
+        Rerun {
+            tape: self.tape.bytes.clone(),
+            ..self.rerun.clone()
+        }
+    }
+
+    /// Says what came of it.
+    fn judge(&self, end: RerunEnd) -> Judged {
+        let reel = &self.meant.reel;
+        let (tcp, moved) = (refused(end.refused), asked::moved(&self.began, &end.maps));
+        let of_the_kernel = others_of_the_kernel(reel, &end.opened).into_iter();
+        let of_the_kernel = of_the_kernel.map(|path| {
+            format!("the file {path} said something else than when it was recorded: it is the kernel's")
+        });
+        let happened = happened(end);
+        judge(
+            &self.tape,
+            &happened,
+            (self.meant.wire.as_deref(), reel),
+            &super::names(&self.meant.all),
+            || {
+                let known = tcp.into_iter().chain(self.files.changed()).collect();
+                let guesses = self.doubts.iter().cloned();
+                let guesses = guesses.chain(moved).chain(of_the_kernel).collect();
+                Reasons { known, guesses }
+            },
+        )
+    }
 }
 
 /// Where the program is to be stopped.
@@ -161,43 +195,41 @@ fn wanted_stop(arguments: &Replay) -> Option<&str> {
 }
 
 /// The program that is to be started again.
-struct Meant {
-    name: String,
-    reel: Arc<Reel>,
+pub struct Meant {
+    pub name: String,
+    pub reel: Arc<Reel>,
     /// All that lie there, whose endpoints have names.
-    all: Vec<Arc<Reel>>,
-    /// Before which event it is stopped.
-    stop_at: Option<EventNumber>,
+    pub all: Vec<Arc<Reel>>,
+    /// By which its packets are explained.
+    pub wire: Option<Arc<Wire>>,
 }
 
-/// Finds it. The session of all reels is put together only where a condition or a name needs it.
-fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<Meant, Failure> {
+/// Finds it, and the event before which it is to be stopped. The session of all reels is put together only
+/// where a condition or a name needs it.
+fn meant(
+    arguments: &Replay,
+    wire: Option<Arc<Wire>>,
+) -> Result<(Meant, Option<EventNumber>), Failure> {
     let source = &arguments.read.source;
     let (node, until) = (arguments.node.as_deref(), wanted_stop(arguments));
     if until.is_none() {
         let reels = open::reels(&source.paths)?;
         if let Some(input) = by_header(&reels.inputs, node) {
             tell_unread(&reels.unread);
-            return Ok(Meant {
+            let meant = Meant {
                 name: input.reel.header().node.clone(),
                 reel: Arc::clone(&input.reel),
                 all: reels.inputs.iter().map(|it| Arc::clone(&it.reel)).collect(),
-                stop_at: None,
-            });
+                wire: own_wire(wire, &input.reel)?,
+            };
+            return Ok((meant, None));
         }
     }
     let build = netreel_protocol::session::Session::build_with_keys;
-    let story = open::in_silence(source, &source.paths, wire, build)?;
+    let story = open::in_silence(source, &source.paths, wire.clone(), build)?;
     tell_unread(&story.unread);
     let reels = story.session.session_reels();
-    let which = chosen(&reels, node)?;
-    let [reel] = which.as_slice() else {
-        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
-        return Err(Failure::new(format!(
-            "one program at a time is started again; name its node with --node: {}",
-            names.join(", ")
-        )));
-    };
+    let reel = super::sit::one(&reels, node, "started again")?;
     let option = match arguments.sit.until {
         Some(_) => "--until",
         None => "--gdb",
@@ -207,12 +239,31 @@ fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<Meant, Failure> 
             .map_err(|why| Failure::new(format!("{option} {until}: {why}")))?;
         first(&condition, reel, &format!("{option} {until}"))
     });
-    Ok(Meant {
-        name: reel.name.clone(),
-        reel: Arc::clone(reel.reel),
-        all: reels.iter().map(|it| Arc::clone(it.reel)).collect(),
-        stop_at: stop_at.transpose()?,
-    })
+    Ok((Meant::of(reel, &reels, wire)?, stop_at.transpose()?))
+}
+
+impl Meant {
+    /// The program of a reel, of a session that has these.
+    pub fn of(
+        reel: &SessionReel<'_>,
+        all: &[SessionReel<'_>],
+        wire: Option<Arc<Wire>>,
+    ) -> Result<Meant, Failure> {
+        Ok(Meant {
+            name: reel.name.clone(),
+            reel: Arc::clone(reel.reel),
+            all: all.iter().map(|it| Arc::clone(it.reel)).collect(),
+            wire: own_wire(wire, reel.reel)?,
+        })
+    }
+}
+
+/// The wire that was given, or that of the reel.
+fn own_wire(wire: Option<Arc<Wire>>, reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
+    match wire {
+        Some(wire) => Ok(Some(wire)),
+        None => super::embedded_wire(reel),
+    }
 }
 
 /// The reel whose header has this name, where there is one such; without a name the only one there is.
@@ -243,7 +294,7 @@ fn answer(judged: &Judged) -> Answer {
 /// The first event that is looked for.
 fn first(
     condition: &Condition,
-    reel: &netreel_protocol::session::SessionReel<'_>,
+    reel: &SessionReel<'_>,
     asked: &str,
 ) -> Result<EventNumber, Failure> {
     let mut found = None;

@@ -4,18 +4,20 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
+use netreel_protocol::session::SessionReel;
 use netreel_reel::Reel;
+use netreel_replay::program::Walk;
 use netreel_replay::{MakeLayer, Stepper, Stop};
 
 use super::boxes::{self, Changes};
 use super::breaks::Condition;
 use super::engine::Engine;
-use super::program;
-use super::sitting::{Going, Sitting};
+use super::program::{self, Meant, Prepared, Stepped};
+use super::sitting::{Going, Played, Sitting};
 use super::time_outs::NO_SWITCH;
 use crate::arguments::Replay;
 use crate::events::chosen;
-use crate::open;
+use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 
 /// A line of a script that is longer is refused.
@@ -25,27 +27,16 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.read.source;
     let story = open::story(source)?;
     let reels = story.session.session_reels();
-    let which = chosen(&reels, arguments.node.as_deref())?;
-    let [reel] = which.as_slice() else {
-        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
-        return Err(Failure::new(format!(
-            "one node at a time can be stepped; name it with --node: {}",
-            names.join(", ")
-        )));
+    let reel = one(&reels, arguments.node.as_deref(), "stepped")?;
+    let is_program = arguments.program.is_asked();
+    let played = match is_program {
+        true => Played::Program(program(arguments, &story, (reel, &reels))?),
+        false => layer(arguments, reel)?,
     };
-    program::refuse(reel.reel, &source.paths)?;
-    let changes = Changes {
-        tune: &arguments.tune,
-        set: &arguments.set,
-    };
-    let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
-    let plays = engine.plays(reel.reel);
-    let tell = Arc::new(|why: String| anstream::eprintln!("netreel: {why}"));
-    let stepper = engine.stepper(reel.reel, tell)?;
     let path = source.paths.first().cloned().unwrap_or_default();
-    let mut sitting = Sitting::new(&story, reel, (stepper, plays), &path, arguments.read.json);
+    let mut sitting = Sitting::new(&story, reel, played, &path, arguments.read.json);
     let asked = &arguments.sit;
-    if asked.without_time_outs() {
+    if asked.without_time_outs() && !is_program {
         sitting.throw_time_outs(false)?;
         if sitting.time_outs_word().is_none() {
             anstream::eprintln!("netreel: {NO_SWITCH}");
@@ -60,7 +51,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(until) = &asked.until {
         let until = Condition::parse(until, &story, reel)
             .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
-        let from = sitting.stepper.position();
+        let from = sitting.player.position();
         let stop = sitting.until(&until, out)?;
         if stop == Stop::End && !asked.step {
             let (node, until) = (&reel.name, asked.until.as_deref().unwrap_or_default());
@@ -77,6 +68,12 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         sitting.play_out(out)?;
         return Ok(sitting.answer());
     }
+    if let Some(process) = sitting.player.process() {
+        anstream::eprintln!(
+            "netreel: process {process} stands still at each stop: {} looks into it, from another terminal",
+            program::told::debugger(process)
+        );
+    }
     if asked.until.is_none() {
         sitting.here(out)?;
     }
@@ -86,6 +83,48 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         false => script(&mut sitting, out)?,
     }
     Ok(sitting.answer())
+}
+
+/// The one reel that is meant; `done` says what is done with one at a time.
+pub fn one<'a>(
+    reels: &'a [SessionReel<'a>],
+    node: Option<&str>,
+    done: &str,
+) -> Result<&'a SessionReel<'a>, Failure> {
+    match chosen(reels, node)?.as_slice() {
+        [reel] => Ok(reel),
+        _ => {
+            let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+            Err(Failure::new(format!(
+                "one node at a time can be {done}; name it with --node: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// The layer that was asked for, before the first event of a reel.
+fn layer(arguments: &Replay, reel: &SessionReel<'_>) -> Result<Played, Failure> {
+    program::refuse(reel.reel, &arguments.read.source.paths)?;
+    let changes = Changes {
+        tune: &arguments.tune,
+        set: &arguments.set,
+    };
+    let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
+    let plays = engine.plays(reel.reel);
+    let tell = Arc::new(|why: String| anstream::eprintln!("netreel: {why}"));
+    Ok(Played::Layer(engine.stepper(reel.reel, tell)?, plays))
+}
+
+/// The program of a reel, started again and stopped before its first event.
+fn program(
+    arguments: &Replay,
+    story: &Story,
+    (reel, reels): (&SessionReel<'_>, &[SessionReel<'_>]),
+) -> Result<Walk<Stepped>, Failure> {
+    let meant = Meant::of(reel, reels, story.session.wire.clone())?;
+    let prepared = Prepared::new(meant, arguments)?;
+    Walk::new(reel.reel, Stepped::new(prepared)).map_err(Failure::new)
 }
 
 /// Plays a reel into the sample engine's layer, with what is to be another than recorded. Says what is

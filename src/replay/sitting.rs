@@ -6,13 +6,15 @@ use std::path::Path;
 use netreel_protocol::export::{self, event_words};
 use netreel_protocol::session::{MessageId, SessionReel};
 use netreel_reel::{Event, EventNumber, OwnedRecord, Record};
-use netreel_replay::{Moved, StepError, Stepper, Stop};
+use netreel_replay::program::Walk;
+use netreel_replay::{Moved, Player, StepError, Stepper, Stop};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
 use super::breaks::{Breaks, Condition, number};
 use super::commands::{HELP, takes_nothing};
 use super::likely::Plays;
+use super::program::{Stepped, told};
 use crate::events::calls::Calls;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
@@ -36,8 +38,9 @@ pub enum Going {
 pub struct Sitting<'a> {
     pub(super) story: &'a Story,
     pub(super) reel: &'a SessionReel<'a>,
-    pub(super) stepper: Stepper,
-    pub(super) plays: Plays,
+    pub(super) player: Box<dyn Player>,
+    /// Of a layer.
+    pub(super) plays: Option<Plays>,
     calls: Calls,
     /// Which message of the packet that is here, where messages are stepped.
     pub(super) message: Option<usize>,
@@ -85,6 +88,12 @@ impl Unit {
     }
 }
 
+/// What one sits in, before its first event.
+pub enum Played {
+    Layer(Stepper, Plays),
+    Program(Walk<Stepped>),
+}
+
 /// Why a command did nothing, or the output could not be written.
 pub enum Trouble {
     Said(String),
@@ -113,16 +122,20 @@ impl<'a> Sitting<'a> {
     pub fn new(
         story: &'a Story,
         reel: &'a SessionReel<'a>,
-        (stepper, plays): (Stepper, Plays),
+        played: Played,
         path: &Path,
         json: bool,
     ) -> Sitting<'a> {
         let mut tell = |sentence: String| anstream::eprintln!("netreel: {sentence}");
         let breaks = Breaks::beside(path, story, reel, &mut tell);
+        let (player, plays): (Box<dyn Player>, _) = match played {
+            Played::Layer(stepper, plays) => (Box::new(stepper), Some(plays)),
+            Played::Program(walk) => (Box::new(walk), None),
+        };
         Sitting {
             story,
             reel,
-            stepper,
+            player,
             plays,
             calls: Calls::of(reel.reel),
             message: None,
@@ -137,7 +150,7 @@ impl<'a> Sitting<'a> {
 
     /// What stands before a command.
     pub fn prompt(&self) -> String {
-        format!("({} {}) ", self.reel.name, self.stepper.position())
+        format!("({} {}) ", self.reel.name, self.player.position())
     }
 
     /// What the command's exit code says.
@@ -228,16 +241,16 @@ impl<'a> Sitting<'a> {
                 let stops =
                     |it: &Record<'_>| breaks.iter().any(|condition| condition.is_met(reel, it));
                 match back {
-                    true => self.stepper.back(stops)?,
-                    false => self.stepper.forward(stops)?,
+                    true => self.player.back(&mut stops)?,
+                    false => self.player.forward(&mut stops)?,
                 }
             }
             "until" | "u" => {
                 let until = Condition::parse(rest, self.story, reel).map_err(Trouble::Said)?;
                 let stops = |it: &Record<'_>| until.is_met(reel, it);
                 match back {
-                    true => self.stepper.back(stops)?,
-                    false => self.stepper.forward(stops)?,
+                    true => self.player.back(&mut stops)?,
+                    false => self.player.forward(&mut stops)?,
                 }
             }
             word => {
@@ -272,8 +285,8 @@ impl<'a> Sitting<'a> {
                     self.message = None;
                     let wanted = |it: &Record<'_>| unit.is(&it.event);
                     match back {
-                        true => self.stepper.back(wanted)?,
-                        false => self.stepper.forward(wanted)?,
+                        true => self.player.back(&mut wanted)?,
+                        false => self.player.forward(&mut wanted)?,
                     }
                 }
             };
@@ -287,7 +300,7 @@ impl<'a> Sitting<'a> {
 
     /// To the next message: in the packet that is here, or in the next one that has any.
     fn step_message(&mut self, back: bool) -> Result<Moved, Trouble> {
-        let here = self.stepper.record();
+        let here = self.player.record();
         let count = here.map_or(0, |record| self.messages(&record.as_record()).len());
         let place = match (self.message, back) {
             (Some(place), true) => place.checked_sub(1),
@@ -308,12 +321,12 @@ impl<'a> Sitting<'a> {
                     .is_some_and(|packet| session.messages_of(packet).next().is_some())
         };
         let moved = match back {
-            true => self.stepper.back(has_some)?,
-            false => self.stepper.forward(has_some)?,
+            true => self.player.back(&mut has_some)?,
+            false => self.player.forward(&mut has_some)?,
         };
         self.message = None;
         if moved.stop == Stop::Reached
-            && let Some(record) = self.stepper.record()
+            && let Some(record) = self.player.record()
         {
             let count = self.messages(&record.as_record()).len();
             self.message = match back {
@@ -347,9 +360,9 @@ impl<'a> Sitting<'a> {
                 event.ok_or_else(|| Trouble::Said(format!("the reel ends before {text}")))?
             }
         };
-        let moved = self.stepper.go_to(event)?;
+        let moved = self.player.go_to(event)?;
         self.message = None;
-        let end = self.stepper.stretch().until;
+        let end = self.player.stretch().until;
         if moved.stop == Stop::End && event >= end {
             self.beyond = Some(event);
         }
@@ -363,7 +376,7 @@ impl<'a> Sitting<'a> {
             writeln!(out, "{why}")?;
         }
         self.parted |= moved.stop == Stop::Parted;
-        let last = self.stepper.stretch().until.0.saturating_sub(1);
+        let last = self.player.stretch().until.0.saturating_sub(1);
         let beyond = self
             .beyond
             .take()
@@ -393,13 +406,18 @@ impl<'a> Sitting<'a> {
         if let Some(why) = beyond {
             writeln!(out, "{why}")?;
         }
-        if moved.restarted {
-            writeln!(
+        match (self.player.process(), moved.restarted) {
+            (_, false) => {}
+            (Some(process), true) => writeln!(
+                out,
+                "the program was started again and brought here: process {process}"
+            )?,
+            (None, true) => writeln!(
                 out,
                 "the layer offers no states: it was played again from the beginning"
-            )?;
+            )?,
         }
-        let stretch = self.stepper.stretch();
+        let stretch = self.player.stretch();
         if moved.crossed {
             let from = match stretch.snapshot {
                 true => format!("the snapshot of event {}", stretch.from),
@@ -422,6 +440,9 @@ impl<'a> Sitting<'a> {
                 writeln!(out, "the beginning{why}:")?;
             }
             Stop::End => {
+                if let Some((judged, tape)) = self.player.ended() {
+                    return told::print(&self.reel.name, judged, tape, out);
+                }
                 let last = stretch.until.0.saturating_sub(1);
                 let why = match stretch.breaks_off {
                     true => ", behind which something is missing in the reel",
@@ -443,8 +464,8 @@ impl<'a> Sitting<'a> {
         if self.json {
             return print_json(&self.here_json(), out);
         }
-        let Some(record) = self.stepper.record() else {
-            let position = self.stepper.position();
+        let Some(record) = self.player.record() else {
+            let position = self.player.position();
             return Ok(writeln!(
                 out,
                 "the end, behind event {}",
@@ -487,7 +508,7 @@ impl<'a> Sitting<'a> {
     }
 
     fn here_json(&mut self) -> Value {
-        let record = self.stepper.record();
+        let record = self.player.record();
         let at = record.as_ref().map(|record| {
             let record = record.as_record();
             export::event(self.reel, &record, self.call(&record.event), 16)
@@ -496,13 +517,17 @@ impl<'a> Sitting<'a> {
             let messages = self.messages(&record.as_record());
             messages.get(self.message?).map(|(id, _)| id.0)
         });
-        json!({
-            "position": self.stepper.position().0,
-            "turn": self.stepper.turn().0,
+        let mut object = json!({
+            "position": self.player.position().0,
+            "turn": self.player.turn().0,
             "at": at,
             "message": message,
             "time_outs": self.time_outs_word(),
-        })
+        });
+        if let Some(process) = self.player.process() {
+            object["process"] = process.into();
+        }
+        object
     }
 
     pub(super) fn without_time_outs(&self) -> &'static str {
@@ -536,7 +561,7 @@ impl<'a> Sitting<'a> {
 
     /// Shows what is here to the last bit.
     pub fn show(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        let Some(record) = self.stepper.record() else {
+        let Some(record) = self.player.record() else {
             // There is nothing here but the end.
             return self.here(out);
         };

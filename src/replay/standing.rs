@@ -18,8 +18,8 @@ const BEHIND: u64 = 120;
 impl Sitting<'_> {
     /// Where one stands, and what the last command said.
     pub fn standing(&mut self, said: String) -> Standing {
-        let position = self.stepper.position();
-        let here = self.stepper.record();
+        let position = self.player.position();
+        let here = self.player.record();
         let here = here.as_ref().map(|record| {
             let record = record.as_record();
             let packet = record
@@ -29,7 +29,7 @@ impl Sitting<'_> {
                 .flatten();
             (self.reel.time(&record), packet)
         });
-        let state = self.stepper.state();
+        let state = self.player.state();
         let layer = state.and_then(|state| states::describe(self.reel.reel, &state));
         Standing {
             node: self.reel.name.clone(),
@@ -37,8 +37,8 @@ impl Sitting<'_> {
             time: here.map(|(time, _)| time),
             packet: here.and_then(|(_, packet)| packet),
             events: self.around(position),
-            last: self.stepper.stretch().until.0.saturating_sub(1),
-            turn: self.stepper.turn().0,
+            last: self.player.stretch().until.0.saturating_sub(1),
+            turn: self.player.turn().0,
             layer: layer.unwrap_or_default(),
             breaks: self.breaks.list.iter().map(|it| it.text.clone()).collect(),
             parting: self.parting(),
@@ -95,7 +95,7 @@ impl Sitting<'_> {
 
     /// Where the layer parts from the recording, as far as that was found.
     fn parting(&self) -> Option<Parting> {
-        let report = self.stepper.parted()?;
+        let report = self.player.parted()?;
         let explained = self.explained();
         let mut said = Vec::new();
         // Memory takes all that is written.
@@ -114,10 +114,8 @@ impl Sitting<'_> {
             }
             Outcome::Exact => return None,
         };
-        let likely = match report.divergence() {
-            Some(_) => self.likely(report).sentences(),
-            None => Vec::new(),
-        };
+        let likely = self.likely(report);
+        let likely = likely.map_or_else(Vec::new, |likely| likely.sentences());
         let field = explained.as_ref().and_then(|it| it.field.clone());
         let (expected, came) = explained.map_or_else(Default::default, |it| (it.expected, it.came));
         Some(Parting {

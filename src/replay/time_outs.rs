@@ -119,7 +119,7 @@ fn parted_at(report: &Report) -> Option<EventNumber> {
 impl Sitting<'_> {
     /// Throws the switch: the layer is played once more to where it is.
     pub fn throw_time_outs(&mut self, on: bool) -> Result<Moved, Failure> {
-        self.stepper.time_outs(on).map_err(Failure::new)
+        self.player.time_outs(on).map_err(Failure::new)
     }
 
     /// The command `time-outs`.
@@ -128,6 +128,10 @@ impl Sitting<'_> {
         text: &str,
         out: &mut dyn Write,
     ) -> Result<(), Trouble> {
+        if self.plays.is_none() {
+            let why = "a program has no such switch: the clock that it reads is the recorded one";
+            return Err(Trouble::Said(why.to_owned()));
+        }
         let on = match text {
             "on" => true,
             "off" => false,
@@ -143,7 +147,7 @@ impl Sitting<'_> {
         };
         self.message = None;
         // Where they are on again at once, that is all that is said.
-        let is_left = on || self.stepper.parted().is_none();
+        let is_left = on || self.player.parted().is_none();
         if !self.json && is_left {
             writeln!(out, "{}", stand(Some(word)))?;
         }
@@ -160,7 +164,7 @@ impl Sitting<'_> {
 
     /// How the switch stands; `None`: as recorded, because nobody threw it or there is none.
     pub(super) fn time_outs_word(&self) -> Option<&'static str> {
-        let on = self.stepper.are_time_outs_on()?;
+        let on = self.player.are_time_outs_on()?;
         Some(if on { "on" } else { "off" })
     }
 
@@ -170,7 +174,7 @@ impl Sitting<'_> {
         wanted: impl Fn(&netreel_reel::Record<'_>) -> bool,
         out: &mut dyn Write,
     ) -> Result<Moved, Failure> {
-        let moved = self.stepper.forward(&wanted).map_err(Failure::new)?;
+        let moved = self.player.forward(&mut &wanted).map_err(Failure::new)?;
         let (moved, again) = self.with_time_outs_again(moved)?;
         let Some(why) = again else {
             return Ok(moved);
@@ -179,7 +183,7 @@ impl Sitting<'_> {
             writeln!(out, "{why}")?;
         }
         match moved.stop {
-            Stop::Reached => self.stepper.forward(&wanted).map_err(Failure::new),
+            Stop::Reached => self.player.forward(&mut &wanted).map_err(Failure::new),
             _ => Ok(moved),
         }
     }
@@ -190,30 +194,30 @@ impl Sitting<'_> {
         &mut self,
         moved: Moved,
     ) -> Result<(Moved, Option<String>), Failure> {
-        let off = self.stepper.are_time_outs_on() == Some(false);
+        let off = self.player.are_time_outs_on() == Some(false);
         let parted = self
-            .stepper
+            .player
             .parted()
             .filter(|_| moved.stop == Stop::Parted && off);
         let Some(outcome) = parted.map(|report| report.outcome.clone()) else {
             return Ok((moved, None));
         };
-        let here = self.stepper.position();
-        let again = self.stepper.time_outs(true).map_err(Failure::new)?;
+        let here = self.player.position();
+        let again = self.player.time_outs(true).map_err(Failure::new)?;
         // Whether it parts shows when the turn is left.
-        let is_turn = |it: &netreel_reel::Record<'_>| {
+        let mut is_turn = |it: &netreel_reel::Record<'_>| {
             matches!(
                 it.event,
                 netreel_reel::Event::Tick { .. } | netreel_reel::Event::Input { .. }
             )
         };
         let behind = match again.stop {
-            Stop::Reached => self.stepper.forward(is_turn).map_err(Failure::new)?,
+            Stop::Reached => self.player.forward(&mut is_turn).map_err(Failure::new)?,
             _ => again,
         };
         if behind.stop == Stop::Parted {
             let as_well = self
-                .stepper
+                .player
                 .parted()
                 .is_some_and(|it| it.outcome == outcome);
             let why = (!as_well).then(|| {
@@ -222,7 +226,7 @@ impl Sitting<'_> {
             });
             return Ok((moved.and(behind), why));
         }
-        let back = self.stepper.go_to(here).map_err(Failure::new)?;
+        let back = self.player.go_to(here).map_err(Failure::new)?;
         let why = format!(
             "with the layer's time-outs off it parts from the recording at event {here}, and with \
              them on it does not: something timed out when it was recorded. They are on again, in \

@@ -385,7 +385,9 @@ impl TapeTurn {
     /// That of an entry which comes next. Stops before it where that is wanted.
     #[inline]
     fn of(tape: &'static TapeControl, entry: &'static Entry) -> TapeTurn {
-        if entry.number >= tape.stop_at && tape.stopped.swap(1, Ordering::Relaxed) == 0 {
+        if entry.number >= tape.stop_at.load(Ordering::Relaxed)
+            && tape.stopped.swap(1, Ordering::Relaxed) == 0
+        {
             stop();
         }
         TapeTurn { tape, entry }

@@ -105,8 +105,9 @@ pub struct TapeControl {
     /// 1 where the order of locks is in the recording; [`ONE_AT_A_TIME`] where one thread at a time
     /// ran besides.
     pub ordered: u32,
-    /// The program stops itself before the event of this number; `u64::MAX`: nowhere.
-    pub stop_at: u64,
+    /// The program stops itself before the event of this number; `u64::MAX`: nowhere. The command writes
+    /// another number while the program is stopped.
+    pub stop_at: AtomicU64,
     /// One of [`state`].
     pub state: AtomicU32,
     /// Where the next entry lies.
@@ -115,7 +116,8 @@ pub struct TapeControl {
     pub sends: AtomicU64,
     /// See `sends`.
     pub bytes: AtomicU64,
-    /// 1 when the program has stopped itself at `stop_at`.
+    /// 1 when the program has stopped itself at `stop_at`. The command writes 0 before it lets the program go
+    /// on to another event.
     pub stopped: AtomicU32,
     /// Entries that were passed over, of threads that ended earlier than they did.
     pub passed: AtomicU32,

@@ -26,7 +26,7 @@ use std::process::ExitStatus;
 
 pub use escape::{Escape, check_program, find_program};
 pub use rerun::{
-    Came, Descriptor, Printed, Rerun, RerunEnd, Standard, Terminal, WrittenFile, rerun,
+    Came, Descriptor, Printed, Rerun, RerunEnd, Standard, Terminal, Then, WrittenFile, rerun,
 };
 
 use crate::options::{Options, Reached};

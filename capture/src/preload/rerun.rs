@@ -132,10 +132,30 @@ pub struct RerunEnd {
 /// So long a program has to reach the library.
 const LOAD_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+const LOOK_AT_ONCE: Duration = Duration::from_millis(1);
 
-/// Starts the program and answers it until it ends. `stopped` is called with its process id when it
-/// has stopped itself where the tape says so.
-pub fn rerun(wanted: &Rerun, stopped: &mut dyn FnMut(u32)) -> Result<RerunEnd, PreloadError> {
+/// What becomes of a program that has stopped itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Somebody else lets it go on: a debugger, or who sends it SIGCONT. It does not stop itself again.
+    LeftToOthers,
+    /// It goes on, and stops itself before the event of this number or the next one behind that which it
+    /// takes part in; `u64::MAX`: nowhere.
+    Until(u64),
+    /// It is ended.
+    Ended,
+}
+
+/// Starts the program and answers it until it ends. `stopped` is called with its process id whenever it
+/// has stopped itself where the tape, or `stopped` before, says so; the program stands still while
+/// `stopped` works.
+///
+/// # Errors
+/// The program cannot be started, or the library cannot be loaded into it or not watch it.
+pub fn rerun(
+    wanted: &Rerun,
+    stopped: &mut dyn FnMut(u32) -> Then,
+) -> Result<RerunEnd, PreloadError> {
     if !Unpacked::exists() {
         return Err(PreloadError::NoLibrary);
     }
@@ -276,17 +296,23 @@ fn watch(
     listener: &OwnedFd,
     tape: &mut Tape,
     child: &mut Child,
-    stopped: &mut dyn FnMut(u32),
+    stopped: &mut dyn FnMut(u32) -> Then,
 ) -> io::Result<Watched> {
     let mut watched = Watched::default();
     let mut dog = Watchdog::new(child.id(), wanted.patience);
     let mut nudges = Nudges::default();
     let begun = Instant::now();
-    let mut told = false;
+    let (mut is_left, mut let_go) = (false, None::<Instant>);
     loop {
+        // Somebody waits for the program to come to its next stop.
+        let is_awaited = let_go.is_some_and(|since| since.elapsed() < LOOK_EVERY);
+        let pause = match is_awaited {
+            true => LOOK_AT_ONCE,
+            false => LOOK_EVERY,
+        };
         let pause = Timespec {
             tv_sec: 0,
-            tv_nsec: LOOK_EVERY.as_nanos() as i64,
+            tv_nsec: pause.as_nanos() as i64,
         };
         let ended = rustix::process::pidfd_open(
             rustix::process::Pid::from_child(child),
@@ -311,9 +337,18 @@ fn watch(
             return Ok(watched);
         }
         let control = tape.control();
-        if !told && control.stopped.load(Ordering::Relaxed) != 0 {
-            told = true;
-            stopped(child.id());
+        if !is_left && control.stopped.load(Ordering::Relaxed) != 0 {
+            match stopped(child.id()) {
+                Then::LeftToOthers => is_left = true,
+                Then::Until(event) => {
+                    let_go = Some(Instant::now());
+                    go_on(control, child, event)?;
+                }
+                Then::Ended => {
+                    child.kill()?;
+                    return Ok(watched);
+                }
+            }
         }
         let next = control.next.load(Ordering::Relaxed);
         if let Some(why) = dog.look(next).filter(|_| watched.loaded) {
@@ -323,6 +358,30 @@ fn watch(
         }
         nudges.look(tape, child.id(), (next, dog.stands()));
     }
+}
+
+/// Lets a program that has stopped itself go on to another event.
+fn go_on(control: &TapeControl, child: &Child, event: u64) -> io::Result<()> {
+    let pid = rustix::process::Pid::from_child(child);
+    // The program says that it stops before it does: a signal that comes in between would be lost. Where
+    // it came further instead, a debugger has let it go on.
+    let next = control.next.load(Ordering::Relaxed);
+    while control.next.load(Ordering::Relaxed) == next && !is_stopped(child.id()) {
+        std::thread::sleep(LOOK_AT_ONCE);
+    }
+    control.stop_at.store(event, Ordering::Relaxed);
+    control.stopped.store(0, Ordering::Release);
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT)?;
+    Ok(())
+}
+
+/// Whether a process is stopped; also whether it is gone, so that nothing waits for it any more.
+fn is_stopped(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mut lines = status.lines();
+    let state = lines.find_map(|line| line.strip_prefix("State:"));
+    let state = state.map_or("", str::trim_start);
+    state.is_empty() || state.starts_with(['T', 't', 'Z', 'X'])
 }
 
 fn welcome(wanted: &Rerun, listener: &OwnedFd, tape: &Tape, main: u32, watched: &mut Watched) {

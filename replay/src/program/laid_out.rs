@@ -1,6 +1,8 @@
 //! How the pages of a tape lie in memory, byte by byte: no reader of reels writes into memory as it
 //! lies.
 
+use std::sync::atomic::Ordering;
+
 use netreel_reel::tape::{Entry, Printed, TapeControl};
 
 /// Puts the first page.
@@ -36,7 +38,7 @@ pub(super) fn put_control(bytes: &mut [u8], control: &TapeControl) {
     );
     put(
         offset_of!(TapeControl, stop_at),
-        &control.stop_at.to_ne_bytes(),
+        &control.stop_at.load(Ordering::Relaxed).to_ne_bytes(),
     );
     for (at, value) in [
         (offset_of!(TapeControl, files_at), control.files_at),

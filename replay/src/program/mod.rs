@@ -13,6 +13,7 @@ mod locks;
 mod printed;
 mod tape;
 mod threads;
+mod walk;
 mod words;
 
 pub use began::{Began, Held, Variable};
@@ -21,4 +22,5 @@ pub use files::{FileWas, ReadFile, others_of_the_kernel, read_files, sum};
 pub use judged::{Ended, Happened, Judged, Reasons, judge};
 pub use printed::{LineDifference, PrintedNow, Rows};
 pub use tape::{Tape, Which, record};
+pub use walk::{Ran, Runner, Walk};
 pub(crate) use words::call_words;

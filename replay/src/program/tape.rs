@@ -148,7 +148,7 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
             (true, false) => 1,
             (true, true) => ONE_AT_A_TIME,
         },
-        stop_at: u64::MAX,
+        stop_at: u64::MAX.into(),
         next: (ENTRIES_AT as u64).into(),
         meets: u32::from(began.meets),
         prints: u32::from(began.log),

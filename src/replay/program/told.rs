@@ -12,9 +12,15 @@ use crate::text;
 /// Says that the program waits for a debugger.
 pub fn stopped(pid: u32, until: &str) {
     anstream::eprintln!(
-        "netreel: process {pid} is stopped before `{until}`: gdb -p {pid} -ex 'handle SIGSTOP nostop \
-         nopass', and `continue` there; or `kill -CONT {pid}` to let it go on"
+        "netreel: process {pid} is stopped before `{until}`: {}, and `continue` there; or `kill -CONT {pid}` to \
+         let it go on",
+        debugger(pid)
     );
+}
+
+/// The command that attaches a debugger to a program that has stopped itself.
+pub fn debugger(pid: u32) -> String {
+    format!("gdb -p {pid} -ex 'handle SIGSTOP nostop nopass'")
 }
 
 /// Prints it.
