@@ -196,3 +196,61 @@ fn a_program_has_neither_states_nor_a_switch_of_time_outs_and_says_what_to_do() 
     assert!(prompt.shows("? ").contains("the recorded one"));
     assert_eq!(prompt.ends(), 2);
 }
+
+/// With a debugger that has no terminal nothing would be seen: `script` gives it one.
+#[test]
+fn at_a_terminal_gdb_comes_up_where_the_program_stands() {
+    let (bench, program, sent) = recorded();
+    let home = tempfile::tempdir().unwrap();
+    let settings = "set pagination off\nset confirm off\nset debuginfod enabled off\n";
+    std::fs::write(home.path().join(".gdbinit"), settings).unwrap();
+    let command = format!(
+        "{} replay {} --gdb 'event {}' -- {} {ROUNDS}",
+        env!("CARGO_BIN_EXE_netreel"),
+        text(&bench.out()),
+        sent[9],
+        text(&program),
+    );
+    let mut terminal = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("TERM", "dumb")
+        .env("HOME", home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`script` of util-linux");
+    let mut says = terminal.stdin.take().unwrap();
+    let mut shown = terminal.stdout.take().unwrap();
+    let mut said = String::new();
+    for command in ["continue", "quit"] {
+        if !reads_to(&mut shown, "(gdb) ", &mut said) {
+            assert!(!said.contains("exited normally"), "{said}");
+            let is_missing = said.contains("is stopped before");
+            support::skipped(match is_missing {
+                true => format!("gdb: No such file: {said}"),
+                false => said,
+            });
+            terminal.kill().unwrap();
+            terminal.wait().unwrap();
+            return;
+        }
+        writeln!(says, "{command}").unwrap();
+    }
+    reads_to(&mut shown, "nothing says this", &mut said);
+    assert!(said.contains("exited normally"), "{said}");
+    assert!(said.contains("exact, 20 of 20 sends equal"), "{said}");
+    assert!(support::ended(&mut terminal).success());
+}
+
+/// Reads on until what was read ends with this; whether it does.
+fn reads_to(from: &mut impl std::io::Read, end: &str, all: &mut String) -> bool {
+    let mut byte = [0];
+    while from.read(&mut byte).is_ok_and(|read| read > 0) {
+        all.push(char::from(byte[0]));
+        let waits_for_nobody = all.contains("is stopped before") || all.contains("ptrace: ");
+        if all.ends_with(end) || waits_for_nobody {
+            return all.ends_with(end);
+        }
+    }
+    false
+}

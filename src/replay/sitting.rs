@@ -238,7 +238,7 @@ impl<'a> Sitting<'a> {
         let moved = match word {
             "continue" | "c" => {
                 let breaks = &self.breaks.list;
-                let stops =
+                let mut stops =
                     |it: &Record<'_>| breaks.iter().any(|condition| condition.is_met(reel, it));
                 match back {
                     true => self.player.back(&mut stops)?,
@@ -247,7 +247,7 @@ impl<'a> Sitting<'a> {
             }
             "until" | "u" => {
                 let until = Condition::parse(rest, self.story, reel).map_err(Trouble::Said)?;
-                let stops = |it: &Record<'_>| until.is_met(reel, it);
+                let mut stops = |it: &Record<'_>| until.is_met(reel, it);
                 match back {
                     true => self.player.back(&mut stops)?,
                     false => self.player.forward(&mut stops)?,
@@ -283,7 +283,7 @@ impl<'a> Sitting<'a> {
                 Unit::Message => self.step_message(back)?,
                 unit => {
                     self.message = None;
-                    let wanted = |it: &Record<'_>| unit.is(&it.event);
+                    let mut wanted = |it: &Record<'_>| unit.is(&it.event);
                     match back {
                         true => self.player.back(&mut wanted)?,
                         false => self.player.forward(&mut wanted)?,
@@ -314,7 +314,7 @@ impl<'a> Sitting<'a> {
             return Ok(HERE);
         }
         let (session, reel) = (&self.story.session, self.reel);
-        let has_some = |it: &Record<'_>| {
+        let mut has_some = |it: &Record<'_>| {
             it.event.is_packet()
                 && reel
                     .packet_of(it)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::content::{self, FieldChange};
 use super::{Cast, ComparedSession, earlier};
 use crate::history::{Effect, Wanted};
-use crate::session::{MessageId, PacketId, RpcNames, SessionTime};
+use crate::session::{MessageId, PacketId, SessionTime};
 
 /// What two messages have in common that are the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -209,30 +209,21 @@ fn gather(
     let ComparedSession { session, history } = side;
     let nodes = &cast.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
-    let packets: Vec<PacketId> = (0u32..)
-        .map(PacketId)
-        .take(session.packet_count())
-        .collect();
-    let names = RpcNames::new(session, &packets);
-    for packet in packets.into_iter().take_while(|_| wanted()) {
+    let packets = (0u32..).map(PacketId).take(session.packet_count());
+    for packet in packets.take_while(|_| wanted()) {
         let Some((from, to)) = session.link(packet) else {
             continue;
         };
         let (Some(&from), Some(&to)) = (nodes.get(&from), nodes.get(&to)) else {
             continue;
         };
-        for (place, (id, facts)) in session.messages_of(packet).enumerate() {
-            let rpc = names.get(packet, place).map(str::to_owned);
+        for (id, facts) in session.messages_of(packet) {
             if canonical(side, id) != id {
                 continue;
             }
-            let (facts, rpc) = match history.joined_of.get(&id) {
-                Some(_) => match history.facts(session, id) {
-                    Some(whole) => (whole, history.rpc_of_whole(session, id)),
-                    None => (facts, rpc),
-                },
-                None => (facts, rpc),
-            };
+            let whole = history.joined_of.get(&id);
+            let whole = whole.and_then(|_| history.facts(session, id));
+            let facts = whole.unwrap_or(facts);
             let Some(kind) = session.kind_of(&facts).map(|kind| kind.name.clone()) else {
                 continue;
             };
@@ -240,7 +231,7 @@ fn gather(
                 from,
                 to,
                 kind,
-                rpc,
+                rpc: facts.rpc_name.as_ref().map(|name| name.text.to_string()),
                 object: facts.object,
                 counter: facts.migration_counter.filter(|_| cast.counts),
                 owner: facts.owner.or(facts.new_owner),

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::show::raw_and_value;
 use crate::history::History;
 use crate::query::effect_name;
-use crate::session::{Fate, MessageId, PacketId, ProxyFault, Rpc, RpcNames, Session};
+use crate::session::{Fate, MessageId, PacketId, ProxyFault, Rpc, Session};
 
 /// One line of `netreel packets --json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -165,28 +165,19 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
 pub struct PacketRows<'a> {
     session: &'a Session,
     history: &'a History,
-    names: RpcNames,
 }
 
 impl<'a> PacketRows<'a> {
-    /// Of all packets of a session; the names of their RPCs are read in one pass.
+    /// Of the packets of a session.
     pub fn new(session: &'a Session, history: &'a History) -> PacketRows<'a> {
-        let all: Vec<PacketId> = (0u32..)
-            .take(session.packet_count())
-            .map(PacketId)
-            .collect();
-        PacketRows {
-            session,
-            history,
-            names: RpcNames::new(session, &all),
-        }
+        PacketRows { session, history }
     }
 
     /// One of them; `None` where there is no such packet.
     pub fn get(&self, id: PacketId) -> Option<PacketJson> {
-        let messages = self.session.messages_of(id).enumerate();
-        let messages = messages.map(|(place, (message_id, facts))| MessageJson {
-            rpc: self.names.get(id, place).map(str::to_owned),
+        let messages = self.session.messages_of(id);
+        let messages = messages.map(|(message_id, facts)| MessageJson {
+            rpc: facts.rpc_name.as_ref().map(|name| name.text.to_string()),
             ..message(self.session, self.history, message_id, &facts)
         });
         around(self.session, self.history, id, messages.collect())

@@ -21,7 +21,6 @@ pub use ask::moments::Moments;
 pub(crate) use ask::ports::Ports;
 pub use ask::reels::SessionReel;
 pub use ask::rpc::Rpc;
-pub(crate) use ask::rpc::RpcNames;
 pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
 pub(crate) use counted::packets;

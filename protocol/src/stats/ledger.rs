@@ -6,7 +6,7 @@ use netreel_wire::{MessageFacts, Role, StreamId};
 
 use super::{LOOK, Stats};
 use crate::history::{History, is_about_object};
-use crate::session::{MessageId, PacketId, RpcNames, Session};
+use crate::session::{MessageId, PacketId, Session};
 
 /// What a row counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,18 +87,12 @@ pub(super) fn fill(
     is_wanted: &dyn Fn() -> bool,
     stats: &mut Stats,
 ) {
-    let names = RpcNames::new(session, packets);
     for &id in packets.chunks(LOOK).take_while(|_| is_wanted()).flatten() {
-        packet((session, history), &names, id, stats);
+        packet((session, history), id, stats);
     }
 }
 
-fn packet(
-    (session, history): (&Session, &History),
-    names: &RpcNames,
-    id: PacketId,
-    stats: &mut Stats,
-) {
+fn packet((session, history): (&Session, &History), id: PacketId, stats: &mut Stats) {
     let Some(known) = session.packet(id) else {
         return;
     };
@@ -106,7 +100,7 @@ fn packet(
     let said = session.said(id).unwrap_or_default();
     let (mut told, mut end, mut has_layers) = (0, 0u64, false);
     let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
-    for (place, (message, facts)) in messages.iter().enumerate() {
+    for (message, facts) in &messages {
         let message = *message;
         // A message inside another one is a part of that.
         let in_packet = facts.stream == StreamId(0);
@@ -121,10 +115,8 @@ fn packet(
             false => 0,
         };
         told += bits;
-        let name = names.get(id, place).map(str::to_owned);
-        let name = name.or_else(|| history.rpc_of_whole(session, message));
         let counted = (bits, Some(history.resend_of(message).is_some()));
-        for (ledger, of) in rows(session, history, (message, facts), name, stats) {
+        for (ledger, of) in rows(session, history, (message, facts), stats) {
             ledger.add(id, of, counted);
         }
     }
@@ -154,7 +146,6 @@ fn rows<'a>(
     session: &Session,
     history: &History,
     (message, own): (MessageId, &MessageFacts),
-    rpc: Option<String>,
     stats: &'a mut Stats,
 ) -> [(&'a mut Ledger, RowOf); 4] {
     let kind = session.kind_of(own).map(|kind| kind.name.clone());
@@ -167,7 +158,8 @@ fn rows<'a>(
         .object_type
         .or(known.and_then(|known| known.object_type));
     let object_type = object_type.filter(|_| object.is_some());
-    let rpc = rpc.filter(|_| role == Role::Rpc);
+    let rpc = facts.rpc_name.as_ref().filter(|_| role == Role::Rpc);
+    let rpc = rpc.map(|name| name.text.to_string());
     let or_others = |of: Option<RowOf>| of.unwrap_or(RowOf::Others);
     [
         (&mut stats.kinds, or_others(kind.map(RowOf::Name))),

@@ -1,6 +1,7 @@
 //! What a wire says a packet means: facts, the only thing that other rooms know a packet by.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -333,6 +334,15 @@ pub struct Place {
     pub bits: Range<u32>,
 }
 
+/// The name of the remote procedure that a message calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RpcName {
+    /// Where it is, without the length before it.
+    pub place: Place,
+    /// What it is. What is no text of its encoding stands there as by [`Value::Text`](crate::Value::Text).
+    pub text: Arc<str>,
+}
+
 /// Bytes of a stream inside a packet that facts point to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InnerContent {
@@ -407,8 +417,8 @@ pub struct MessageFacts {
     pub sent_time: Option<Sequence>,
     /// `@echoes_time`: the `@sent_time` of what it answers.
     pub echoed_time: Option<Sequence>,
-    /// `@rpc_name`: where the name is.
-    pub rpc_name: Option<Place>,
+    /// `@rpc_name`: what is called.
+    pub rpc_name: Option<RpcName>,
     /// `@fragment_id`: which split message this is a part of.
     pub fragment_id: Option<u64>,
     /// `@fragment_index` and `@fragment_count`.

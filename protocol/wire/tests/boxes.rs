@@ -163,16 +163,19 @@ fn a_packet_of_three_messages_gives_their_facts() {
                 bits: 16,
             }),
             origin: Some(1),
-            rpc_name: Some(Place {
-                bits: third + 33..third + 65,
-                ..Place::default()
+            rpc_name: Some(RpcName {
+                place: Place {
+                    bits: third + 33..third + 65,
+                    ..Place::default()
+                },
+                text: "jump".into(),
             }),
             ..MessageFacts::default()
         },
     ];
     assert_eq!(facts.messages, expected);
     let name = facts.messages[2].rpc_name.clone().unwrap_or_default();
-    assert_eq!(wire.bytes_at(&facts, &bits.packet(), &name), b"jump");
+    assert_eq!(wire.bytes_at(&facts, &bits.packet(), &name.place), b"jump");
 }
 
 #[test]

@@ -300,8 +300,10 @@ fn facts_of_a_stream_inside_name_it_and_keep_their_bytes() {
     let message = &decoded.facts.messages[0];
     assert_eq!((message.stream, message.bits.clone()), (StreamId(1), 0..48));
     let name = message.rpc_name.clone().expect("a name");
-    assert_eq!((name.stream, name.bits.clone()), (StreamId(1), 16..48));
-    assert_eq!(wire.bytes_at(&decoded.facts, &packet, &name), b"jump");
+    assert_eq!(&*name.text, "jump");
+    let place = name.place;
+    assert_eq!((place.stream, place.bits.clone()), (StreamId(1), 16..48));
+    assert_eq!(wire.bytes_at(&decoded.facts, &packet, &place), b"jump");
 }
 
 #[test]

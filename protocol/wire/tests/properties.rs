@@ -33,10 +33,8 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
     for message in &decoded.facts.messages {
         let stream = decoded.tree.stream(message.stream).unwrap_or_default();
         prop_assert!(message.bits.end <= stream.len() as u32 * 8);
-        for place in [&message.rpc_name, &message.fragment_data]
-            .into_iter()
-            .flatten()
-        {
+        let name = message.rpc_name.as_ref().map(|name| &name.place);
+        for place in name.into_iter().chain(&message.fragment_data) {
             let bytes = wire.bytes_at(&decoded.facts, packet, place);
             let bits = place.bits.end - place.bits.start;
             prop_assert_eq!(bytes.len() as u32, bits / 8);

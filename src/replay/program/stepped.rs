@@ -56,7 +56,7 @@ impl Stepped {
             return;
         };
         // A program that is not stopped hears it when it stops, or has ended.
-        drop(running.then.send(Then::Ended));
+        let _ = running.then.send(Then::Ended);
         drop(running.then);
         drop(running.thread.join());
     }
@@ -86,7 +86,7 @@ impl Runner for Stepped {
 
     fn go_on(&mut self, until: EventNumber) -> Result<Ran, String> {
         if let Some(running) = &self.running {
-            drop(running.then.send(Then::Until(until.0)));
+            let _ = running.then.send(Then::Until(until.0));
         }
         self.wait()
     }

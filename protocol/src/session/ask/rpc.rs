@@ -1,12 +1,8 @@
 //! What RPCs are called, where the wire names them (`@rpc_name`).
 
-use std::collections::BTreeMap;
+use netreel_wire::{Decoded, MessageFacts, Place, RpcName, TreeId, TreeNode, Value};
 
-use netreel_wire::{Decoded, MessageFacts, Place, TreeId, TreeNode, Value};
-use smallvec::SmallVec;
-
-use crate::history::History;
-use crate::session::{MessageId, PacketId, Session};
+use crate::session::{PacketId, Session};
 
 /// An RPC: its name, and what its message says behind it.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,106 +90,15 @@ impl Session {
         packet: PacketId,
         messages: impl Iterator<Item = &'a MessageFacts>,
     ) -> Vec<Option<Rpc>> {
-        let places: Vec<Option<&Place>> = messages.map(|facts| facts.rpc_name.as_ref()).collect();
-        if places.iter().all(Option::is_none) {
+        let names: Vec<Option<&RpcName>> = messages.map(|facts| facts.rpc_name.as_ref()).collect();
+        if names.iter().all(Option::is_none) {
             return Vec::new();
         }
         let Some(decoded) = self.decoded(packet) else {
             return Vec::new();
         };
-        let places = places.into_iter();
-        places.map(|place| rpc_at(&decoded, place?)).collect()
-    }
-}
-
-/// The names of the RPCs in many packets, read in one pass: a packet by itself may have to be decoded with many
-/// before it.
-#[derive(Default)]
-pub(crate) struct RpcNames {
-    names: Vec<String>,
-    /// Of each packet that has one, the name of each of its messages.
-    of: BTreeMap<PacketId, SmallVec<[Option<u32>; 2]>>,
-}
-
-/// Up to so many packets are decoded by themselves, and not all reels for their sake.
-const ONE_BY_ONE: usize = 256;
-
-/// What one piece of a reel has of them.
-#[derive(Default)]
-struct Gathered {
-    places: BTreeMap<String, u32>,
-    of: Vec<(PacketId, SmallVec<[Option<u32>; 2]>)>,
-}
-
-impl RpcNames {
-    /// Those of these packets, which are in order.
-    pub fn new(session: &Session, packets: &[PacketId]) -> RpcNames {
-        let has_name = |packet: PacketId| {
-            let mut messages = session.messages_of(packet);
-            messages.any(|(_, facts)| facts.rpc_name.is_some())
-        };
-        let asked: Vec<PacketId> = packets.iter().copied().filter(|it| has_name(*it)).collect();
-        let is_asked = |packet: PacketId| asked.binary_search(&packet).is_ok();
-        let gather = |packet, decoded: &Decoded, gathered: &mut Gathered| {
-            let named = session.messages_of(packet).map(|(_, facts)| {
-                let name = name_at(decoded, facts.rpc_name.as_ref()?)?;
-                let next = gathered.places.len() as u32;
-                Some(*gathered.places.entry(name).or_insert(next))
-            });
-            let named = named.collect();
-            gathered.of.push((packet, named));
-        };
-        let pieces = match asked.len() {
-            0..=ONE_BY_ONE => {
-                let mut gathered = Gathered::default();
-                for &packet in &asked {
-                    if let Some(decoded) = session.decode(packet) {
-                        gather(packet, &decoded, &mut gathered);
-                    }
-                }
-                vec![gathered]
-            }
-            _ => session.decode_all(is_asked, gather),
-        };
-        let mut all = RpcNames::default();
-        let mut known: BTreeMap<String, u32> = BTreeMap::new();
-        for piece in pieces {
-            let mut here = vec![0; piece.places.len()];
-            for (name, place) in piece.places {
-                let next = known.len() as u32;
-                here[place as usize] = *known.entry(name).or_insert(next);
-            }
-            all.of
-                .extend(piece.of.into_iter().map(|(packet, mut named)| {
-                    let places = named.iter_mut().flatten();
-                    places.for_each(|place| *place = here[*place as usize]);
-                    (packet, named)
-                }));
-        }
-        all.names = vec![String::new(); known.len()];
-        for (name, place) in known {
-            all.names[place as usize] = name;
-        }
-        all
-    }
-
-    /// The name of a message, by its packet and its place in that.
-    pub fn get(&self, packet: PacketId, place: usize) -> Option<&str> {
-        let name = (*self.of.get(&packet)?.get(place)?)?;
-        self.names.get(name as usize).map(String::as_str)
-    }
-}
-
-impl History {
-    /// The name of the RPC that a message in fragments is, where the wire names it; `None` also of
-    /// a message that is no fragment.
-    pub fn rpc_of_whole(&self, session: &Session, message: MessageId) -> Option<String> {
-        let whole = self.joined_of.get(&message)?;
-        let joined = self.joined.get(*whole as usize)?;
-        let place = joined.facts.rpc_name.as_ref()?;
-        let wire = session.wire.as_ref()?;
-        let payload = self.payload(session, joined);
-        name_at(&wire.decode_message(joined.protocol, &payload), place)
+        let names = names.into_iter();
+        names.map(|name| rpc_at(&decoded, name?)).collect()
     }
 }
 
@@ -204,17 +109,10 @@ pub(crate) fn rpcs_in(decoded: &Decoded, messages: &[MessageFacts]) -> Vec<Optio
     rpcs.collect()
 }
 
-fn rpc_at(decoded: &Decoded, place: &Place) -> Option<Rpc> {
-    let name = name_at(decoded, place)?;
-    let arguments = arguments_at(decoded, place).unwrap_or_default();
-    Some(Rpc { name, arguments })
-}
-
-/// The text of the field that is an RPC's name.
-fn name_at(decoded: &Decoded, place: &Place) -> Option<String> {
-    Some(match field_at(decoded, place)?.value() {
-        Value::Text(text) => text,
-        other => other.to_string(),
+fn rpc_at(decoded: &Decoded, name: &RpcName) -> Option<Rpc> {
+    Some(Rpc {
+        name: name.text.to_string(),
+        arguments: arguments_at(decoded, &name.place).unwrap_or_default(),
     })
 }
 
@@ -289,10 +187,10 @@ mod tests {
         let mut facts = PacketFacts::default();
         let context = Context::default();
         wire.facts_in(&context, &mut wire.new_state(), &payload, &mut facts);
-        let place = facts.messages[0].rpc_name.clone().expect("a name");
+        let name = facts.messages[0].rpc_name.clone().expect("a name");
+        assert_eq!(&*name.text, "hi");
         let decoded = wire.decode_in(&context, &mut wire.new_state(), &payload);
-        assert_eq!(name_at(&decoded, &place).as_deref(), Some("hi"));
-        let found = arguments_at(&decoded, &place).expect("its struct");
+        let found = arguments_at(&decoded, &name.place).expect("its struct");
         let found: Vec<(&str, String)> = found
             .iter()
             .map(|(path, value)| (path.as_str(), value.to_string()))

@@ -45,7 +45,7 @@ impl Piece {
             kept,
             unread,
         } = self;
-        put_plain(&(rows, shapes.list(), fragments, carried, unread), to)?;
+        put_plain(&(rows, shapes.lists(), fragments, carried, unread), to)?;
         facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
         put_map(kept, to, Kept::put)
     }

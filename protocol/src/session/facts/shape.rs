@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use netreel_wire::{
-    KindId, MessageFacts, PacketFacts, Place, Promise, ProtocolId, Sequence, StreamId,
+    KindId, MessageFacts, PacketFacts, Place, Promise, ProtocolId, RpcName, Sequence, StreamId,
 };
 
 /// What parts the facts of a packet, or of a message, have.
@@ -34,6 +35,31 @@ pub(crate) struct Shapes {
     known: HashMap<Shape, u32>,
     /// The latest ones, each at its place.
     latest: [Option<(Shape, u32)>; LATEST],
+    names: Names,
+}
+
+/// The names of RPCs, each once.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    list: Vec<Arc<str>>,
+    known: HashMap<Arc<str>, u32>,
+}
+
+impl Names {
+    fn number(&mut self, name: &Arc<str>) -> u32 {
+        if let Some(&number) = self.known.get(name) {
+            return number;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(name.clone());
+        self.known.insert(name.clone(), number);
+        number
+    }
+
+    fn get(&self, number: u64) -> Arc<str> {
+        let name = self.list.get(number as usize);
+        name.cloned().unwrap_or_default()
+    }
 }
 
 /// So many shapes are found without a hash: those of a packet and its messages take turns.
@@ -113,15 +139,19 @@ impl Shapes {
         number
     }
 
-    /// All shapes, in the order of their numbers.
-    pub fn list(&self) -> &[Shape] {
-        &self.list
+    /// All shapes, and the names of all RPCs, in the order of their numbers.
+    pub fn lists(&self) -> (&[Shape], &[Arc<str>]) {
+        (&self.list, &self.names.list)
     }
 
-    /// Those that [`Shapes::list`] gave.
-    pub fn of(list: Vec<Shape>) -> Shapes {
+    /// Those that [`Shapes::lists`] gave.
+    pub fn of((list, names): (Vec<Shape>, Vec<Arc<str>>)) -> Shapes {
         Shapes {
             list,
+            names: Names {
+                list: names,
+                ..Names::default()
+            },
             ..Shapes::default()
         }
     }
@@ -231,14 +261,12 @@ impl Shapes {
         let sequences = [reliable, ordered, acknowledges].into_iter();
         let all = sequences.chain(values).chain(more).flatten();
         all.for_each(|value| put(value, to));
-        let places = [
-            rpc.and(facts.rpc_name.as_ref()),
-            data.and(facts.fragment_data.as_ref()),
-        ];
-        for place in places.into_iter().flatten() {
-            put(u64::from(place.stream.0), to);
-            put(u64::from(place.bits.start), to);
-            put(u64::from(place.bits.end.wrapping_sub(place.bits.start)), to);
+        if let Some(name) = rpc.and(facts.rpc_name.as_ref()) {
+            put_place(&name.place, to);
+            put(u64::from(self.names.number(&name.text)), to);
+        }
+        if let Some(place) = data.and(facts.fragment_data.as_ref()) {
+            put_place(place, to);
         }
     }
 
@@ -306,7 +334,9 @@ impl Shapes {
     }
 
     pub fn memory(&self) -> usize {
-        self.list.len() * size_of::<Shape>() * 3
+        let names = self.names.list.iter();
+        let names: usize = names.map(|it| it.len() + 2 * size_of::<Arc<str>>()).sum();
+        self.list.len() * size_of::<Shape>() * 3 + names
     }
 }
 
@@ -408,7 +438,10 @@ impl Messages<'_> {
         facts.input_count = parts.number(23, from);
         let rpc = parts.number(16, from).is_some();
         let data = parts.number(17, from).is_some();
-        facts.rpc_name = rpc.then(|| from.place());
+        facts.rpc_name = rpc.then(|| RpcName {
+            place: from.place(),
+            text: self.shapes.names.get(from.take()),
+        });
         facts.fragment_data = data.then(|| from.place());
         facts
     }
@@ -452,6 +485,8 @@ pub(crate) const INPUT: u32 = 1 << 22;
 
 /// The bits that say of a place that it is there have no value of their own.
 const PLACES: u32 = 1 << 16 | 1 << 17;
+/// At the first of them a name stands as well.
+const NAME: u32 = 1 << 16;
 
 /// The parts that facts have, while they are read.
 struct Reader<'a> {
@@ -483,7 +518,8 @@ impl Shape {
 
     /// How many numbers stand behind a message's shape and bits.
     fn values(&self) -> u32 {
-        (self.parts & !PLACES).count_ones() + 3 * (self.parts & PLACES).count_ones()
+        let places = 3 * (self.parts & PLACES).count_ones();
+        (self.parts & !PLACES).count_ones() + places + (self.parts & NAME).count_ones()
     }
 
     fn reader(&self) -> Reader<'_> {
@@ -571,6 +607,12 @@ fn put(mut value: u64, to: &mut Vec<u8>) {
         value >>= 7;
     }
     to.push(value as u8);
+}
+
+fn put_place(place: &Place, to: &mut Vec<u8>) {
+    put(u64::from(place.stream.0), to);
+    put(u64::from(place.bits.start), to);
+    put(u64::from(place.bits.end.wrapping_sub(place.bits.start)), to);
 }
 
 fn zigzag(value: i64) -> u64 {

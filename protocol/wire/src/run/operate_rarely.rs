@@ -8,8 +8,9 @@ use super::sink::{Rest, Sink};
 use super::tape::{Content, Tape};
 use crate::arithmetic;
 use crate::check::model::Circumstance;
-use crate::facts::RulesId;
+use crate::facts::{RpcName, RulesId};
 use crate::layout::ByteOrder;
+use crate::values::text::decode_text;
 use crate::limits::DEPTH_MAX;
 use crate::operation::{Extent, MISSING, Operation};
 use crate::values::codec::zigzag;
@@ -72,8 +73,13 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 }
                 self.sink.content(field, whole, content.clone());
                 if fact.is_some() {
+                    let mut text = None;
+                    self.tape.with_bytes(content.clone(), |bytes| {
+                        text = Some(decode_text(bytes, encoding).into());
+                    });
                     let place = self.place_of(content);
-                    self.message(|message| message.rpc_name = Some(place));
+                    let text = text.unwrap_or_default();
+                    self.message(|message| message.rpc_name = Some(RpcName { place, text }));
                 }
             }
             Operation::Wide { order, field } => {

@@ -115,7 +115,8 @@ fn messages_in_what_was_joined_are_facts_of_their_stream() {
     assert_eq!((message.stream.0, message.bits.clone()), (1, 0..40));
     assert_eq!(message.object, Some(9));
     let name = message.rpc_name.clone().expect("a name");
-    assert_eq!(wire.bytes_at(&facts, &parts[1], &name), b"hi");
+    assert_eq!(&*name.text, "hi");
+    assert_eq!(wire.bytes_at(&facts, &parts[1], &name.place), b"hi");
 }
 
 #[test]

@@ -61,7 +61,10 @@ prop_compose! {
             input_count: tick.1[2],
             sent_time: times.0,
             echoed_time: times.1,
-            rpc_name: places.0,
+            rpc_name: places.0.map(|place| RpcName {
+                text: format!("call {}", place.bits.start % 3).into(),
+                place,
+            }),
             fragment_id: id,
             fragment,
             fragment_data: places.1,
