@@ -361,8 +361,8 @@ fn what_a_launcher_became_is_started_again_by_the_launchers_command_or_by_none()
         );
         bench.again(flags, &[]).expect(0);
     }
-    let told = bench.again(&["--step"], &[]).expect(2).err;
-    assert!(told.contains("--step: a program behind `--`"), "{told}");
+    let told = bench.again(&["--from", "0.1s"], &[]).expect(2).err;
+    assert!(told.contains("--from: a program behind `--`"), "{told}");
     std::fs::write(&script, "#!/bin/sh\nexec another\n").unwrap();
     let told = bench.again(&[], &command).expect(2).err;
     assert!(

@@ -18,7 +18,8 @@ use netreel_capture::preload::{self, Rerun, RerunEnd, Then};
 use netreel_protocol::session::{ReelInput, SessionReel};
 use netreel_reel::{EventNumber, Header, ProcessEnd, Reel};
 use netreel_replay::program::{
-    Began, Ended, Happened, Judged, PrintedNow, Reasons, Tape, Which, judge, others_of_the_kernel, record,
+    Began, Ended, Happened, Judged, PrintedNow, Reasons, Tape, Which, judge, others_of_the_kernel,
+    record,
 };
 use netreel_wire::Wire;
 
@@ -170,7 +171,9 @@ impl Prepared {
         let (tcp, moved) = (refused(end.refused), asked::moved(&self.began, &end.maps));
         let of_the_kernel = others_of_the_kernel(reel, &end.opened).into_iter();
         let of_the_kernel = of_the_kernel.map(|path| {
-            format!("the file {path} said something else than when it was recorded: it is the kernel's")
+            format!(
+                "the file {path} said something else than when it was recorded: it is the kernel's"
+            )
         });
         let happened = happened(end);
         judge(

@@ -216,10 +216,7 @@ impl Sitting<'_> {
             _ => again,
         };
         if behind.stop == Stop::Parted {
-            let as_well = self
-                .player
-                .parted()
-                .is_some_and(|it| it.outcome == outcome);
+            let as_well = self.player.parted().is_some_and(|it| it.outcome == outcome);
             let why = (!as_well).then(|| {
                 format!("with the layer's time-outs off it parts at event {here}; they are on again, in all of the \
                          replay")

@@ -74,8 +74,8 @@ pub use encode::{Change, EncodeError, Encoded, Instead};
 pub use error::CompileError;
 pub use facts::{
     CreateRule, InnerContent, Kind, KindId, LateInput, MessageFacts, OlderUpdate, PacketFacts,
-    Piece, PieceAt, Place, Promise, ProtocolId, Role, RpcName, Rules, RulesId, Sequence, Slow, StaleRule,
-    UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
+    Piece, PieceAt, Place, Promise, ProtocolId, Role, RpcName, Rules, RulesId, Sequence, Slow,
+    StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
 };
 pub use format::format;
 #[cfg(feature = "lua")]

@@ -3,8 +3,8 @@
 mod packing;
 
 use netreel_wire::{
-    CreateRule, KindId, MessageFacts, PacketFacts, Place, Role, RulesId, Sequence, Tree, TreeId,
-    Value, Wire,
+    CreateRule, KindId, MessageFacts, PacketFacts, Place, Role, RpcName, RulesId, Sequence, Tree,
+    TreeId, Value, Wire,
 };
 use packing::Bits;
 

@@ -169,9 +169,7 @@ impl<R: Runner> Player for Walk<R> {
 
     fn back(&mut self, wanted: Wanted<'_>) -> Result<Moved, StepError> {
         let position = self.position;
-        let found = self
-            .events
-            .previous(position, |it| wanted(&it.as_record()));
+        let found = self.events.previous(position, |it| wanted(&it.as_record()));
         match found {
             Some(record) => self.settle(record.as_record().number),
             None => self.go_to(EventNumber(0)).map(|moved| Moved {

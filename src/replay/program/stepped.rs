@@ -78,7 +78,9 @@ impl Runner for Stepped {
             let end = end.map(Box::new).map_err(|error| error.to_string());
             drop(says.send(Came::Ended(end)));
         };
-        let thread = thread::Builder::new().name("program".to_owned()).spawn(work);
+        let thread = thread::Builder::new()
+            .name("program".to_owned())
+            .spawn(work);
         let thread = thread.map_err(|error| format!("there can be no thread for it: {error}"))?;
         self.running = Some(Running { then, came, thread });
         self.wait()

@@ -10,10 +10,10 @@ use crate::arithmetic;
 use crate::check::model::Circumstance;
 use crate::facts::{RpcName, RulesId};
 use crate::layout::ByteOrder;
-use crate::values::text::decode_text;
 use crate::limits::DEPTH_MAX;
 use crate::operation::{Extent, MISSING, Operation};
 use crate::values::codec::zigzag;
+use crate::values::text::decode_text;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// `next` is the place of the operation after this one; the result, where the run goes on.
