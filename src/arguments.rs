@@ -36,7 +36,9 @@ pub use state::State;
 pub use stats::{Stats, StatsBy};
 pub use together::Together;
 pub use why::Why;
-pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
+pub use wire::{
+    Like, Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireNew, WireTest,
+};
 
 use std::path::PathBuf;
 

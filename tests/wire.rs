@@ -598,3 +598,20 @@ fn keys_beside_the_packet_open_what_is_sealed() {
         broken.err
     );
 }
+
+#[test]
+fn a_new_wire_checks_and_passes_its_tests_and_takes_nobodys_place() {
+    let folder = Folder::new();
+    for like in ["custom", "enet", "raknet", "quake3"] {
+        let name = format!("{like}.wire");
+        let told = folder.run(&["new", &name, "--like", like]).expect(0);
+        assert!(told.out.contains("netreel wire test "), "{}", told.out);
+        folder.run(&["check", &name]).expect(0);
+        folder.run(&["test", &name]).expect(0);
+        folder.run(&["format", "--check", &name]).expect(0);
+        folder.write(&name, "mine");
+        let told = folder.run(&["new", &name, "--like", like]).expect(2).err;
+        assert!(told.contains("cannot write it"), "{told}");
+        assert_eq!(std::fs::read(folder.path(&name)).unwrap(), b"mine");
+    }
+}

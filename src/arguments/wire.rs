@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub enum Wire {
+    /// Writes a wire to begin with: rules, comments, tests.
+    New(WireNew),
     /// Says what is wrong with wire files. Exits 1 when something is.
     Check(WireCheck),
     /// Bytes to fields. Exits 1 where the bytes do not fit the wire.
@@ -19,6 +21,29 @@ pub enum Wire {
     Format(WireFormat),
     /// A language server for editors, on the standard input and output (docs/editor.md).
     Lsp(WireLsp),
+}
+
+#[derive(Debug, Args)]
+pub struct WireNew {
+    /// The file that is written; one that is there is left as it is.
+    #[arg(value_name = "FILE.wire")]
+    pub file: PathBuf,
+    /// What the protocol is like.
+    #[arg(long, value_name = "PROTOCOL", value_enum, default_value_t = Like::Custom)]
+    pub like: Like,
+}
+
+/// What a wire begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Like {
+    /// Of your own: packets of many messages, acked as a whole.
+    Custom,
+    /// ENet 1.3, with the game's payload left open.
+    Enet,
+    /// RakNet, with the game's messages left open.
+    Raknet,
+    /// Quake III Arena and its relatives.
+    Quake3,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 mod format;
 mod lsp;
+mod new;
 mod packets;
 mod source;
 mod test;
@@ -20,6 +21,7 @@ use crate::outcome::{Answer, Failure};
 
 pub fn run(command: &Wire, out: &mut dyn Write) -> Result<Answer, Failure> {
     match command {
+        Wire::New(arguments) => new::run(arguments, out),
         Wire::Check(arguments) if arguments.watch => watch::run(arguments, out),
         Wire::Check(arguments) => check::run(arguments, out),
         Wire::Decode(arguments) => decode::run(arguments, out),

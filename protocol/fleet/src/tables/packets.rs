@@ -1,5 +1,7 @@
 //! Packets, their messages, what became of both: four tables that are filled in one walk.
 
+use std::sync::mpsc::sync_channel;
+
 use netreel_protocol::export::{MessageJson, PacketJson, PacketRows};
 use netreel_protocol::session::{PacketId, Session};
 
@@ -173,6 +175,11 @@ pub(super) const DELIVERIES: &[Column] = &[
     Column::of("object", Kind::Unsigned, "the object that it is about").or_null(),
 ];
 
+/// So many packets are looked up at a time.
+const AT_ONCE: u32 = 1024;
+/// So many times that may wait to be written.
+const AHEAD: usize = 4;
+
 /// The four tables.
 struct Walk<'a> {
     recording: &'a Recording<'a>,
@@ -197,11 +204,26 @@ pub(super) fn write(
         session, history, ..
     } = *recording;
     let rows = PacketRows::new(session, history);
-    for id in (0u32..).map(PacketId).take(session.packet_count()) {
-        if let Some(packet) = rows.get(id) {
-            walk.packet(session, id, &packet)?;
+    let count = session.packet_count() as u32;
+    let starts = (0..count).step_by(AT_ONCE as usize);
+    let chunk = |start: u32| -> Vec<(PacketId, Option<PacketJson>)> {
+        let ids = (start..count.min(start.saturating_add(AT_ONCE))).map(PacketId);
+        ids.map(|id| (id, rows.get(id))).collect()
+    };
+    // One thread looks packets up while this one writes what it found.
+    std::thread::scope(|scope| {
+        let (found, chunks) = sync_channel(AHEAD);
+        scope.spawn(move || {
+            // Who no longer takes them could not write.
+            starts.map(chunk).all(|packets| found.send(packets).is_ok())
+        });
+        for (id, packet) in chunks.into_iter().flatten() {
+            if let Some(packet) = packet {
+                walk.packet(session, id, &packet)?;
+            }
         }
-    }
+        Ok::<(), FleetError>(())
+    })?;
     Ok(vec![
         (Table::Packets, walk.packets.finish()?),
         (Table::Messages, walk.messages.finish()?),

@@ -1,0 +1,42 @@
+//! `netreel wire new`: a wire to begin with.
+
+use std::fs::File;
+use std::io::Write;
+
+use crate::arguments::{Like, WireNew};
+use crate::outcome::{Answer, Failure};
+
+pub fn run(arguments: &WireNew, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let path = &arguments.file;
+    let failed = |error| Failure::new(format!("{}: cannot write it: {error}", path.display()));
+    // Never over somebody's work.
+    let mut file = File::create_new(path).map_err(failed)?;
+    let (text, next) = start(arguments.like);
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    writeln!(out, "{}: {next}", path.display())?;
+    writeln!(out, "netreel wire test {} runs its tests", path.display())?;
+    Ok(Answer::Clean)
+}
+
+/// The text of a wire, and what is to be done with it first.
+fn start(like: Like) -> (&'static str, &'static str) {
+    match like {
+        Like::Custom => (
+            include_str!("../../samples/wires/custom.wire"),
+            "change each line until it says what your engine puts on the wire",
+        ),
+        Like::Enet => (
+            include_str!("../../samples/wires/enet.wire"),
+            "what your game sends is `Payload`: say there what its bytes are",
+        ),
+        Like::Raknet => (
+            include_str!("../../samples/wires/raknet.wire"),
+            "what your game sends are the messages from `USER` on: give each its fields in the struct `Body`",
+        ),
+        Like::Quake3 => (
+            include_str!("../../samples/wires/quake3.wire"),
+            "the structs `Entity...` and `Player...` have the fields of Quake III's entities and players: change \
+             them to your game's",
+        ),
+    }
+}
