@@ -7,6 +7,8 @@
 //! of it could be judged, [`rules`] asks a team's own rules. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and numbers in words as
 //! [`figures`] writes them.
 //! Nothing here touches a clock, a socket or a file.
+//!
+//! Why it is so: `docs/decisions/session.md`.
 
 pub mod diff;
 pub mod export;

@@ -7,6 +7,8 @@
 //! where they do something else. [`explore`] plays it many times, over networks that are slower here and
 //! there. [`onto`] plays one node's packets at a live endpoint. [`program`]
 //! makes of an unmodified program's reel what the program is answered when it is started again.
+//!
+//! Why it is so: `docs/decisions/replay.md`.
 
 mod agreed;
 mod before;

@@ -341,4 +341,53 @@ mod tests {
         let expected: Vec<String> = expected.split(' ').map(|it| it.replace('|', " ")).collect();
         assert_eq!(kept, expected);
     }
+
+    fn page(name: &str) -> String {
+        let text = std::fs::read_to_string(root().join(name));
+        text.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    #[test]
+    fn the_map_is_short_and_has_every_room() {
+        let map = page("docs/ARCHITECTURE.md");
+        let words = map.split_whitespace().count();
+        assert!(
+            words <= 1800,
+            "docs/ARCHITECTURE.md has {words} words and may have 1800: decisions go to docs/decisions"
+        );
+        for (room, _) in Plan::read(root()).rooms {
+            let is_there = map.contains(&format!("| `{room}` |"));
+            let is_sample = room.starts_with("samples/engines/");
+            assert!(
+                is_there || is_sample,
+                "docs/ARCHITECTURE.md has no row of {room}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_file_that_the_map_and_the_decisions_name_is_there() {
+        let decisions = std::fs::read_dir(root().join("docs/decisions")).expect("the folder");
+        let decisions = decisions
+            .flatten()
+            .map(|it| it.file_name().into_string().expect("a name"));
+        let mut pages: Vec<String> = decisions.map(|it| format!("docs/decisions/{it}")).collect();
+        pages.extend(["docs/ARCHITECTURE.md", "docs/how-a-session-is-made.md"].map(str::to_owned));
+        pages.sort();
+        let mut missing = Vec::new();
+        for name in pages {
+            let text = page(&name);
+            let quoted = text.split('`').skip(1).step_by(2);
+            for path in quoted.filter(|it| it.ends_with(".rs") && !it.contains(' ')) {
+                if !here().iter().any(|it| it.path.ends_with(path)) {
+                    missing.push(format!("{name}: `{path}`"));
+                }
+            }
+        }
+        assert!(
+            missing.is_empty(),
+            "no such file, or it has another name now:\n{}",
+            missing.join("\n")
+        );
+    }
 }

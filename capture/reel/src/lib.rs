@@ -3,6 +3,8 @@
 //! A *reel* is the recording of one node: a total order of everything that crossed the boundary
 //! of its network layer. This crate knows how a reel is written in bytes and read back; it makes
 //! no system call, so that everything above it can be tested without a disk.
+//!
+//! Why it is so: `docs/decisions/recording.md`.
 
 mod believed;
 pub mod bell;
