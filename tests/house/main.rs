@@ -390,4 +390,127 @@ mod tests {
             missing.join("\n")
         );
     }
+
+    /// All texts of the product's code, with what is filled in as `…`.
+    fn texts() -> String {
+        let mut all = String::new();
+        for token in here().iter().flat_map(|it| &it.product) {
+            if !token.text.starts_with('"') {
+                continue;
+            }
+            for (at, line) in token.text.split("\\\n").enumerate() {
+                let line = if at == 0 { line } else { line.trim_start() };
+                let (mut depth, mut filled) = (0, String::new());
+                for letter in line.chars() {
+                    match letter {
+                        '{' => depth += 1,
+                        '}' => depth -= 1,
+                        _ if depth > 0 => continue,
+                        letter => filled.push(letter),
+                    }
+                    if letter == '}' {
+                        filled.push('…');
+                    }
+                }
+                all += &filled;
+            }
+            all.push('\n');
+        }
+        all
+    }
+
+    #[test]
+    fn every_message_of_the_page_on_trouble_is_one_of_the_code() {
+        let texts = texts();
+        let page = page("docs/troubleshooting.md");
+        let (mut count, mut missing) = (0, Vec::new());
+        for row in page.lines().filter(|it| it.starts_with("| `")) {
+            let cell = row.split(" | ").next().unwrap_or("");
+            for message in cell.split('`').skip(1).step_by(2) {
+                let parts = message
+                    .split('…')
+                    .map(|it| it.trim_matches([' ', ':', ';', '`']));
+                for part in parts.filter(|it| it.len() > 5) {
+                    count += 1;
+                    if !texts.contains(part) {
+                        missing.push(part.to_owned());
+                    }
+                }
+            }
+        }
+        assert!(count > 30, "{count} messages");
+        assert!(missing.is_empty(), "no code says so: {missing:#?}");
+    }
+
+    #[test]
+    fn every_page_links_to_what_is_there() {
+        let mut missing = Vec::new();
+        for name in pages() {
+            let text = page(&name);
+            let folder = Path::new(&name).parent().unwrap_or(Path::new(""));
+            for link in text
+                .split("](")
+                .skip(1)
+                .filter_map(|it| it.split(')').next())
+            {
+                let file = link.split('#').next().unwrap_or("");
+                let is_elsewhere = link.contains("://") || file.is_empty() || file.contains(' ');
+                if !is_elsewhere && !root().join(folder).join(file).exists() {
+                    missing.push(format!("{name}: {link}"));
+                }
+            }
+        }
+        assert!(
+            missing.is_empty(),
+            "links that lead nowhere:\n{}",
+            missing.join("\n")
+        );
+    }
+
+    /// All pages of the repository's docs.
+    fn pages() -> Vec<String> {
+        let mut pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+            .map(str::to_owned)
+            .to_vec();
+        for folder in ["docs", "docs/decisions", "docs/findings", "docs/guides"] {
+            let entries = std::fs::read_dir(root().join(folder)).expect("a folder of docs");
+            let names = entries
+                .flatten()
+                .map(|it| it.file_name().to_string_lossy().into_owned());
+            pages.extend(
+                names
+                    .filter(|it| it.ends_with(".md"))
+                    .map(|it| format!("{folder}/{it}")),
+            );
+        }
+        pages.sort();
+        pages
+    }
+
+    #[test]
+    fn samples_of_output_have_moments_to_the_microsecond() {
+        let mut wrong = Vec::new();
+        for name in pages() {
+            let text = page(&name);
+            let blocks = text.split("```").skip(1).step_by(2);
+            let is_printed = |it: &&str| it.starts_with('\n') || it.starts_with("text\n");
+            for line in blocks.filter(is_printed).flat_map(str::lines) {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let first = words.first().filter(|_| words.get(1) == Some(&"s"));
+                let behind = words.windows(3).filter(|it| it[0] == "at" && it[2] == "s");
+                let moments = behind.map(|it| it[1]).chain(first.copied());
+                let short = |it: &str| it.split_once('.').is_some_and(|(_, part)| part.len() != 6);
+                wrong.extend(
+                    moments
+                        .filter(|it| short(it))
+                        .map(|_| format!("{name}: {line}")),
+                );
+            }
+        }
+        assert!(
+            wrong.is_empty(),
+            "netreel prints six decimals:\n{}",
+            wrong.join("\n")
+        );
+    }
 }
