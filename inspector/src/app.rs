@@ -34,10 +34,10 @@ const FILTERING: Duration = Duration::from_millis(16);
 /// How soon there is a next frame while something is opened.
 const WORKING: Duration = Duration::from_millis(250);
 
-/// For so many seconds it is said that something was done.
+/// How many seconds a notice that something was done stays.
 const DONE_S: f64 = 8.0;
 
-/// In so many seconds the cursor goes through what is visible.
+/// The cursor crosses the visible time in this many seconds.
 const PLAY_S: f64 = 12.0;
 
 /// Who has chosen the workspace.

@@ -79,7 +79,7 @@ pub struct Lie {
     pub lanes: Arc<LanePlan>,
 }
 
-/// So many moves can be taken back.
+/// How many moves can be taken back.
 const MOVES_MAX: usize = 64;
 
 /// How panes and lanes lay before each move of a hand.
@@ -292,7 +292,7 @@ const COURSE_MIN: f32 = 96.0;
 /// A line of bytes, without their text.
 const BYTES_MIN: f32 = 360.0;
 
-/// Of the room that it shares, the pane of objects takes so much: for the rows of the selected object,
+/// Of the room that it shares, the pane of objects takes this much: for the rows of the selected object,
 /// and else.
 const OWN_PART: f32 = 0.55;
 const OTHERS_PART: f32 = 0.38;

@@ -59,7 +59,7 @@ impl Moment {
     }
 }
 
-/// So many ids are remembered.
+/// How many ids are remembered.
 const SEEN_MAX: usize = 256;
 /// Longer texts are cut.
 pub(super) const TEXT_MAX: usize = 4096;
@@ -162,7 +162,7 @@ impl Requests {
         ready
     }
 
-    /// Says that so many of those taken were dealt with.
+    /// Says that this many of those taken were dealt with.
     pub(crate) fn done(&self, count: usize) {
         self.done.fetch_add(count as u64, Ordering::Release);
     }

@@ -12,7 +12,7 @@ use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
 /// the caller.
 const TAKEN_AT_ONCE_MAX: usize = 4096;
 
-/// So many packets a burst of loss has on average, where nobody says it.
+/// How many packets a burst of loss has on average, where nobody says it.
 pub const BURST_LENGTH: f64 = 8.0;
 
 /// A burst that began more packets ago is over.
@@ -33,7 +33,7 @@ pub struct LinkFaults {
     pub loss: f64,
     /// The chance that a burst of loss begins at a packet, from 0 to 1.
     pub burst: f64,
-    /// So many packets such a burst has on average; 1 and more.
+    /// How many packets such a burst has on average; 1 and more.
     pub burst_length: f64,
     /// The chance that a packet of a burst is lost, from 0 to 1.
     pub burst_loss: f64,
@@ -109,7 +109,7 @@ impl LinkFaults {
         }
     }
 
-    /// What becomes of packet `n` (from 0) of the link from `from` to `to`, with so many bytes of payload.
+    /// What becomes of packet `n` (from 0) of the link from `from` to `to`, with this many bytes of payload.
     pub fn verdict(
         &self,
         seed: u64,

@@ -312,7 +312,7 @@ impl Model {
         self.visible.clone()
     }
 
-    /// The visible time over so many pixels.
+    /// The visible time over this many pixels.
     pub fn scale(&self, width: f32) -> Scale {
         Scale::folded(&self.visible, width, self.index.folds.clone())
     }

@@ -13,9 +13,9 @@ use crate::layout::{Edge, Pane};
 use crate::panes::Move;
 use crate::theme::{self, Theme};
 
-/// So many rows are shown.
+/// How many rows are shown.
 const ROWS: usize = 14;
-/// So many objects, findings and links can be found by their names.
+/// How many objects, findings and links can be found by their names.
 const NAMES_MAX: usize = 5_000;
 const ROW: f32 = 21.0;
 

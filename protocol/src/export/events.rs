@@ -12,7 +12,7 @@ use super::show::hex;
 use crate::figures::moment;
 use crate::session::{SessionReel, SessionTime};
 
-/// So many characters of a text stand in a line.
+/// How many characters of a text stand in a line.
 const TEXT_MAX: usize = 120;
 
 /// One line of `netreel events --json`.

@@ -52,7 +52,7 @@ pub struct SimWorldStart {
 /// What the players of a simulated session do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// [`Boxes`] by chance, for so many ticks.
+    /// [`Boxes`] by chance, for this many ticks.
     Boxes {
         /// How many.
         ticks: u64,
@@ -265,12 +265,12 @@ impl SimWorld {
         self.net.advance(self.tick_length);
     }
 
-    /// Plays so many ticks.
+    /// Plays this many ticks.
     pub fn run(&mut self, ticks: u64) {
         (0..ticks).for_each(|_| self.step());
     }
 
-    /// Plays until every running node is idle and nothing is under way, at most so many ticks;
+    /// Plays until every running node is idle and nothing is under way, at most this many ticks;
     /// whether it came to that. Two seconds are played on, so that what waits for its time comes.
     pub fn run_until_idle(&mut self, ticks_max: u64) -> bool {
         let mut idle_ticks = 0;

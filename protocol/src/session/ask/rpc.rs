@@ -43,11 +43,11 @@ impl Rpc {
     }
 }
 
-/// Of an RPC's name, so many characters are shown, and of its arguments.
+/// Of an RPC's name, this many characters are shown, and of its arguments.
 const NAME_MAX: usize = 40;
 const ARGUMENTS_MAX: usize = 40;
 
-/// So many characters of a text, and a mark where there are more.
+/// How many characters of a text, and a mark where there are more.
 fn cut(text: &str, characters: usize) -> String {
     let mut shown: String = text.chars().take(characters).collect();
     let is_cut = shown.len() < text.len();
@@ -115,7 +115,7 @@ pub(crate) struct RpcNames {
     of: BTreeMap<PacketId, SmallVec<[Option<u32>; 2]>>,
 }
 
-/// Up to so many packets are decoded by themselves, and not all reels for their sake.
+/// Up to this many packets are decoded by themselves, and not all reels for their sake.
 const ONE_BY_ONE: usize = 256;
 
 /// What one piece of a reel has of them.
