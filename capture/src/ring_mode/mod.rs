@@ -21,7 +21,6 @@ pub use panics::trigger_on_panic;
 #[doc(hidden)]
 pub use peers::fuzz_datagram;
 pub use peers::{PeerOptions, Peers, PeersError};
-pub(crate) use trigger::utc_now_ns;
 pub use trigger::{TriggerNews, Triggers, window_name};
 
 pub(crate) use keeper::Keeper;

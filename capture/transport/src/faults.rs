@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use netreel_reel::{Believed, Duration, Endpoint, Time};
 
 use crate::draw::{mix, unit};
+use crate::gates::LinkEnd;
 use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
 
 /// How many packets are taken from the inner transport at once, so that a flood cannot hold up
@@ -17,10 +18,6 @@ pub const BURST_LENGTH: f64 = 8.0;
 
 /// A burst that began more packets ago is over.
 const BURST_MAX: u64 = 4096;
-
-/// One end of a link, by a number that does not change from run to run as ports do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkEnd(pub u16);
 
 /// What is wrong with one directed link.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -26,8 +26,8 @@ mod udp;
 pub use netreel_reel::{Believed, Duration, Endpoint, Time};
 
 pub use draw::{Draw, mix};
-pub use faults::{BURST_LENGTH, Faults, LinkEnd, LinkFaults, Verdict, turn_bit};
-pub use gates::Gates;
+pub use faults::{BURST_LENGTH, Faults, LinkFaults, Verdict, turn_bit};
+pub use gates::{Gates, LinkEnd};
 pub use journal::Journal;
 pub use memory::MemoryRecorder;
 pub use pusher::{BellRef, Gate, GateRef, Pusher, RingSink, WhenFull};

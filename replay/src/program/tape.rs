@@ -657,8 +657,3 @@ impl Making<'_> {
         self.entries.resize(whole, 0);
     }
 }
-
-/// Whether the details of this call name a socket.
-pub(super) fn is_on_socket(call: CallId) -> bool {
-    socket_at(call).is_some()
-}

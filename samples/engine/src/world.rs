@@ -14,7 +14,7 @@ use crate::game::{
     tell_events,
 };
 use crate::layer::NetLayer;
-use crate::message::{Counter, ObjectId, Peer, State};
+use crate::message::{Counter, ObjectId, Peer, State, node_name};
 use crate::start::{Mode, PeerStart, Start, StartError, Topology, Tuning};
 
 /// What a simulated session is made of. Everything that happens in it follows from this and the
@@ -106,20 +106,6 @@ struct SimPlayer {
     /// Where it says what it believes.
     beliefs: Option<Beliefs>,
     is_running: bool,
-}
-
-/// The name of a peer: HOST, A, B, X, then C, D, E and so on.
-pub fn node_name(peer: Peer) -> String {
-    match peer.0 {
-        0 => "HOST".to_owned(),
-        1 => "A".to_owned(),
-        2 => "B".to_owned(),
-        3 => "X".to_owned(),
-        number => {
-            let letter = b'C'.saturating_add(number - 4);
-            char::from(letter).to_string()
-        }
-    }
 }
 
 impl SimWorldStart {
