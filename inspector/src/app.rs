@@ -16,8 +16,8 @@ use netreel_inspector_model::{
 use netreel_protocol::session::SessionTime;
 
 use crate::ask::Request;
-use crate::layout::{Edge, Pane, Workspace};
-use crate::panes::{Arrangement, Lie, Move, Moves};
+use crate::layout::{Edge, Move, Pane, Workspace};
+use crate::panes::{Arrangement, Lie, Moves};
 use crate::settings::{KeptPlot, KeptSorting, SCALE_MAX, SCALE_MIN, Settings};
 use crate::theme;
 use crate::views::candidates::Candidates;

@@ -9,25 +9,12 @@ use egui::{
 };
 use netreel_inspector_model::{LanePlan, Model, Row};
 
-use crate::layout::{Axis, Divider, Edge, Pane, Placed, Sizes, Tree, Workspace, place};
+use crate::layout::{Axis, Divider, Edge, Move, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
 use crate::views::{bytes, columns, head, objects, written};
 
 /// How far from a divider it can be taken.
 const REACH: f32 = 4.0;
-
-/// What somebody does to a pane.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Move {
-    /// It has the whole workspace, or no longer.
-    Alone(Pane),
-    /// It goes away.
-    Hide(Pane),
-    /// It comes, or goes to an edge of the workspace.
-    Edge(Pane, Edge),
-    /// It goes to a side of another one.
-    Dock(Pane, Pane, Edge),
-}
 
 /// The layouts that a hand has changed, and which pane is alone.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,8 +9,7 @@ use netreel_protocol::session::{PacketId, SessionTime};
 use super::top::Asked;
 use super::{columns, findings, replay};
 use crate::keys::{self, Ask, Done};
-use crate::layout::{Edge, Pane};
-use crate::panes::Move;
+use crate::layout::{Edge, Move, Pane};
 use crate::theme::{self, Theme};
 
 /// How many rows are shown.

@@ -10,8 +10,7 @@ use netreel_protocol::session::SessionTime;
 
 use super::filter_box::{self, Completion};
 use crate::glyph::{self, Transport};
-use crate::layout::{Edge, Pane, Workspace};
-use crate::panes::Move;
+use crate::layout::{Edge, Move, Pane, Workspace};
 use crate::settings::Settings;
 use crate::theme::{self, Theme};
 
