@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::history::{Evidence, Finding, History, Level};
+use crate::history::{Evidence, Finding, History};
 use crate::session::Session;
 use crate::verdict::{Counts, Judgement, Reason};
 

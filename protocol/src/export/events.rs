@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::packets::time_ns;
-use super::show::hex;
+use super::values::hex;
 use crate::figures::moment;
 use crate::session::{SessionReel, SessionTime};
 

@@ -1,13 +1,11 @@
 //! `show`: every field of one packet.
 
-use std::fmt::Write as _;
-
 use netreel_wire::{Decoded, Name, Tree, TreeId, TreeNode};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::packets::{PacketJson, packet};
-use super::values::raw_and_value;
+use super::values::{hex, raw_and_value};
 use crate::history::History;
 use crate::session::{MessageId, PacketId, Session};
 use crate::why::Resend;
@@ -167,11 +165,4 @@ fn field(node: TreeNode<'_>, path: String, depth: u32) -> FieldJson {
         value,
         annotation: node.annotation().map(str::to_owned),
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -1,5 +1,7 @@
 //! Values of fields as JSON.
 
+use std::fmt::Write as _;
+
 use netreel_wire::Value;
 use serde_json::{Number, Value as Json};
 
@@ -72,4 +74,11 @@ fn signed(value: i64) -> Json {
 /// JSON has no word for what is not a number.
 fn float(value: f64) -> Json {
     Number::from_f64(value).map_or_else(|| Json::String(value.to_string()), Json::Number)
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
