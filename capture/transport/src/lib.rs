@@ -59,7 +59,10 @@ pub use faults::{BURST_LENGTH, Faults, LinkFaults, Verdict, turn_bit};
 pub use gates::{Gates, LinkEnd};
 pub use journal::Journal;
 pub use memory::MemoryRecorder;
-pub use pusher::{BellRef, Gate, GateRef, Pusher, RingSink, WhenFull};
+pub use pusher::{Pusher, WhenFull};
+// What `netreel-capture` makes pushers with; nobody else has a use for it.
+#[doc(hidden)]
+pub use pusher::{BellRef, Gate, GateRef, RingSink};
 pub use recorded::{InnerClock, MonotonicClock, Recorded, StampClock, monotonic_now};
 pub use recorded_socket::RecordedSocket;
 pub use replay::{BeliefDifference, Divergence, Events, ReplayTransport, Step};
