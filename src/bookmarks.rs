@@ -15,9 +15,9 @@ use crate::whole;
 
 /// A longer file is none of ours.
 const BYTES_MAX: u64 = 4 << 20;
-/// So many a person can find again; all of them are looked up when a session is opened.
+/// How many a person can find again; all of them are looked up when a session is opened.
 const COUNT_MAX: usize = 10_000;
-/// Of a path that names a file of the state folder so many characters are enough.
+/// How many characters of a path name its file in the state folder.
 const NAME_MAX: usize = 180;
 
 /// A file of bookmarks.

@@ -5,7 +5,9 @@ use netreel_reel::{Header, WireText};
 use netreel_sample_engine::{BOXES, Mode, Start};
 
 use crate::arguments::Migration;
-use crate::replay::ENGINE;
+
+/// The engine that this command can replay, as reels name it.
+pub const ENGINE: &str = "boxes";
 
 /// The wire of the sample engine, which goes into every reel.
 const WIRE: &str = include_str!("../samples/wires/boxes.wire");

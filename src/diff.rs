@@ -13,7 +13,7 @@ use crate::outcome::{Answer, Failure};
 use crate::packets::json;
 use crate::text;
 
-/// So many differences of a kind are told, unless all are asked for.
+/// How many differences of a kind are told, unless all are asked for.
 const TOLD: usize = 8;
 
 pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer, Failure> {

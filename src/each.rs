@@ -45,7 +45,7 @@ fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Failure> {
     inside.iter().try_for_each(|inside| find(inside, folders))
 }
 
-/// Has `work` done for each folder, with so many processors, on all processors together. `tell` is
+/// Has `work` done for each folder, with this many processors, on all processors together. `tell` is
 /// handed what comes of it in the order of the folders. The first failure ends it.
 pub fn each<T: Send>(
     folders: &[PathBuf],

@@ -20,7 +20,7 @@ use calls::Calls;
 
 pub use one::show;
 
-/// So many bytes of an event stand in its line.
+/// How many bytes of an event stand in its line.
 const BYTES_MAX: usize = 16;
 
 pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer, Failure> {

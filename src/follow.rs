@@ -15,10 +15,10 @@ use crate::outcome::{Answer, Failure};
 use crate::packets::{MESSAGES_MAX, json, kinds_of};
 use crate::text;
 
-/// So long nothing is looked for after a look that found nothing.
+/// The pause after a look that found nothing.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A reel that cannot be opened for so long is named: no recorder takes that long to write a header.
+/// A reel that cannot be opened for this long is named: no recorder takes that long to write a header.
 const UNOPENED: Duration = Duration::from_secs(1);
 
 pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -158,7 +158,7 @@ impl Following {
         Ok(())
     }
 
-    /// Names what could not be opened for so long, once.
+    /// Names what could not be opened for this long, once.
     fn tell_unopened(&mut self, after: Duration) {
         for unopened in self.unopened.values_mut() {
             if !unopened.is_told && unopened.since.elapsed() >= after {

@@ -208,7 +208,7 @@ fn dropped(session: &Session, missing: u64) -> String {
     format!("; {of_these}{dropped} dropped by {whose} full")
 }
 
-/// So many endpoints of a node are listed, unless all are asked for.
+/// How many endpoints of a node are listed, unless all are asked for.
 const ENDPOINTS_MAX: usize = 8;
 
 /// The first endpoints, and how many more there are.

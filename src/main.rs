@@ -21,6 +21,7 @@ mod index;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;
+mod lengths;
 mod manual;
 mod misfits;
 mod objects;

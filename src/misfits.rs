@@ -3,9 +3,10 @@
 use netreel_protocol::session::{PacketId, Session};
 use netreel_wire::Misfits;
 
-/// Each is read again; what is said of so many says what is wrong.
+/// How many packets that do not fit are decoded again to say why; the reasons of the first ones stand
+/// for the others.
 const PACKETS_MAX: usize = 1000;
-/// The same where the wire keeps state, so that others are read for each.
+/// The same where the wire keeps state: the packets before each are decoded as well.
 const PACKETS_WITH_STATE_MAX: usize = 200;
 
 /// Says it on the error output, where something does not fit. What the wire says of packets has been

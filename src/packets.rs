@@ -63,12 +63,13 @@ struct Widths {
     bytes: usize,
 }
 
-/// Of more packets than this it is quicker to learn at once what the wire says of all.
+/// When more packets than this are printed, decoding the whole session at once is quicker than
+/// decoding these one by one.
 const MANY: usize = 20_000;
 
-/// So many packets are looked at for what a packet's messages look like.
+/// How many packets are read to find how wide the column of messages has to be.
 const LOOKED_AT: usize = 4096;
-/// Of an RPC's name, so many characters are shown.
+/// How many characters of an RPC's name are shown.
 const RPC_NAME_MAX: usize = 40;
 
 /// The name of an RPC as it is shown. It is what somebody sent: no terminal may take it for more than

@@ -42,9 +42,6 @@ use boxes::Changes;
 use engine::Engine;
 use time_outs::TimeOuts;
 
-/// The engine that this command can replay, as reels name it.
-pub const ENGINE: &str = "boxes";
-
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let program = program::is_asked(arguments)?;
     let answers = program || arguments.onto.to.is_some();

@@ -15,7 +15,7 @@ use crate::packets::{json, rpc_name};
 use crate::table::{self, Align};
 use crate::text;
 
-/// Of a table that nobody asked for alone, so many rows.
+/// How many rows a table has that was not asked for by name.
 const ROWS_MAX: usize = 12;
 
 const SECOND_NS: i64 = 1_000_000_000;

@@ -133,11 +133,11 @@ pub struct Pace {
     due: Instant,
 }
 
-/// After a look there is a pause of so many times what it took: looks cost a tenth of a processor.
+/// After a look there is a pause of this many times what it took: looks cost a tenth of a processor.
 pub const TENTH: u32 = 9;
 
 impl Pace {
-    /// Between two looks there is at least this, and so many times what the last one took.
+    /// Between two looks there is at least this, and this many times what the last one took.
     pub fn new(least: Duration, times: u32) -> Pace {
         let due = Instant::now();
         Pace { least, times, due }

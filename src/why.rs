@@ -14,10 +14,10 @@ use crate::packets::json;
 use crate::rules;
 use crate::text;
 
-/// So many columns a line has.
+/// How many columns a line has.
 const COLUMNS: usize = 100;
 
-/// A cause is written so much further right than what it led to.
+/// A cause is written this much further right than what it led to.
 const INDENT: usize = 2;
 
 /// What is further right than this is not moved any more.

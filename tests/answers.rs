@@ -288,7 +288,7 @@ fn boxes(seed: u64, mode: Mode, topology: Topology) -> SimWorldStart {
     start
 }
 
-/// Plays a world for so many ticks, and puts its reels on the stage.
+/// Plays a world for this many ticks, and puts its reels on the stage.
 fn world(stage: &Stage, name: &str, start: &SimWorldStart, ticks: u64) {
     let mut recorders: Vec<(String, MemoryRecorder)> = Vec::new();
     let mut world = SimWorld::wrapped(start, |node, faults| {

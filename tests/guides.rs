@@ -1,6 +1,6 @@
 //! The commands of the guides do what the guides say.
 //!
-//! Every block in `sh` of a page in `docs/guides` is run, in the page's order and in one folder. A
+//! Every block in `sh` of a page in `docs/guides`, and of two others, is run, in the page's order and in one folder. A
 //! line that ends in `# exits N` must end with that code, every other one with 0.
 
 use std::os::unix::fs::symlink;
@@ -134,10 +134,10 @@ fn a_console() {
 #[cfg(feature = "gui")]
 #[test]
 fn my_rust_engine() {
-    check("rust-engine.md");
+    check("../engines.md");
 }
 
 #[test]
 fn my_cpp_engine() {
-    check("cpp-engine.md");
+    check("../c-api.md");
 }

@@ -12,10 +12,10 @@ struct P { number: u32 @sequence; messages: M[until end]; }
 enum K : u1 { a, b }
 struct M @message { kind: K @message_kind; object: u7 @object; }";
 
-/// Sessions of so many packets have an index.
+/// Sessions of this many packets have an index.
 const PACKETS: u32 = 100_000;
 
-/// A folder with the reel of a node that sent so many packets, the last of them with this byte.
+/// A folder with the reel of a node that sent this many packets, the last of them with this byte.
 fn recording(packets: u32, last: u8) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), packets, last);

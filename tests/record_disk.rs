@@ -11,7 +11,7 @@ use support::programs::{Bench, notes, text};
 /// begins with (520) and the reel, or for two rings of half of that; not for two.
 const ONE_RING: u32 = 1280;
 
-/// Records `pair` for so many rounds onto a disk of so many KiB: the run, and the notes of its reel,
+/// Records `pair` for this many rounds onto a disk of this many KiB: the run, and the notes of its reel,
 /// where it has one. `None`, with a word, where this user cannot mount one.
 fn record_onto_a_small_disk(kilobytes: u32, flags: &[&str], rounds: &str) -> Option<(Ran, String)> {
     let bench = Bench::new();

@@ -68,7 +68,7 @@ fn random_bytes_are_recorded_however_their_file_is_read() {
     check_drawn(&bench, &["sh", "-c", &inherits], 16);
 }
 
-/// The random bytes that the program prints, so many, are those of its reel.
+/// The random bytes that the program prints, this many, are those of its reel.
 fn check_drawn(bench: &Bench, command: &[&str], count: usize) {
     let ran = bench.record(&[], command).expect(0);
     let mut drawn = String::new();

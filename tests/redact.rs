@@ -226,7 +226,7 @@ fn packets_of_other_engines_keep_what_they_say() {
     check_mapped("minetest.pcap", "minetest.wire");
 }
 
-/// Blanks a field of a recording: nothing that it said is left. Of so many packets no more than the
+/// Blanks a field of a recording: nothing that it said is left. Of this many packets no more than the
 /// length is left, because what the field said stands in another one too.
 fn check_blanked(recording: &str, wire: &str, field: &str, held_back: usize) {
     let folder = tempfile::tempdir().expect("a folder");

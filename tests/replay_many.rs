@@ -25,7 +25,7 @@ struct Node {
     command: Vec<String>,
     /// Of `netreel record`, and of `netreel replay`.
     options: [&'static [&'static str]; 2],
-    /// So long it has before the next one starts.
+    /// How long it has before the next one starts.
     ahead: Duration,
     /// It is asked to end when all others have.
     is_asked: bool,

@@ -172,7 +172,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// How many of so many recordings are exact, part, and are refused or stand still.
+/// How many of this many recordings are exact, part, and are refused or stand still.
 fn tried(bench: &Bench, row: &Row, times: usize) -> [usize; 3] {
     let Row(_, _, options, command, _) = row;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");

@@ -14,7 +14,7 @@ use netreel_reel::{Event, Trigger, TriggerCause};
 use support::netreel;
 use support::programs::{Bench, replay, text};
 
-/// Nothing here takes so long, on any machine.
+/// Nothing here takes this long, on any machine.
 const LONG: Duration = Duration::from_secs(180);
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {

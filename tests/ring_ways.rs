@@ -14,7 +14,7 @@ use netreel_capture::{Options, Recorder};
 use netreel_reel::{Event, Header, TriggerCause};
 use support::{ended, netreel};
 
-/// Nothing here takes so long, on any machine.
+/// Nothing here takes this long, on any machine.
 const LONG: Duration = Duration::from_secs(120);
 
 /// `netreel record` under way, with what it says; killed where a test fails.

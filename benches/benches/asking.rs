@@ -16,7 +16,7 @@ use netreel_protocol::session::{Fate, NodeId, PacketId, ReelInput, Session, Sess
 use netreel_protocol::why::Why;
 use netreel_wire::PropertyId;
 
-/// So many of each are asked, evenly over the session.
+/// How many of each are asked, evenly over the session.
 const ASKED: usize = 1000;
 
 fn main() {

@@ -25,7 +25,7 @@ const TURNS: usize = 3;
 const WORK: u64 = 1_000_000;
 const CLIENTS: usize = 200;
 const CONNECTIONS: u64 = 10_000;
-/// The 99th percentile of a tick may be so much longer.
+/// The 99th percentile of a tick may be this much longer.
 const TARGET: f64 = 0.05;
 
 /// A tick's work, and what it asks of the console: nanoseconds of both.

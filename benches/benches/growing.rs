@@ -17,7 +17,7 @@ use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
 use netreel_wire::Keys;
 
 const WIRE: &str = include_str!("../../samples/wires/boxes.wire");
-/// So many packets are new at a look.
+/// How many packets are new at a look.
 const NEW: usize = 1000;
 const LOOKS: usize = 5;
 

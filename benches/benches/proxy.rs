@@ -24,12 +24,12 @@ const TURNS: usize = 5;
 const TURN: Duration = Duration::from_secs(2);
 /// What is still on its way after a turn arrives within this time.
 const LAST: Duration = Duration::from_millis(300);
-/// Percentiles are taken of so long a time too: another program that takes a processor for some
+/// Percentiles are taken of this long a time too: another program that takes a processor for some
 /// milliseconds once a second is then in few of them.
 const STRETCH: Duration = Duration::from_millis(100);
 const PAYLOAD: usize = 100;
 const BUFFER: usize = 8 << 20;
-/// When the sending thread was kept from its processor for longer than so many packets take, it
+/// When the sending thread was kept from its processor for longer than this many packets take, it
 /// skips what it should have sent meanwhile: a burst to catch up is another load than the rate.
 const BEHIND_MAX: u64 = 20;
 /// Added to the 99th percentile.

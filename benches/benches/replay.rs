@@ -89,7 +89,7 @@ fn packets_a_second() -> f64 {
     PACKETS as f64 / seconds
 }
 
-/// Plays eight nodes for so many ticks: the reel of the first, with snapshots.
+/// Plays eight nodes for this many ticks: the reel of the first, with snapshots.
 fn play(ticks: u64) -> Arc<Reel> {
     let script = Script::Boxes { ticks };
     let mut start = SimWorldStart::new(7, Mode::Owner, Topology::PeerToPeer, script);

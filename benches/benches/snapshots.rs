@@ -18,7 +18,7 @@ use netreel_transport::{
 
 /// Ticks of a session: half a minute.
 const TICKS: u64 = 1800;
-/// Snapshots may take so much of the processor time.
+/// Snapshots may take this much of the processor time.
 const SHARE: f64 = 0.01;
 
 /// Times what is done when a state is offered.

@@ -19,3 +19,11 @@ pub fn clock_anchor() -> ClockAnchor {
         boot_id: boot_id.trim().to_owned(),
     }
 }
+
+/// Nanoseconds since 1970-01-01T00:00:00Z.
+pub(crate) fn utc_now_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    now.tv_sec
+        .saturating_mul(1_000_000_000)
+        .saturating_add(now.tv_nsec)
+}

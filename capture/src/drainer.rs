@@ -110,7 +110,7 @@ const LATE_EVERY: Duration = Duration::from_millis(2);
 const WINDOW_EVERY: Duration = Duration::from_millis(20);
 /// In the gate of a program that may not wake the recorder.
 const CANNOT_RING: u32 = 2;
-/// So many events are taken in one pass, because other recordings may have the same thread.
+/// How many events are taken in one pass, because other recordings may have the same thread.
 const PASS_MAX: u32 = 50_000;
 
 pub(crate) struct Drainer {
@@ -148,7 +148,7 @@ struct DrainLane {
     back_again: Option<Instant>,
 }
 
-/// So far ahead of what was pushed a ring's pages are kept writable.
+/// How far ahead of what was pushed a ring's pages are kept writable.
 const AHEAD: u64 = 512 << 10;
 
 impl Drainer {

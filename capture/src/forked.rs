@@ -16,7 +16,7 @@ pub(crate) struct KeptFromChildren {
 }
 
 const NONE: i32 = -1;
-/// Children have a part in files beyond so many; a recorder has one or two.
+/// How many files of a recorder a forked child takes care of; a recorder has one or two.
 const FILES_MAX: usize = 1024;
 static FILES: [AtomicI32; FILES_MAX] = [const { AtomicI32::new(NONE) }; FILES_MAX];
 /// What a child has in their place.

@@ -27,7 +27,7 @@ pub struct IndexFile {
 /// A name under way ends so.
 const UNDER_WAY: &str = ".part";
 
-/// So many indexes of one session are kept in a folder, those that were written last: whoever works
+/// How many indexes of one session are kept in a folder, those that were written last: whoever works
 /// on a wire leaves one behind with each change.
 const KEPT: usize = 4;
 

@@ -1,4 +1,6 @@
 //! Every way to make a reel, and to open one by its path.
+//!
+//! Why it is so: `docs/decisions/recording.md`.
 
 mod anchor;
 mod bell;

@@ -56,7 +56,7 @@ pub struct Limits {
 /// `it has reached its size of 65536 bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// So many bytes were written.
+    /// How many bytes were written.
     Bytes(u64),
     /// It was so old.
     Time(Duration),
@@ -105,7 +105,7 @@ impl Options {
 }
 
 impl Limits {
-    /// Whether so many bytes, or so much time, reach it.
+    /// Whether this many bytes, or this much time, reach it.
     pub(crate) fn reached(&self, bytes: u64, time: impl FnOnce() -> Duration) -> bool {
         self.bytes.is_some_and(|limit| bytes >= limit)
             || self.time.is_some_and(|limit| time() >= limit)

@@ -23,9 +23,9 @@ pub(crate) struct PartFile {
 
 /// Those that are open, in the order in which they were opened.
 static OPEN: Mutex<VecDeque<Weak<PartFile>>> = Mutex::new(VecDeque::new());
-/// So many are open at most, whatever the system allows.
+/// How many are open at most, whatever the system allows.
 const OPEN_MAX: u64 = 512;
-/// And so many at least.
+/// And this many at least.
 const OPEN_MIN: u64 = 8;
 
 impl PartFile {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
+use crate::anchor::utc_now_ns;
 use crate::file::{is_being_written, lock};
-use crate::ring_mode::{signal, utc_now_ns};
+use crate::ring_mode::signal;
 
 /// Beside a recorder's own file: what is said of the trigger that it is sent, and of which moment it is.
 const TOLD: &str = "told";

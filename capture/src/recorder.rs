@@ -43,7 +43,7 @@ pub struct Recorder {
     lane: u64,
 }
 
-/// So long a thread waits for a recorder that makes no progress: a disk that hangs.
+/// How long a thread waits for a recorder that makes no progress: a disk that hangs.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 const RING_CAPACITY_MIN: usize = 256 << 10;
 const START_WRITING: &str = "start the writing thread";

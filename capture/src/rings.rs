@@ -18,15 +18,15 @@ use crate::file::within_limit;
 /// No ring file is longer, so that a reader can refuse one that is.
 pub(crate) const RINGS_MAX: u64 = 4 << 30;
 
-/// So much storage a ring begins with that grows: what a program that says little never fills.
+/// How much storage a ring begins with that grows: what a program that says little never fills.
 pub(crate) const RING_BEGINS: usize = 512 << 10;
 
-/// A ring gets more storage as soon as less than so many times what was pushed into it is there.
+/// A ring gets more storage as soon as less than this many times what was pushed into it is there.
 const BACKED_TIMES: u64 = 4;
 
-/// So much it gets where the disk had no room for what it was to get.
+/// How much it gets where the disk had no room for what it was to get.
 const BACKED_STEP: u64 = 64 << 10;
-/// So long after that it is tried again.
+/// How long after that it is tried again.
 const BACKED_AGAIN: Duration = Duration::from_millis(200);
 
 /// The ring file of one recorder.
@@ -67,7 +67,7 @@ pub(crate) struct MappedRing {
 
 impl RingFile {
     /// Makes the file with one ring in it. `capacity` is a multiple of a page; `begins`: of which
-    /// so many bytes have storage at first.
+    /// this many bytes have storage at first.
     pub(crate) fn create(
         path: &Path,
         (capacity, begins): (usize, usize),

@@ -88,7 +88,7 @@ pub(crate) struct Done {
     pub(crate) rotation_failed: Option<i32>,
 }
 
-/// After a rotation that failed, so long the recording stays in its file.
+/// How long a recording stays in its file after a rotation failed.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 impl Series {

@@ -40,7 +40,7 @@ fn child() {
     eprintln!("finish: {}", recorder.finish().unwrap_err());
 }
 
-/// Runs the child with files limited to so many blocks of 512 bytes.
+/// Runs the child with files limited to this many blocks of 512 bytes.
 fn run(path: &Path, blocks: u32) -> Output {
     Command::new("sh")
         .arg("-c")

@@ -445,7 +445,7 @@ fn a_capture_that_nobody_wants_any_more_is_not_imported_to_its_end() {
     let path = folder.path().join("match.pcap");
     let frame = ethernet(0x0800, &ipv4(17, 0, &udp(&[7; 1_000])));
     std::fs::write(&path, pcap(ETHERNET, &vec![frame; 2_000])).expect("a file");
-    // Wanted so many times, and then no more.
+    // Wanted this many times, and then no more.
     let open = |times: u32| {
         let asked = Cell::new(0);
         let wanted = || {

@@ -96,7 +96,7 @@ impl Running {
         wait_until(what, || self.reports.lock().unwrap().iter().any(&there));
     }
 
-    /// Waits until so many packets have come, from either side.
+    /// Waits until this many packets have come, from either side.
     fn wait_for_packets(&self, count: u64) {
         self.wait_for(
             &format!("{count} packets"),

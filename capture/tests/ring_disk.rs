@@ -15,7 +15,7 @@ use netreel_reel::{CutWhy, Ending, Event, Header, Reel, TriggerCause};
 use netreel_transport::monotonic_now;
 use skipped::skipped;
 
-/// Nothing here takes so long, on any machine.
+/// Nothing here takes this long, on any machine.
 const LONG: Duration = Duration::from_secs(120);
 const NOSPC: i32 = 28;
 

@@ -17,7 +17,7 @@ use netreel_reel::{Event, EventNumber, Header, Reel, Trigger, TriggerCause};
 use netreel_transport::monotonic_now;
 
 const BEFORE: Duration = Duration::from_millis(400);
-/// Nothing here takes so long, on any machine.
+/// Nothing here takes this long, on any machine.
 const LONG: Duration = Duration::from_secs(120);
 
 fn options(triggers: &Triggers) -> Options {

@@ -16,8 +16,8 @@ use netreel_inspector_model::{
 use netreel_protocol::session::SessionTime;
 
 use crate::ask::Request;
-use crate::layout::{Edge, Pane, Workspace};
-use crate::panes::{Arrangement, Lie, Move, Moves};
+use crate::layout::{Edge, Move, Pane, Workspace};
+use crate::panes::{Arrangement, Lie, Moves};
 use crate::settings::{KeptPlot, KeptSorting, SCALE_MAX, SCALE_MIN, Settings};
 use crate::theme;
 use crate::views::candidates::Candidates;
@@ -34,10 +34,10 @@ const FILTERING: Duration = Duration::from_millis(16);
 /// How soon there is a next frame while something is opened.
 const WORKING: Duration = Duration::from_millis(250);
 
-/// For so many seconds it is said that something was done.
+/// How many seconds a notice that something was done stays.
 const DONE_S: f64 = 8.0;
 
-/// In so many seconds the cursor goes through what is visible.
+/// The cursor crosses the visible time in this many seconds.
 const PLAY_S: f64 = 12.0;
 
 /// Who has chosen the workspace.

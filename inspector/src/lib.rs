@@ -2,6 +2,8 @@
 //!
 //! [`run`] opens a real window. [`screenshot`] draws the same views without a window and without a
 //! graphics driver, so that they can be looked at and tested anywhere.
+//!
+//! Why it is so: `docs/decisions/window.md`.
 
 mod app;
 mod ask;

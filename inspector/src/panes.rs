@@ -9,25 +9,12 @@ use egui::{
 };
 use netreel_inspector_model::{LanePlan, Model, Row};
 
-use crate::layout::{Axis, Divider, Edge, Pane, Placed, Sizes, Tree, Workspace, place};
+use crate::layout::{Axis, Divider, Edge, Move, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
 use crate::views::{bytes, columns, head, objects, written};
 
 /// How far from a divider it can be taken.
 const REACH: f32 = 4.0;
-
-/// What somebody does to a pane.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Move {
-    /// It has the whole workspace, or no longer.
-    Alone(Pane),
-    /// It goes away.
-    Hide(Pane),
-    /// It comes, or goes to an edge of the workspace.
-    Edge(Pane, Edge),
-    /// It goes to a side of another one.
-    Dock(Pane, Pane, Edge),
-}
 
 /// The layouts that a hand has changed, and which pane is alone.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +66,7 @@ pub struct Lie {
     pub lanes: Arc<LanePlan>,
 }
 
-/// So many moves can be taken back.
+/// How many moves can be taken back.
 const MOVES_MAX: usize = 64;
 
 /// How panes and lanes lay before each move of a hand.
@@ -292,7 +279,7 @@ const COURSE_MIN: f32 = 96.0;
 /// A line of bytes, without their text.
 const BYTES_MIN: f32 = 360.0;
 
-/// Of the room that it shares, the pane of objects takes so much: for the rows of the selected object,
+/// Of the room that it shares, the pane of objects takes this much: for the rows of the selected object,
 /// and else.
 const OWN_PART: f32 = 0.55;
 const OTHERS_PART: f32 = 0.38;

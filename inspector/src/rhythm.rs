@@ -65,7 +65,7 @@ impl Rhythm {
     }
 }
 
-/// The pause after a look that was so long, and took so much processor time.
+/// The pause after a look that was this long, and took this much processor time.
 fn pause(took: Duration, used: Duration) -> Duration {
     EVERY.saturating_sub(took).max(used).max(PAUSE_MIN)
 }

@@ -213,10 +213,10 @@ pub const SCALE_MIN: f32 = 0.5;
 /// See [`SCALE_MIN`].
 pub const SCALE_MAX: f32 = 3.0;
 
-/// So many paths are kept.
+/// How many paths are kept.
 pub const RECENT_MAX: usize = 8;
 
-/// Of so many sessions it is kept how their lanes lie.
+/// How many sessions keep the order of their lanes.
 pub const LANES_MAX: usize = 32;
 
 impl Default for Settings {

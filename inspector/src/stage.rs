@@ -28,7 +28,7 @@ pub struct Staged {
 }
 
 impl Stage {
-    /// A screen of so many points, which are pixels.
+    /// A screen of this many points, which are pixels.
     pub fn new(width: u32, height: u32) -> Stage {
         let ctx = Context::default();
         theme::apply(&ctx);

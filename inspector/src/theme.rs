@@ -289,7 +289,7 @@ pub fn faded(color: Color32, part: f32) -> Color32 {
     color.gamma_multiply(part)
 }
 
-/// A colour mixed into that of the panel, so much of it; never so little that a line of it cannot be
+/// A colour mixed into that of the panel, this much of it; never so little that a line of it cannot be
 /// seen.
 pub fn quiet(color: Color32, part: f32) -> Color32 {
     mixed(color, part, palette().line_least)

@@ -27,7 +27,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// What a window is asked to do, on a screen of so many points.
+    /// What a window is asked to do, on a screen of this many points.
     fn commands(self, screen: Vec2) -> Vec<ViewportCommand> {
         let half = vec2(screen.x / 2.0, (screen.y - BARS).max(1.0));
         let lies = |x: f32| {
@@ -65,7 +65,7 @@ pub struct Options {
     pub place: Place,
     /// Whether nothing is open: what can be opened is said.
     pub welcomes: bool,
-    /// Close after so many frames: for a test of the real window.
+    /// Close after this many frames: for a test of the real window.
     pub frames: Option<u32>,
 }
 

@@ -155,7 +155,7 @@ fn another_session_takes_the_place_of_the_first() {
     assert_eq!(harness.state_mut().take_title().as_deref(), Some("other"));
 }
 
-/// Of a session of so many packets, before anybody knows what followed from them.
+/// Of a session of this many packets, before anybody knows what followed from them.
 fn begun(packets: usize) -> Answer {
     Answer::Begun {
         model: Box::new(Model::beginning(Arc::new(fixture::fresh(packets)))),

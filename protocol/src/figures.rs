@@ -48,13 +48,13 @@ pub fn duration(ns: i64) -> String {
     format!("{sign}{size} ns")
 }
 
-/// How many tenths of a unit so much is, rounded.
+/// How many tenths of a unit this much is, rounded.
 fn tenths(size: u64, unit: u64) -> u64 {
     let (size, unit) = (u128::from(size), u128::from(unit));
     ((size * 10 + unit / 2) / unit) as u64
 }
 
-/// So many bytes: exactly where that takes at most four digits, else with one decimal: `812 B`,
+/// How many bytes: exactly where that takes at most four digits, else with one decimal: `812 B`,
 /// `12.3 kB`.
 pub fn bytes(bytes: u64) -> String {
     if bytes < 10_000 {
@@ -67,7 +67,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
-/// `1 packet`, `2 packets`: a number and what there is so many of.
+/// `1 packet`, `2 packets`: a number and what there is this many of.
 pub fn counted(number: u64, one: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {one}{plural}")

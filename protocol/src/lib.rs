@@ -2,11 +2,13 @@
 //!
 //! [`session`] brings the reels of a play-through onto one clock and matches each send to its
 //! receive. [`history`] says what followed from the packets: what was acked, delivered, believed,
-//! and what went wrong; [`why`] goes back along what led to
-//! something, [`stats`] counts, [`diff`] compares two sessions. [`verdict`] says whether all
-//! of it could be judged, [`rules`] asks a team's own rules. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and numbers in words as
-//! [`figures`] writes them.
+//! and what went wrong; [`why`] goes back along what led to something, [`stats`] counts, [`diff`]
+//! compares two sessions. [`verdict`] says whether all of it could be judged, [`rules`] asks a team's
+//! own rules. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and
+//! numbers in words as [`figures`] writes them.
 //! Nothing here touches a clock, a socket or a file.
+//!
+//! Why it is so: `docs/decisions/session.md`.
 
 pub mod diff;
 pub mod export;

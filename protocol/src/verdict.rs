@@ -16,10 +16,32 @@ mod who;
 
 pub use reason::{REASONS, Reason};
 
-use crate::export::Counts;
+use serde::Serialize;
+
 use crate::figures::{duration, seconds};
-use crate::history::{History, Level, unjudged};
+use crate::history::{Finding, History, Level, unjudged};
 use crate::session::{Session, SessionTime};
+
+/// How many findings there are of each level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // the variants of `Level`
+pub struct Counts {
+    pub error: u64,
+    pub warning: u64,
+    pub info: u64,
+}
+
+impl Counts {
+    /// Counts findings.
+    pub fn of(findings: &[Finding]) -> Counts {
+        let count = |level| findings.iter().filter(|each| each.level == level).count() as u64;
+        Counts {
+            error: count(Level::Error),
+            warning: count(Level::Warning),
+            info: count(Level::Info),
+        }
+    }
+}
 
 /// What a check comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

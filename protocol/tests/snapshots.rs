@@ -55,7 +55,7 @@ fn check(packets: &[(u8, &[&[u8]], bool)], expected: &[Seen]) {
 /// What stands for a value of which nobody can say what it is.
 const UNKNOWN: u8 = 255;
 
-/// The same where events are missing in the client's reel before its receipt of so many packets.
+/// The same where events are missing in the client's reel before its receipt of this many packets.
 fn check_with_hole(packets: &[(u8, &[&[u8]], bool)], hole: Option<usize>, expected: &[Seen]) {
     let server: Endpoint = ([127, 0, 0, 1], 1).into();
     let client: Endpoint = ([127, 0, 0, 1], 2).into();

@@ -15,7 +15,7 @@ pub struct Agreed {
     pub words: String,
 }
 
-/// So many are told.
+/// How many are told.
 const TOLD: usize = 3;
 
 /// The last steps of a recording before an event, in their order. `name` gives the name of an

@@ -83,7 +83,7 @@ pub fn cause(reel: &Arc<Reel>, report: &Report) -> Option<Cause> {
     of(divergence, &rest, &report.afterwards)
 }
 
-/// So many steps of a turn are looked at: a recording without ticks is one turn.
+/// How many steps of a turn are looked at: a recording without ticks is one turn.
 const STEPS_MAX: usize = 1024;
 
 /// What the recording has in the same turn behind an event, up to [`STEPS_MAX`].

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netreel_reel::EventNumber;
 
-/// Between two checkpoints lie at least so many events.
+/// The fewest events between two checkpoints.
 const SPACING: u64 = 256;
 
 /// States before turns; denser near where one is.
@@ -15,7 +15,7 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Keeps at most so many bytes.
+    /// Keeps at most this many bytes.
     pub fn new(bytes_max: usize) -> Checkpoints {
         Checkpoints {
             states: BTreeMap::new(),

@@ -94,7 +94,12 @@ impl Report {
 
 impl Driver {
     /// Starts before the reel's first event, or at the first snapshot of a reel that begins in the
-    /// middle. Refuses a reel that cannot lead to an exact replay.
+    /// middle.
+    ///
+    /// # Errors
+    ///
+    /// [`NotReplayable`], with all reasons: inputs, start conditions or a beginning are missing, or
+    /// the reel has several sockets ([`with_sockets`](Driver::with_sockets)).
     pub fn new(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
         let stretches = check_replayable(&reel)?;
         Ok(Driver::of(reel, stretches))

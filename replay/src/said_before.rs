@@ -29,7 +29,7 @@ struct Parts {
 
 type Key = (Option<u64>, u64, u64);
 
-/// So many messages are looked after at a time.
+/// How many messages are looked after at a time.
 const MESSAGES_MAX: usize = 256;
 
 /// A fragment of a message.

@@ -137,7 +137,7 @@ pub enum StepError {
     },
 }
 
-/// States take at most so many bytes unless somebody says otherwise.
+/// States take at most this many bytes unless somebody says otherwise.
 const BYTES_MAX: usize = 64 << 20;
 
 impl Stepper {

@@ -16,7 +16,7 @@ pub struct Stats {
     #[arg(long, value_name = "WHAT", value_enum)]
     pub by: Option<StatsBy>,
     /// The links by stretches of so many seconds, for example `0.5`.
-    #[arg(long, value_name = "SECONDS", conflicts_with = "by", value_parser = crate::record::seconds)]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "by", value_parser = crate::lengths::seconds)]
     pub over: Option<f64>,
 }
 

@@ -68,7 +68,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     Ok(total.answer())
 }
 
-/// Checks one session with so many processors.
+/// Checks one session with this many processors.
 fn one(
     arguments: &Check,
     (folder, rules): (&Path, Option<(&Path, &RuleFile)>),

@@ -19,7 +19,7 @@ use crate::packets::json;
 use crate::rules;
 use crate::watch::{Now, Pace, TENTH, Watch};
 
-/// So long nothing is looked for after something was.
+/// The pause after a look that found something.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {

@@ -47,7 +47,7 @@ pub struct Assignment {
     pub trigger_key: String,
 }
 
-/// So long nothing is said before the nodes finish: `netreel check` takes what was said a tenth of a second
+/// How long nothing is said before the nodes finish: `netreel check` takes what was said a tenth of a second
 /// and four ways of a packet before the end for at rest.
 const REST: Duration = Duration::from_millis(400);
 
@@ -60,9 +60,9 @@ pub struct HowToPlay {
     pub seed: u64,
     /// Everything must be over within this time; in ring mode, start and end each.
     pub limit: Duration,
-    /// Ring mode, with so many seconds.
+    /// Ring mode, with this many seconds.
     pub ring: Option<f64>,
-    /// Snapshots, every so many seconds; 0 for none.
+    /// Snapshots, every this many seconds; 0 for none.
     pub snapshots: f64,
 }
 

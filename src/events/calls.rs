@@ -3,7 +3,7 @@
 use netreel_reel::Reel;
 use netreel_sample_engine::Call;
 
-use crate::replay::ENGINE;
+use crate::boxes::ENGINE;
 
 /// Names calls, where the engine of a reel is one that this command knows.
 pub struct Calls {

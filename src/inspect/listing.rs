@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use netreel_inspector::{Picks, Wanted};
 
-/// So many paths are told.
+/// How many paths are told.
 const PATHS_MAX: usize = 200;
 
 /// What a path that is being typed can go on with, in the order of names: folders, and files that it may

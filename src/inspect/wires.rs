@@ -40,7 +40,7 @@ const OWN: [(&str, &str); 8] = [
     ),
 ];
 
-/// Each wire is tried on the first bytes of each reel, and there on so many packets at most.
+/// Each wire is tried on the first bytes of each reel, and there on this many packets at most.
 const BYTES: u64 = 256 << 10;
 const PACKETS: usize = 2_000;
 

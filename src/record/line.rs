@@ -11,7 +11,7 @@ use netreel_capture::Progress;
 use super::ring::Armed;
 use crate::text;
 
-/// So many sentences wait for a terminal that takes none.
+/// How many sentences wait for a terminal that takes none.
 const WAITING_MAX: usize = 1024;
 
 /// The line that is written again and again while a recording is under way. On anything but a

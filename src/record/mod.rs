@@ -51,7 +51,7 @@ mod live {
 }
 
 use ring::Armed;
-pub use ring::{RingArguments, seconds};
+pub use ring::RingArguments;
 
 /// How to record, for all ways, and what may keep a window while the recording runs: the live line
 /// takes it along.

@@ -20,9 +20,9 @@ use crate::text;
 /// The least room for what is pushed and not yet written: 200 ms of 100 000 small packets a second.
 const BUFFER_MIN: usize = 32 << 20;
 
-/// So many clients are served at a time, unless it is said.
+/// How many clients are served at a time, unless it is said.
 const CLIENTS: u16 = 256;
-/// A client is forgotten after so many silent seconds, unless it is said.
+/// A client is forgotten after this many silent seconds, unless it is said.
 const IDLE_SECONDS: u32 = 120;
 
 pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {

@@ -12,6 +12,7 @@ use netreel_capture::{Options, Presence};
 
 use super::findings::Findings;
 use crate::arguments::FailOn;
+use crate::lengths::seconds;
 use crate::outcome::Failure;
 
 /// Ring mode, the same for all ways of recording (docs/record.md).
@@ -51,15 +52,6 @@ pub enum TriggerSignal {
     Usr1,
     Usr2,
     None,
-}
-
-/// A number of seconds for a ring.
-pub fn seconds(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
-    match (0.1..=86_400.0).contains(&number) {
-        true => Ok(number),
-        false => Err("from 0.1 seconds to a day, 86400".to_owned()),
-    }
 }
 
 impl RingArguments {

@@ -166,7 +166,7 @@ impl Term {
         }
         let rest = rest
             .strip_prefix('.')
-            .ok_or_else(|| wrong("behind the brackets comes a point and a name"))?;
+            .ok_or_else(|| wrong("write a point and a name behind the brackets"))?;
         let end = rest.find(['=', '!', '<', '>']);
         let end = end.ok_or_else(|| wrong("a comparison is missing"))?;
         let (path, test) = rest.split_at(end);

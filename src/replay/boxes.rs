@@ -4,7 +4,7 @@ use netreel_reel::Reel;
 use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
 use netreel_transport::{InputError, Layer, ObjectBelief, Transport};
 
-use super::ENGINE;
+use crate::boxes::ENGINE;
 use crate::outcome::Failure;
 
 /// What of the start conditions is to be another than recorded, each as `NAME=VALUE`.

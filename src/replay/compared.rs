@@ -21,7 +21,7 @@ use crate::open::Story;
 use crate::outcome::Failure;
 use crate::{replay, text};
 
-/// So many refused calls of a node are told one by one.
+/// How many refused calls of a node are told one by one.
 const REFUSED_TOLD: usize = 3;
 
 /// The findings of the recording.

@@ -12,10 +12,10 @@ use netreel_replay::{
 };
 use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport};
 
-use super::ENGINE;
 use super::boxes::{self, Alone, Changed, Changes};
 use super::likely::{Likely, Plays, Unchanged};
 use super::watched;
+use crate::boxes::ENGINE;
 use crate::outcome::Failure;
 
 /// An engine's network layer.

@@ -22,7 +22,7 @@ const DATAGRAM_MAX: usize = 65_536;
 /// A socket's time-out must not be 0.
 const WAIT_MIN: Duration = Duration::from_micros(50);
 
-/// So long what does not come is waited for, in seconds.
+/// How long what does not come is waited for, in seconds.
 const PATIENCE_S: f64 = 1.0;
 
 pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer, Failure> {

@@ -30,7 +30,7 @@ use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::text;
 
-/// So long a program may do nothing, in seconds.
+/// How long a program may do nothing, in seconds.
 const PATIENCE_S: f64 = 10.0;
 
 /// Whether a program is to be started again. Options that say nothing then, or only then, are wrong.

@@ -11,7 +11,7 @@ use super::sitting::Sitting;
 use super::{print, states};
 use crate::packets::messages;
 
-/// So many events before and behind the one that is here.
+/// How many events before and behind the one that is here.
 const BEFORE: u64 = 60;
 const BEHIND: u64 = 120;
 

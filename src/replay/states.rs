@@ -5,7 +5,7 @@ use netreel_replay::{Explanation, FieldDifference};
 use netreel_sample_engine::{NetLayer, Start};
 use netreel_transport::{Divergence, Layer, Step};
 
-use super::ENGINE;
+use crate::boxes::ENGINE;
 
 /// An explanation with the first thing in which two states differ, where the divergence is one of
 /// states and the engine is known.

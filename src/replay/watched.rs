@@ -84,7 +84,7 @@ const NO_PLUGIN: &str = "no plugin";
 static SAID: AtomicU64 = AtomicU64::new(0);
 static IS_IN: AtomicBool = AtomicBool::new(false);
 
-/// Ends this process where a call into the plugin has not returned for so long.
+/// Ends this process where a call into the plugin has not returned for this long.
 pub fn end_where_it_stands_still(patience: Duration) {
     std::thread::spawn(move || {
         let mut last = (SAID.load(Ordering::Relaxed), Instant::now());

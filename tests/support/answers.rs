@@ -24,13 +24,13 @@ const VARIABLE: &str = "NETREEL_ANSWERS";
 
 /// An answer that is longer is kept as digests.
 const WHOLE_BYTES_MAX: usize = 8 << 10;
-/// So many lines have a digest together.
+/// How many lines have a digest together.
 const PIECE_LINES: usize = 1000;
 /// A line that is longer, such as a large JSON object, is cut into pieces of this size.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// So many runs of the command go on at a time.
+/// How many runs of the command go on at a time.
 const AT_A_TIME: usize = 2;
-/// So many differences are told in full.
+/// How many differences are told in full.
 const TOLD_MAX: usize = 10;
 
 /// What the command is asked about every session: the name of the answer's file, and the arguments.

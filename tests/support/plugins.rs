@@ -48,7 +48,7 @@ pub fn peer() -> Endpoint {
     Endpoint::from(([127, 0, 0, 1], 9000))
 }
 
-/// Writes what `udp.c` would have recorded that hears its peer on `socket` of so many.
+/// Writes what `udp.c` would have recorded that hears its peer on `socket` of this many.
 pub fn record(folder: &Path, sockets: u16, socket: u16) -> PathBuf {
     record_but(folder, sockets, socket, 0..0)
 }

@@ -89,7 +89,7 @@ pub const ENGINES: [Engine; 3] = [
 ];
 
 const LOSS: f64 = 0.01;
-/// So many packets of a play are not lost, or a quarter of a short one.
+/// How many packets of a play are not lost, or a quarter of a short one.
 const SAFE: usize = 100;
 const LATENCY_NS: u64 = 20_000_000;
 /// What a packet takes longer by chance; it keeps its place behind those before it.

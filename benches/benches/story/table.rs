@@ -102,7 +102,7 @@ impl Row {
                 self.at_most(PEAK_TARGET, ten),
             ],
             (Asked::Filter, Run::Again) => vec![self.within(FILTER_TARGET, ten)],
-            // A million packets may take so much; more of them may take more.
+            // A million packets may take this much; more of them may take more.
             (Asked::Check, _) if self.packets < 2 * MILLION => {
                 vec![self.at_most(STORY_PEAK_TARGET, MILLION)]
             }

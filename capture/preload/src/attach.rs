@@ -49,9 +49,9 @@ static ASKING: AtomicU32 = AtomicU32::new(0);
 /// The process that attached.
 static PID: AtomicU32 = AtomicU32::new(0);
 static DROP_WHEN_FULL: AtomicU32 = AtomicU32::new(0);
-/// When a ring that could not be had may be asked for again, in nanoseconds of the monotonic clock.
+/// Before this moment no thread that got no ring asks again, in nanoseconds of the monotonic clock.
 static ASK_AGAIN: AtomicU64 = AtomicU64::new(0);
-/// So long after it could not be had.
+/// How long a thread waits, after it got no ring, before it asks again: asking costs a system call.
 const ASK_AGAIN_NS: u64 = 1_000_000_000;
 /// The key of each thread's ring, plus 1; 0 before it was made.
 static KEY: AtomicU32 = AtomicU32::new(0);
@@ -516,7 +516,7 @@ fn map_bell(fd: Option<i32>) -> Result<(), u32> {
     }
 }
 
-/// So much of a ring is made writable before it is used; the rest takes memory when it is.
+/// How much of a ring is made writable before it is used; the rest takes memory when it is.
 const READY: usize = 64 << 10;
 
 /// Makes the first pages of a ring writable.

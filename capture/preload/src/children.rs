@@ -17,7 +17,7 @@ use crate::sys::{IoVec, errno, set_errno};
 use crate::vectors::Vectors;
 use crate::{sockets, typed};
 
-/// So many pipes and pairs of sockets are known at a time.
+/// How many pipes and pairs of sockets are known at a time.
 const PIPES: usize = 64;
 /// The two ends of each; 0: none.
 static OPEN: [AtomicU64; PIPES] = [const { AtomicU64::new(0) }; PIPES];

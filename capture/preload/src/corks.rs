@@ -9,7 +9,7 @@ use crate::sys::{IoVec, pause};
 use crate::vectors::Vectors;
 
 const SOCKETS: usize = 1 << 16;
-/// So many sockets may have parts waiting at a time.
+/// How many sockets may have parts waiting at a time.
 const PLACES: usize = 64;
 /// The kernel sends no longer packet.
 const BYTES: usize = 1 << 16;
@@ -161,7 +161,7 @@ impl Whole {
 
     /// Adds a part. One that makes the packet too long is refused by the kernel as well.
     fn add(&mut self, vectors: &mut Vectors<'_>, length: usize) {
-        // SAFETY: this thread alone has them; there is so much room, and so many bytes are there.
+        // SAFETY: this thread alone has them; there is this much room, and this many bytes are there.
         unsafe {
             let parts = &mut *self.place.parts.get();
             if length <= BYTES - parts.length {

@@ -223,7 +223,7 @@ hook! {
         } else if let Some(peer) = &peer && (result == 0 || errno() == EINPROGRESS) {
             others::connected(others::MADE, fd, peer);
         } else if result == 0 {
-            // SAFETY: the call succeeded, so that so many bytes are there.
+            // SAFETY: the call succeeded, so that this many bytes are there.
             unsafe { others::speaks_with(fd, address, length) };
         }
         result

@@ -11,9 +11,9 @@ use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::sys::{self, errno, nr, set_errno};
 
-/// Of a longer file the length and the time of its last change are kept alone.
+/// A longer file is not kept: its length and the time of its last change are.
 const SUMMED_MAX: u64 = 64 << 10;
-/// So many bytes are summed up in one process.
+/// How many bytes are summed up in one process.
 const SUMMED_IN_ALL: u64 = 16 << 20;
 static SUMMED: AtomicU64 = AtomicU64::new(0);
 
@@ -285,7 +285,7 @@ const READABLE: [&[u8]; 18] = [
     b"zoneinfo",
 ];
 const UNREADABLE: [&[u8]; 3] = [b"mem", b"pagemap", b"clear_refs"];
-/// So many of them are told, each with the sum of its first bytes.
+/// How many of them are told, each with the sum of its first bytes.
 const OF_PROC_MAX: u64 = 64;
 const OF_PROC_BYTES: u64 = 4 << 10;
 static OF_PROC: AtomicU64 = AtomicU64::new(0);

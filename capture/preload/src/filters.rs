@@ -10,7 +10,7 @@ use crate::nr;
 #[derive(Clone, Copy)]
 pub struct Instruction {
     pub code: u16,
-    /// So many instructions are left out where it holds, and where it does not.
+    /// How many instructions are left out where it holds, and where it does not.
     pub yes: u8,
     pub no: u8,
     pub value: u32,
@@ -26,7 +26,7 @@ pub struct Filter {
 /// A call is made.
 pub const ALLOW: u32 = 0x7fff_0000;
 
-/// So many filters are remembered, of so many instructions together.
+/// How many filters are remembered, of this many instructions together.
 const FILTERS_MAX: usize = 16;
 const ROOM: usize = 8192;
 

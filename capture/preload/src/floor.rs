@@ -29,7 +29,7 @@ static HOLDER: AtomicU32 = AtomicU32::new(0);
 /// When whoever has it got it.
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
-/// So long one thread may have it while others wait and it makes calls.
+/// How long one thread may have it while others wait and it makes calls.
 const SLICE_NS: u64 = 1_000_000;
 /// So often one that waits looks whether the holder makes calls.
 const LOOK_EVERY_NS: i64 = 50_000_000;
@@ -372,7 +372,7 @@ pub fn is_cancelled() {
     }
 }
 
-/// A pipe that has room has it for so many bytes.
+/// A pipe that has room has it for this many bytes.
 const WHOLE: usize = 4096;
 
 /// Whether a call on this descriptor may wait.

@@ -12,9 +12,9 @@ use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::sys::{self, errno, nr, set_errno};
 
-/// Of a longer file it is told that it is not kept.
+/// A longer file is not kept, and the recorder says so.
 const KEPT_MAX: u64 = 4 << 20;
-/// So many bytes are kept of one process.
+/// How many bytes are kept of one process.
 const KEPT_IN_ALL: u64 = 32 << 20;
 static KEPT: AtomicU64 = AtomicU64::new(0);
 

@@ -8,11 +8,11 @@ use crate::sys::{self, TimeSpec};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Holder(pub u32);
 
-/// A holder that has computed for so long lets nobody else run.
+/// A holder that has computed for this long lets nobody else run.
 const COMPUTES_NS: u64 = 1_000_000_000;
 /// One that had a processor for less than this since the look before may be asleep.
 const RESTS_NS: u64 = 5_000_000;
-/// A holder that so many looks in a row find asleep waits for something.
+/// A holder that this many looks in a row find asleep waits for something.
 const ASLEEP_LOOKS: u32 = 20;
 
 /// What one that waits for the floor has seen of the holder, as long as it is the same grant.

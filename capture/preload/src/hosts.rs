@@ -7,7 +7,7 @@ use crate::sys::{self, nr};
 
 const HOSTS: &CStr = c"/etc/hosts";
 const ORDER: &CStr = c"/etc/nsswitch.conf";
-/// So many bytes of each are looked at.
+/// How many bytes of each are looked at.
 const READ_MAX: usize = 16 << 10;
 
 /// Whether the C library finds the name in a file of this machine before it asks anybody.

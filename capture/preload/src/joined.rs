@@ -126,7 +126,7 @@ pub unsafe fn ask_for_bytes(fd: i32, buffer: *mut u8, length: usize, flags: i32)
 /// For calls that have no address.
 pub const NOWHERE: (*mut u8, *mut u32) = (core::ptr::null_mut(), core::ptr::null_mut());
 
-/// So many messages of one `recvmmsg` are lent room for the kernel's word.
+/// How many messages of one `recvmmsg` are lent room for the kernel's word.
 const ROOMS_MAX: usize = 64;
 /// Had room of its own.
 const OWN: usize = usize::MAX;

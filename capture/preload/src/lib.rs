@@ -6,6 +6,8 @@
 //! results, bytes and `errno` as they were.
 //!
 //! No package depends on this one, and it depends on none: the command carries it inside.
+//!
+//! Why it is so: `docs/decisions/programs.md`.
 
 #![cfg_attr(feature = "carried", no_std)]
 // The C library's functions have no words of their own here.

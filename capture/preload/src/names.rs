@@ -56,7 +56,7 @@ unsafe fn asked_name(
     result
 }
 
-/// So many bytes of an option's value are kept.
+/// How many bytes of an option's value are kept.
 const VALUE_MAX: usize = 64;
 
 /// As `struct addrinfo`.
@@ -89,7 +89,7 @@ unsafe extern "C" {
 
 /// Of an address that a name was found to have: kind of socket, protocol, endpoint.
 const FOUND: usize = 2 + 27;
-/// So many of them are kept.
+/// How many of them are kept.
 const FOUND_MAX: usize = 24;
 
 /// Addresses under way to an event.

@@ -10,9 +10,9 @@ use crate::sys::{self, nr, pause};
 
 /// A longer path is none that is looked after.
 pub const LONGEST: usize = 1024;
-/// So much of a file is in memory at a time.
+/// How much of a file is in memory at a time.
 pub const CHUNK: usize = 32 << 10;
-/// So many links may lead on from one path, as the kernel has it.
+/// How many links may lead on from one path, as the kernel has it.
 const LINKS_MAX: u32 = 40;
 
 /// What a path is found with. It is no thread's stack, which may be short: a handler of a signal may open
@@ -188,7 +188,7 @@ impl Workspace {
         }
     }
 
-    /// Where the path so far leads to, if it is a link: so many bytes of `link`.
+    /// Where the path so far leads to, if it is a link: this many bytes of `link`.
     fn target(&mut self, at: &impl Look) -> Option<Option<usize>> {
         at.look(self.found.get(..self.length)?, &mut self.probe)?;
         let (from, to) = (

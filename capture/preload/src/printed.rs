@@ -148,7 +148,7 @@ pub fn is_printed(fd: i32) -> bool {
     of(fd).is_some()
 }
 
-/// So many bytes were written to this descriptor.
+/// How many bytes were written to this descriptor.
 ///
 /// # Safety
 /// They are there.

@@ -14,7 +14,7 @@ use crate::thread::{Thread, now};
 use crate::vectors::Vectors;
 
 const STOPPED: u32 = 0;
-/// So long a thread waits for a recorder that makes no progress.
+/// How long a thread waits for a recorder that makes no progress.
 const WAIT_MAX_NS: u64 = 2_000_000_000;
 
 /// The right to push, for as long as no other code of the program runs in this thread.
@@ -131,7 +131,7 @@ impl Pushing {
             floor::pushes();
         }
         self.push(time, kind, N, |at| {
-            // SAFETY: so much room was asked for.
+            // SAFETY: this much room was asked for.
             unsafe { put(at, &body) };
         });
     }
@@ -140,7 +140,7 @@ impl Pushing {
     /// received from it.
     ///
     /// # Safety
-    /// There are so many.
+    /// How many there are.
     #[inline]
     pub unsafe fn packet(
         &mut self,
@@ -196,7 +196,7 @@ impl Pushing {
     /// The same with one byte of details, and the next `length` bytes of `vectors` behind it.
     ///
     /// # Safety
-    /// There are so many.
+    /// How many there are.
     pub unsafe fn called_with(
         &mut self,
         call: CallId,

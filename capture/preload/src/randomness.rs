@@ -86,7 +86,7 @@ pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize
     let code = errno();
     if let Some(mut pushing) = pushing() {
         match usize::try_from(result) {
-            // SAFETY: the call has filled so many bytes.
+            // SAFETY: the call has filled this many bytes.
             Ok(length) => unsafe {
                 let mut bytes = Vectors::new(&raw const whole, 1);
                 pushing.called_with(CallId::INPUT, length as i32, 0, &mut bytes, length);
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -
     let mut result = 0u32;
     let bytes = (&raw mut result).cast::<u8>();
     inside(1);
-    // SAFETY: the function has this signature; so many bytes are there.
+    // SAFETY: the function has this signature; this many bytes are there.
     unsafe {
         if found.is_null() {
             // Of a libstdc++ that only the library behind the call can see.

@@ -134,7 +134,7 @@ pub fn opened(path: u64, sum: u64) {
     let index = tape.opened.fetch_add(1, Ordering::Relaxed) as usize;
     if index < OPENED_MAX {
         let place = (&raw const *tape).cast_mut().cast::<u8>();
-        // SAFETY: so many have room there in every tape, and this one is this call's alone.
+        // SAFETY: this many have room there in every tape, and this one is this call's alone.
         unsafe {
             let all = place.add(OPENED_AT).cast::<Opened>();
             all.add(index).write(Opened { path, sum });

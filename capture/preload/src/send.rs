@@ -155,7 +155,7 @@ impl Outgoing {
     }
 }
 
-/// So many packets the kernel makes at most of what one call hands over.
+/// How many packets the kernel makes at most of what one call hands over.
 const SEGMENTS_MAX: usize = 128;
 
 /// Pushes the packet, sends it, and pushes the result. `flags` are those of the call.
@@ -548,7 +548,7 @@ unsafe fn write_at(
     unsafe { send_by(fd, &Outgoing::vectors(iov, count), 0, write) }
 }
 
-/// So many packets of a `sendmmsg` are handed to the kernel at once: more would need more numbers
+/// How many packets of a `sendmmsg` are handed to the kernel at once: more would need more numbers
 /// on a stack that may be small.
 const PART: usize = 32;
 

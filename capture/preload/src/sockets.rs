@@ -281,7 +281,7 @@ fn number(fd: i32) -> Option<u16> {
     Some(socket)
 }
 
-/// From now on the kernel cuts what is sent into packets of so many bytes; 0: it does not.
+/// From now on the kernel cuts what is sent into packets of this many bytes; 0: it does not.
 pub fn cuts(socket: u16, size: i32) {
     let size = u16::try_from(size).unwrap_or(0);
     SEGMENTS[usize::from(socket)].store(size, Ordering::Relaxed);

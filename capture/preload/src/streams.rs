@@ -19,7 +19,7 @@ struct Functions {
     close: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
 }
 
-/// So many such streams have a descriptor at a time.
+/// How many such streams have a descriptor at a time.
 const STREAMS: usize = 32;
 type Place = (AtomicPtr<c_void>, AtomicI32);
 static OPEN: [Place; STREAMS] =

@@ -115,7 +115,7 @@ impl TimeSpec {
             .wrapping_add(self.nanos as u64)
     }
 
-    /// The time of so many nanoseconds.
+    /// The time of this many nanoseconds.
     pub fn of_nanos(nanos: u64) -> TimeSpec {
         TimeSpec {
             seconds: (nanos / 1_000_000_000) as i64,

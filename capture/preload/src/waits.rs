@@ -9,7 +9,7 @@ use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, errno, set_errno};
 
-/// So many ready descriptors stand in one event.
+/// How many ready descriptors stand in one event.
 const READY_MAX: usize = 64;
 
 /// A list of ready descriptors under way.
@@ -106,7 +106,7 @@ pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], resu
 /// `list` leads to as many events as `result` says.
 pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) -> i32 {
     after(call, result, |ready| {
-        // SAFETY: the call wrote so many.
+        // SAFETY: the call wrote this many.
         let list = unsafe { core::slice::from_raw_parts(list, result as usize) };
         for one in list.iter().take(READY_MAX) {
             let (events, data) = (one.events, one.data);

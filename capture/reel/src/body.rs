@@ -89,7 +89,7 @@ impl EventKind {
 pub enum SendOutcome {
     /// The whole packet was taken.
     Sent,
-    /// Only so many bytes were taken.
+    /// Only this many bytes were taken.
     Short(u32),
     /// The call failed with this operating-system error code.
     Failed(i32),

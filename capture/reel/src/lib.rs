@@ -3,6 +3,26 @@
 //! A *reel* is the recording of one node: a total order of everything that crossed the boundary
 //! of its network layer. This crate knows how a reel is written in bytes and read back; it makes
 //! no system call, so that everything above it can be tested without a disk.
+//!
+//! A reel is written event by event, and read back from any bytes, whole or cut:
+//!
+//! ```
+//! use netreel_reel::{Event, EventNumber, Header, Record, Reel, ReelWriter, ThreadId, Time};
+//!
+//! let mut writer = ReelWriter::create(Vec::new(), &Header::default())?;
+//! writer.push(&Record {
+//!     number: EventNumber(0),
+//!     time: Time(1_000_000), // nanoseconds on the node's clock
+//!     thread: ThreadId(0),
+//!     event: Event::Note { text: b"the match begins" },
+//! })?;
+//! let reel = Reel::from_bytes(writer.finish()?)?;
+//! assert_eq!(reel.len(), 1);
+//! reel.for_each(|record| println!("{:?} {:?}", record.time, record.event));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Why it is so: `docs/decisions/recording.md`.
 
 mod believed;
 pub mod bell;

@@ -539,7 +539,7 @@ impl Reel {
     }
 }
 
-/// Of shorter blocks than this several frames are read at once, so many bytes.
+/// Of shorter blocks than this several frames are read at once, this many bytes.
 const SHORT_BLOCK: u64 = 4 << 10;
 const WINDOW: usize = 16 << 10;
 

@@ -220,7 +220,7 @@ impl RingWriter {
         };
     }
 
-    /// A ring that holds so many bytes wakes its reader: an eighth of its room.
+    /// A ring that holds this many bytes wakes its reader: an eighth of its room.
     fn fills_by(&self) -> u64 {
         self.limit.saturating_sub(self.head_seen) / 8
     }

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltap10");
 /// Where the threads' identities lie: [`THREADS_MAX`] numbers of 64 bits.
 pub const THREADS_AT: usize = 4096;
-/// So many threads of a program can be replayed.
+/// How many threads of a program can be replayed.
 pub const THREADS_MAX: usize = 1024;
 /// Where each thread's first step among locks lies that waits for its turn: as many numbers.
 pub const STEPS_AT: usize = THREADS_AT + THREADS_MAX * 8;
@@ -256,7 +256,7 @@ pub const ONE_AT_A_TIME: u32 = 2;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NextFloor {
-    /// Behind so many of its entries, plus 1; 0: it keeps it.
+    /// Behind this many of its entries, plus 1; 0: it keeps it.
     pub entries: u64,
     /// And so many calls that have no entry.
     pub points: u64,

@@ -350,7 +350,7 @@ fn events_out_of_order_and_too_large_are_refused() {
     assert_eq!(snapshot.as_record().event, Event::Snapshot { state });
 }
 
-/// A disk with room for so many bytes.
+/// A disk with room for this many bytes.
 struct Disk {
     bytes: Vec<u8>,
     room: usize,

@@ -49,7 +49,7 @@ impl Live {
         assert!(ring < self.rings);
         let base = self.pages.as_mut_ptr().cast::<u8>();
         let offset = RING_PAGE + ring * (RING_PAGE + CAPACITY);
-        // SAFETY: the pages hold the control page and so many rings.
+        // SAFETY: the pages hold the control page and this many rings.
         unsafe {
             RingMemory {
                 control: base.cast::<RingControl>(),

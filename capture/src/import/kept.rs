@@ -8,7 +8,7 @@ use netreel_reel::{Append, AppendError, OpenError, Reel};
 
 use crate::file::{FileSource, within_limit};
 
-/// So many stay in memory.
+/// How many stay in memory.
 const IN_MEMORY: usize = 64 << 20;
 
 /// See the module.

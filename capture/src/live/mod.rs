@@ -108,10 +108,10 @@ pub enum LiveError {
     Record(#[from] RecordError),
 }
 
-/// The kernel hands packets over after so many milliseconds at the latest. In between it gathers
+/// The kernel hands packets over after this many milliseconds at the latest. In between it gathers
 /// them: with immediate delivery one packet in ten is dropped at 300 000 a second.
 pub const HANDED_OVER_MS: i32 = 20;
-/// A window in ring mode goes on for so long: packets of before its trigger are still in the kernel.
+/// A window in ring mode goes on for this long: packets of before its trigger are still in the kernel.
 const WINDOW_AFTER: Duration = Duration::from_millis(5 * HANDED_OVER_MS as u64);
 /// What the kernel had when it was shut it has handed over by then. A block of packets that is not
 /// full waits for two turns of the kernel's timer; the rest is for timers that are late.

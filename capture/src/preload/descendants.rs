@@ -11,14 +11,14 @@ use rustix::process::{Pid, WaitOptions, set_child_subreaper, waitpid};
 use super::escape::check_program;
 use super::{ADDRESS_SANITIZER, Escape, look};
 
-/// A process that has run for so long without the library, and seems to have no reason to load it, does
+/// A process that has run for this long without the library, and seems to have no reason to load it, does
 /// not load it any more.
 const LOADING: Duration = Duration::from_secs(1);
 /// A program that does not load the library within this time never will.
 pub(super) const LOAD_MAX: Duration = Duration::from_secs(5);
-/// So long a forked child that lives may take to reach the recorder.
+/// How long a forked child that lives may take to reach the recorder.
 const REACHING: Duration = Duration::from_secs(5);
-/// So long it is remembered that a process has come, for its parent to name it.
+/// How long it is remembered that a process has come, for its parent to name it.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// Everything that descends from the program, also where those between have ended.

@@ -115,7 +115,7 @@ pub(super) enum Doing {
     },
     /// A second one of its threads sends or receives packets.
     Threads { pid: u32 },
-    /// The kernel dropped so many packets of one of its sockets.
+    /// The kernel dropped this many packets of one of its sockets.
     Drops { pid: u32, inode: u64, drops: u64 },
 }
 
@@ -157,7 +157,7 @@ impl Doings {
     }
 }
 
-/// So many threads may have a ring at a time.
+/// How many threads may have a ring at a time.
 pub(super) const RINGS_MAX: usize = 250;
 /// Rings that are there from the start: one for the notes, the others for threads.
 const RINGS_AT_START: usize = 3;

@@ -75,7 +75,7 @@ pub struct Rerun {
     pub kept: Vec<FoundFile>,
     /// A whole tape, as [`netreel_reel::tape`] lays it out.
     pub tape: Vec<u8>,
-    /// After so long without an event a program that does nothing is ended; `None`: never.
+    /// A program without an event for this long is ended; `None`: never.
     pub patience: Option<Duration>,
 }
 
@@ -129,7 +129,7 @@ pub struct RerunEnd {
     pub maps: String,
 }
 
-/// So long a program has to reach the library.
+/// How long a program has to reach the library.
 const LOAD_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOK_AT_ONCE: Duration = Duration::from_millis(1);

@@ -14,7 +14,7 @@ pub(super) struct Tripwire {
     sockets: BTreeSet<u64>,
 }
 
-/// So many sockets are remembered.
+/// How many sockets are remembered.
 const SOCKETS_MAX: usize = 1024;
 
 impl Tripwire {

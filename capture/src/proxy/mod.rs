@@ -37,9 +37,9 @@ pub struct Wanted {
     pub faults: FaultSpec,
     /// What the faults' chances are drawn from.
     pub seed: u64,
-    /// So many clients are served at a time.
+    /// How many clients are served at a time.
     pub clients_max: usize,
-    /// A client is forgotten when nothing has gone to or from it for so long.
+    /// A client is forgotten when nothing has gone to or from it for this long.
     pub idle: Duration,
     /// The reel; its folder must be there.
     pub reel: PathBuf,

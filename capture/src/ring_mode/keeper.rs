@@ -18,7 +18,7 @@ pub(crate) struct Keeper {
 
 enum Order {
     Do(Vec<Action>),
-    /// So many requests are dealt with once what was ordered before is done.
+    /// How many requests are dealt with once what was ordered before is done.
     Done(usize),
 }
 

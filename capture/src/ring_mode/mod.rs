@@ -21,7 +21,6 @@ pub use panics::trigger_on_panic;
 #[doc(hidden)]
 pub use peers::fuzz_datagram;
 pub use peers::{PeerOptions, Peers, PeersError};
-pub(crate) use trigger::utc_now_ns;
 pub use trigger::{TriggerNews, Triggers, window_name};
 
 pub(crate) use keeper::Keeper;
@@ -29,7 +28,7 @@ pub(crate) use recording::RingRecording;
 pub(crate) use trigger::{Request, Requests};
 pub(crate) use windows::{Action, FinishedPart, Windows};
 
-/// A window is made of about so many parts.
+/// A window is made of about this many parts.
 const PARTS_A_WINDOW: u32 = 8;
 const PART_MIN: Duration = Duration::from_millis(250);
 const PART_MAX: Duration = Duration::from_secs(10);
@@ -41,7 +40,7 @@ pub struct Ring {
     pub before: Duration,
     /// How long a recording goes on into the window after its trigger. Default 0.
     pub after: Duration,
-    /// After so many windows no trigger keeps another one. Default 100.
+    /// The most windows that triggers keep. Default 100.
     pub windows_max: u32,
 }
 

@@ -7,7 +7,7 @@ use netreel_reel::TriggerCause;
 
 use super::Triggers;
 
-/// So long a panicking thread waits for its window: the process may be about to abort.
+/// How long a panicking thread waits for its window: the process may be about to abort.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// From now on a panic of any thread pulls `triggers`, with what it said and where; then the hook

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use netreel_reel::{Trigger, TriggerCause};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-use super::trigger::utc_now_ns;
 use super::{TriggerNews, Triggers};
+use crate::anchor::utc_now_ns;
 
 /// Who asks whom.
 #[derive(Clone, Debug, PartialEq, Eq)]

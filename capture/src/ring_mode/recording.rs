@@ -6,8 +6,8 @@ use std::sync::Arc;
 use netreel_reel::{Event, EventNumber, Time};
 use netreel_transport::monotonic_now;
 
-use super::trigger::utc_now_ns;
 use super::{FinishedPart, Keeper, Request, Requests, Ring, TriggerNews, Triggers, Windows};
+use crate::anchor::utc_now_ns;
 use crate::series::{Done, Ended};
 
 /// The ring mode of one recording.

@@ -13,6 +13,7 @@ use netreel_reel::{Event, EventNumber, Trigger, TriggerCause};
 use netreel_transport::{BellRef, Pusher, monotonic_now};
 
 use super::{KeptWindow, Ring, signal};
+use crate::anchor::utc_now_ns;
 
 /// Asks recorders to keep what they have of the last seconds.
 ///
@@ -59,7 +60,7 @@ impl Moment {
     }
 }
 
-/// So many ids are remembered.
+/// How many ids are remembered.
 const SEEN_MAX: usize = 256;
 /// Longer texts are cut.
 pub(super) const TEXT_MAX: usize = 4096;
@@ -162,7 +163,7 @@ impl Requests {
         ready
     }
 
-    /// Says that so many of those taken were dealt with.
+    /// Says that this many of those taken were dealt with.
     pub(crate) fn done(&self, count: usize) {
         self.done.fetch_add(count as u64, Ordering::Release);
     }
@@ -441,14 +442,6 @@ fn millis(time: Duration) -> u32 {
 
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_MAX)]
-}
-
-/// Nanoseconds since 1970-01-01T00:00:00Z.
-pub(crate) fn utc_now_ns() -> i64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    now.tv_sec
-        .saturating_mul(1_000_000_000)
-        .saturating_add(now.tv_nsec)
 }
 
 /// The name of the folder for the window around this moment: `window-20261121T152501.123Z-1a2b3c4d`.

@@ -107,14 +107,14 @@ enum State {
 
 /// Triggers that come so soon after a window's first are of the same window.
 const MERGE_NS: u64 = 1_000_000_000;
-/// Parts are kept so much longer than the window, because other nodes' requests are under way for
+/// Parts are kept this much longer than the window, because other nodes' requests are under way for
 /// a while.
 const SLACK_NS: u64 = 2_000_000_000;
-/// For a trigger that joins a window late, so long others are waited for.
+/// How long a trigger that joins a window late waits for others.
 const LATE_NS: u64 = 250_000_000;
-/// A trigger is remembered for so long: a request is heard for 30 s around its time, and sent for 3.
+/// A trigger is remembered for this long: a request is heard for 30 s around its time, and sent for 3.
 const REMEMBERED_NS: u64 = 35_000_000_000;
-/// So many triggers are remembered, beside those that name a window.
+/// How many triggers are remembered, beside those that name a window.
 const ASKED_MAX: usize = 256;
 
 impl Windows {

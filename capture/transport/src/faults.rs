@@ -6,21 +6,18 @@ use std::num::NonZeroU64;
 use netreel_reel::{Believed, Duration, Endpoint, Time};
 
 use crate::draw::{mix, unit};
+use crate::gates::LinkEnd;
 use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
 
 /// How many packets are taken from the inner transport at once, so that a flood cannot hold up
 /// the caller.
 const TAKEN_AT_ONCE_MAX: usize = 4096;
 
-/// So many packets a burst of loss has on average, where nobody says it.
+/// How many packets a burst of loss has on average, where nobody says it.
 pub const BURST_LENGTH: f64 = 8.0;
 
 /// A burst that began more packets ago is over.
 const BURST_MAX: u64 = 4096;
-
-/// One end of a link, by a number that does not change from run to run as ports do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkEnd(pub u16);
 
 /// What is wrong with one directed link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +30,7 @@ pub struct LinkFaults {
     pub loss: f64,
     /// The chance that a burst of loss begins at a packet, from 0 to 1.
     pub burst: f64,
-    /// So many packets such a burst has on average; 1 and more.
+    /// How many packets such a burst has on average; 1 and more.
     pub burst_length: f64,
     /// The chance that a packet of a burst is lost, from 0 to 1.
     pub burst_loss: f64,
@@ -109,7 +106,7 @@ impl LinkFaults {
         }
     }
 
-    /// What becomes of packet `n` (from 0) of the link from `from` to `to`, with so many bytes of payload.
+    /// What becomes of packet `n` (from 0) of the link from `from` to `to`, with this many bytes of payload.
     pub fn verdict(
         &self,
         seed: u64,

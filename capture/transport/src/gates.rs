@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::faults::LinkEnd;
+/// One end of a link, by a number that does not change from run to run as ports do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkEnd(pub u16);
 
 /// The gates of one node's [`Faults`](crate::Faults), in the hand of whoever runs the node.
 ///

@@ -298,7 +298,7 @@ fn lock(reel: &Mutex<MemoryReel>) -> std::sync::MutexGuard<'_, MemoryReel> {
 
 impl RingSink {
     /// Pushes into `writer` while `gate` lets it, and rings `bell` where the writing thread has to
-    /// be woken. `wait_max`: after so long without any progress of the recorder, a waiting thread
+    /// be woken. `wait_max`: after this long without any progress of the recorder, a waiting thread
     /// goes on without it.
     pub fn new(
         writer: RingWriter,

@@ -41,7 +41,7 @@ pub struct ReplayTransport<E> {
     belief_differs: Option<Box<BeliefDifference>>,
 }
 
-/// So many steps behind a divergence are kept.
+/// How many steps behind a divergence are kept.
 const AFTERWARDS_MAX: usize = 64;
 
 /// Where a replay left its recording.

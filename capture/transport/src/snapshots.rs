@@ -7,7 +7,7 @@ use netreel_reel::{Duration, Time};
 pub struct SnapshotPlan {
     /// As often as this, on the clock of the reel,
     pub every: Duration,
-    /// and not before so many times the bytes of the last snapshot were recorded of other events:
+    /// and not before this many times the bytes of the last snapshot were recorded of other events:
     /// what bounds the cost.
     pub others: u64,
 }
@@ -47,7 +47,7 @@ impl Snapshots {
         }
     }
 
-    /// So many bytes were recorded.
+    /// How many bytes were recorded.
     pub(crate) fn recorded(&mut self, bytes: usize) {
         self.since = self.since.saturating_add(bytes as u64);
     }

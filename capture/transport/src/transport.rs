@@ -177,7 +177,7 @@ pub enum SendError {
     /// The operating system refused, with this error code.
     #[error("send failed: {}", std::io::Error::from_raw_os_error(*.0))]
     Os(i32),
-    /// Only so many bytes were taken.
+    /// Only this many bytes were taken.
     #[error("only {0} bytes of the packet were taken")]
     Short(u32),
 }

@@ -220,7 +220,7 @@ fn states(records: &[OwnedRecord]) -> Vec<Vec<u8>> {
     states.collect()
 }
 
-/// Offers the tick's number as state in each of so many ticks of 1 µs, in which 10 bytes are sent.
+/// Offers the tick's number as state in each of this many ticks of 1 µs, in which 10 bytes are sent.
 fn offer(io: &mut Recorded<Script>, ticks: std::ops::Range<u8>) {
     for tick in ticks {
         io.offer_state(&mut || Some(vec![tick; 5]));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::coming::Wake;
 
-/// Of a session of up to so many packets everything is worked out at once.
+/// Up to this many packets in a session, everything is worked out at once.
 pub(crate) const AT_ONCE: usize = 4096;
 
 /// One thing that is worked out, of what `K` names.
@@ -21,7 +21,7 @@ struct State<K, T> {
     /// What came last.
     latest: Option<(K, Arc<T>)>,
     coming: Option<Coming<K, T>>,
-    /// Of what somebody gave up: nobody begins it again until it is gone on with.
+    /// Somebody gave the work up: nobody begins it again before [`Work::go_on`].
     given_up: Option<K>,
 }
 
@@ -60,7 +60,7 @@ impl Wanted {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Does nothing for so long, or until nobody wants it any more.
+    /// Does nothing for this long, or until nobody wants it any more.
     pub fn rest(&self, mut pause: Duration) {
         while !pause.is_zero() && self.goes_on() {
             let step = pause.min(Duration::from_millis(20));
@@ -165,13 +165,13 @@ impl<K, T> Aside<K, T> {
     }
 }
 
-/// What can be asked of each, whatever it is of.
+/// What every piece of work beside the window can be asked, whatever its answer is.
 pub(crate) trait Work {
     /// Waits for what is being worked on.
     fn finish(&self);
     /// Whether something is being worked on.
     fn is_coming(&self) -> bool;
-    /// Works on it no longer, until somebody asks for something else or it is gone on with.
+    /// Stops the work until somebody asks for something else, or calls [`Work::go_on`].
     fn give_up(&self);
     /// Whoever asks next has it worked out all the same.
     fn go_on(&self);

@@ -12,7 +12,7 @@ use crate::links::LinkEnds;
 use crate::taken::Taken;
 use crate::text;
 
-/// By what bytes are told apart.
+/// What a row of the table stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LedgerBy {
     /// By the kind of message.
@@ -50,7 +50,7 @@ pub struct LedgerRow {
     pub object: Option<u64>,
     /// Bits on the wire.
     pub bits: u64,
-    /// Of so many bits in all, from 0 to 1.
+    /// Its share of all bits of the table, from 0 to 1.
     pub part: f64,
     /// Packets that have some of it.
     pub packets: u64,
@@ -62,7 +62,7 @@ pub struct LedgerRow {
     pub place: [f32; 4],
 }
 
-/// So many rows have a place of their own; the others are one.
+/// How many rows have a place of their own; the others are one.
 const ROWS_MAX: usize = 60;
 
 impl Model {

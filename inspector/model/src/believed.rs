@@ -60,7 +60,7 @@ impl RowsOf {
     ];
 }
 
-/// Up to so many values are looked at for a frame; of more all rows are shown.
+/// Up to this many values are looked at for a frame; of more all rows are shown.
 const LOOKED_AT_MAX: usize = 60_000;
 
 /// All that was believed, and what is computed of it once.

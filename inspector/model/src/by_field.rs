@@ -11,11 +11,11 @@ use crate::aside::Wanted;
 use crate::bandwidth::LedgerRow;
 use crate::{Model, text};
 
-/// So many packets are decoded.
+/// How many packets are decoded.
 const DECODED_MAX: usize = 4_096;
-/// So many names of a field's path are shown, the last.
+/// How many names of a field's path are shown, the last.
 const NAMES_MAX: usize = 3;
-/// So many fields have a place of their own; the others are one.
+/// How many fields have a place of their own; the others are one.
 const ROWS_MAX: usize = 60;
 
 /// See the module.

@@ -10,7 +10,7 @@ use netreel_wire::{KindId, MessageFacts, Name, Tree, TreeId, TreeNode, Value};
 use crate::detail::Detail;
 use crate::{Model, bit_order, text};
 
-/// So many packets of the link are looked through.
+/// How many packets of the link are looked through.
 const STEPS_MAX: usize = 256;
 
 /// Of a packet with more fields than these none is compared.

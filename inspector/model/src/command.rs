@@ -52,7 +52,7 @@ pub enum Command {
     GoToTime(SessionTime),
     /// Pan so that a moment can be seen; what can be seen already does not move.
     Reveal(SessionTime),
-    /// Move the visible time by so many ns of the axis.
+    /// Move the visible time by this many ns of the axis.
     Pan(i64),
     /// Divide the visible time by `factor`; what is at `at` stays where it is.
     Zoom {

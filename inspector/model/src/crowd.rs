@@ -85,7 +85,7 @@ impl Drawn {
 }
 
 impl Crowd {
-    /// Of no packets, between so many nodes.
+    /// Of no packets, between this many nodes.
     pub fn new(nodes: usize) -> Crowd {
         let mut crowd = Crowd::default();
         crowd.lanes.resize_with(nodes, Lane::default);

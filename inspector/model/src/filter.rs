@@ -18,13 +18,13 @@ use crate::links::Links;
 use crate::taken::Taken;
 use crate::{Model, judged};
 
-/// A session of up to so many packets is filtered at once.
+/// A session of up to this many packets is filtered at once.
 const AT_ONCE: usize = 4096;
 
-/// So many packets are looked at together.
+/// How many packets are looked at together.
 const SLICE: usize = 1 << 14;
 
-/// At most so many slices are taken in for a frame, and wait to be taken in.
+/// At most this many slices are taken in for a frame, and wait to be taken in.
 const SLICES_MAX: usize = 2;
 
 /// The filter in force and the text that is being typed.

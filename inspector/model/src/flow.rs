@@ -16,10 +16,10 @@ use crate::links::{LinkEnds, Links};
 use crate::pyramid::{Piece, Pyramid, Span};
 use crate::scale::Scale;
 
-/// So many packets are the lowest piece that is kept; those below it are read where they are drawn.
+/// How many packets are the lowest piece that is kept; those below it are read where they are drawn.
 const BLOCK: usize = 16;
 
-/// A bar of the rate is so many points wide.
+/// A bar of the rate is this many points wide.
 const BAR: f32 = 4.0;
 
 /// A stretch of a link's time.

@@ -7,7 +7,7 @@ use netreel_wire::{StreamId, TreeId};
 use crate::detail::Detail;
 use crate::{Model, Selection, lead, ownership};
 
-/// So many messages about an object are looked at for one that is in view.
+/// How many messages about an object are looked at for one that is in view.
 const ABOUT_MAX: usize = 4096;
 
 impl Model {

@@ -7,7 +7,7 @@ use netreel_protocol::session::SessionTime;
 /// Shorter idle times are never folded, in ns.
 const IDLE_NS_MIN: i64 = 10_000_000_000;
 
-/// At most so many are folded, the longest.
+/// At most this many are folded, the longest.
 const FOLDS_MAX: usize = 64;
 
 /// What is left of a folded time is at least this, in ns.

@@ -16,10 +16,10 @@ use crate::index::{Grown, Index};
 use crate::judged::Judged;
 use crate::text;
 
-/// Nothing is known any more of looks before so many others.
+/// How many looks back the model still knows.
 const LOOKS_MAX: usize = 512;
 
-/// Packets that were sent so long before a reel ends may still be put in another order: what other
+/// Packets that were sent this long before a reel ends may still be put in another order: what other
 /// reels have of that time is read a moment later.
 const LOOSE_NS: i64 = 200_000_000;
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// So many stretches, or hulls, are below one hull.
+/// How many stretches, or hulls, are below one hull.
 const FAN: usize = 32;
 
 /// From the first moment of some stretches to the last of any of them.

@@ -11,7 +11,7 @@ use netreel_wire::{KindId, MessageFacts, Role};
 
 use crate::Model;
 
-/// Of so many packets it is remembered.
+/// How many packets' leads are kept.
 const KNOWN_MAX: usize = 1 << 14;
 
 /// What RPCs the messages of a packet are, where the wire names them: each its name and its whole call.

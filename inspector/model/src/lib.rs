@@ -4,6 +4,8 @@
 //! cursor, one visible stretch of time, one filter. Views ask it what to draw in a frame and hand
 //! back [`Command`]s; [`Model::apply`] is the only way to change it. What a frame costs depends on
 //! its pixels, never on the length of the recording.
+//!
+//! Why it is so: `docs/decisions/window.md`.
 
 mod aside;
 mod bandwidth;
@@ -310,7 +312,7 @@ impl Model {
         self.visible.clone()
     }
 
-    /// The visible time over so many pixels.
+    /// The visible time over this many pixels.
     pub fn scale(&self, width: f32) -> Scale {
         Scale::folded(&self.visible, width, self.index.folds.clone())
     }

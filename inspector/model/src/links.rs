@@ -15,7 +15,7 @@ const LATENCY_UNKNOWN_NS: i64 = 1_000_000;
 /// Less than this over a link's shortest latency is not late, in ns.
 const LATE_NS_MIN: i64 = 25_000_000;
 
-/// So many packets are a block.
+/// How many packets are a block.
 const BLOCK: u32 = 1024;
 
 /// All links, by who sends to whom.
@@ -121,7 +121,7 @@ impl Links {
     }
 }
 
-/// What takes longer than this is late, in ns, on a link whose quickest packet took so long.
+/// What takes longer than this is late, in ns, on a link whose quickest packet took this long.
 fn late_above(quickest_ns: i64) -> i64 {
     let well_over = quickest_ns.saturating_add(LATE_NS_MIN);
     well_over.max(quickest_ns.saturating_mul(3))
@@ -185,7 +185,7 @@ impl Measuring {
     }
 }
 
-/// So many values apart, of those that have the same highest bit, are counted together.
+/// How many values apart, of those that have the same highest bit, are counted together.
 const STEPS: usize = 128;
 
 /// How long things took, in ns, counted by their highest bits: what is asked of them is known at any

@@ -33,11 +33,11 @@ pub struct LogLines {
     pub more: usize,
 }
 
-/// Of more lines each reel's first are kept, as many of each.
+/// How many lines are kept in all; past it, each reel keeps as many of its first as the others.
 pub const LINES_MAX: usize = 200_000;
-/// So many events are gone through within a frame.
+/// How many events are gone through within a frame.
 const QUICK_EVENTS: u64 = 65_536;
-/// Of a longer line the beginning is kept.
+/// How many bytes of a line are kept.
 const BYTES_MAX: usize = 2_000;
 
 /// Lines that come in parts: a descriptor's are put together.

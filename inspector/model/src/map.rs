@@ -35,9 +35,9 @@ pub struct Mark {
     pub differs: bool,
 }
 
-/// So many marks are drawn.
+/// How many marks are drawn.
 pub const MARKS_MAX: usize = 20_000;
-/// So many places of a way are drawn, or up to twice as many.
+/// How many places of a way are drawn, or up to twice as many.
 const WAY_MAX: i64 = 400;
 
 impl Extent {

@@ -11,10 +11,10 @@ use crate::aside::Wanted;
 use crate::taken::Taken;
 use crate::{Model, text};
 
-/// Of up to so many packets the bytes are added up at once.
+/// Up to this many packets are added up at once.
 const AT_ONCE: usize = 20_000;
 
-/// After so many packets it is looked whether somebody still wants to know.
+/// After this many packets the worker asks whether somebody still wants the answer.
 const BATCH: usize = 4_096;
 
 /// What was sent in a measured time: packets that left then, or where nobody saw that, arrived.

@@ -10,18 +10,18 @@ use netreel_wire::{Name, Tree, TreeId, TreeNode, Value};
 use crate::table::Column;
 use crate::{Command, Model, Sorting, text};
 
-/// So many fields can be columns.
+/// How many fields can be columns.
 pub const FIELDS_MAX: usize = 6;
 
-/// Of so many packets, those that were decoded last, it is remembered what stands in them.
+/// How many packets' values are kept: those that were decoded last.
 const KNOWN_MAX: usize = 1 << 12;
 
-/// So many values of a packet stand in a cell, the others are counted.
+/// How many values of a packet stand in a cell, the others are counted.
 const VALUES_MAX: usize = 4;
 
-/// So many fields of the selected packet are looked at to offer them.
+/// How many fields of the selected packet are looked at to offer them.
 const LOOKED_AT_MAX: usize = 2_048;
-/// So many of them are offered.
+/// How many of them are offered.
 const OFFERS_MAX: usize = 24;
 
 /// What stands for a packet in the columns of fields, in their order.

@@ -19,19 +19,19 @@ use crate::scale::Scale;
 use crate::taken::Taken;
 use crate::{Model, own_columns, text};
 
-/// Of up to so many packets all are decoded; of more about so many, which lie evenly among them.
+/// Of up to this many packets all are decoded; of more about this many, which lie evenly among them.
 pub const PLOTTED_PACKETS_MAX: usize = 100_000;
 
-/// So many values are kept; what comes later is left out.
+/// How many values are kept; what comes later is left out.
 pub const PLOTTED_VALUES_MAX: usize = 400_000;
 
-/// So many lines are drawn, those with the most values.
+/// How many lines are drawn, those with the most values.
 pub const PLOTTED_LINES_MAX: usize = 16;
 
-/// Of a session that grows nobody works for so long after each time: longer than it takes.
+/// Of a session that grows nobody works for this long after each time: longer than it takes.
 const PAUSE: Duration = Duration::from_millis(800);
 
-/// After so many packets it is looked whether somebody still wants it.
+/// After this many packets the worker asks whether somebody still wants the answer.
 const BATCH: usize = 256;
 
 /// A field that is drawn over time.

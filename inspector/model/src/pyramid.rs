@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// So many pieces of a level are one of the next.
+/// How many pieces of a level are one of the next.
 const FOLD: usize = 8;
 
 /// A stretch of time, and what was in it.

@@ -123,9 +123,9 @@ impl Scale {
 /// a pixel was when they were laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grid {
-    /// So much of the axis, in ns, ...
+    /// How much of the axis, in ns, ...
     length: i128,
-    /// ... is so many columns.
+    /// ... is this many columns.
     columns: i128,
 }
 

@@ -9,7 +9,7 @@ use netreel_protocol::session::PacketId;
 
 use crate::timeline::{ARROWS_MAX, Arrow};
 
-/// Of so many packets it is remembered.
+/// How many packets' answers are kept.
 const KNOWN_MAX: usize = 4 * ARROWS_MAX;
 
 /// What was worked out for the frames before.

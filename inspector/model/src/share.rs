@@ -11,7 +11,7 @@ use crate::{FieldRow, Model, text};
 /// More bytes of a packet are not written out.
 const BYTES_MAX: usize = 4096;
 
-/// So many bytes stand in a line.
+/// How many bytes stand in a line.
 const LINE: usize = 16;
 
 impl Model {

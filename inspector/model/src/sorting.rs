@@ -24,7 +24,7 @@ pub const SORTED_BY_FIELD_MAX: usize = 1_000_000;
 /// Rows that are so near the one that was found last are looked at first.
 const NEAR: usize = 64;
 
-/// After so many packets it is looked whether somebody still wants the order.
+/// After this many packets the worker asks whether somebody still wants the order.
 const BATCH: u32 = 4_096;
 
 /// By which column the packet table is sorted, and which way.

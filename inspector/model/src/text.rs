@@ -3,12 +3,12 @@
 pub use netreel_protocol::figures::{bytes, counted, duration, moment, percent, seconds};
 use netreel_wire::{Name, Value};
 
-/// So many packets: `1 packet`, `2 500 packets`.
+/// How many packets: `1 packet`, `2 500 packets`.
 pub fn packets(number: u64) -> String {
     many(number, "packet")
 }
 
-/// A number in groups of three digits, and what there is so many of.
+/// A number in groups of three digits, and what there is this many of.
 pub fn many(number: u64, one: &str) -> String {
     let noun = counted(number, one);
     match number {
@@ -146,7 +146,7 @@ pub fn narrow(value: &str, characters: usize) -> String {
     found.unwrap_or_else(|| value.to_owned())
 }
 
-/// With at most so many digits behind each point.
+/// With at most this many digits behind each point.
 fn rounded(text: &str, decimals: usize) -> String {
     let mut out = String::new();
     let mut number = String::new();

@@ -14,7 +14,7 @@ use crate::density::Drawn;
 use crate::judged::rank as rank_of;
 use crate::scale::Scale;
 
-/// Above so many packets in the visible time there is density instead of arrows.
+/// Above this many packets in the visible time there is density instead of arrows.
 pub const ARROWS_MAX: usize = 3_000;
 
 /// Where more packets than these lie on a pixel there is density as well: arrows would be one colour.
@@ -317,7 +317,7 @@ impl Model {
         })
     }
 
-    /// The whole session over so many pixels.
+    /// The whole session over this many pixels.
     pub fn whole_scale(&self, width: f32) -> Scale {
         Scale::folded(&self.whole(), width, self.index.folds.clone())
     }

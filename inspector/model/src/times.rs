@@ -52,7 +52,7 @@ fn key(time: i64) -> u64 {
     time.wrapping_sub(i64::MIN) as u64
 }
 
-/// So many moments wait for others that may belong before them.
+/// How many moments wait for others that may belong before them.
 const OPEN: usize = 2048;
 
 /// Moments that come nearly in order, on their way to [`Times`].
@@ -61,7 +61,7 @@ const OPEN: usize = 2048;
 /// until one differs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gathering {
-    /// So many were the same, as long as all are.
+    /// How many were the same, as long as all are.
     same: Option<usize>,
     sorted: Times,
     /// The last that found its place.

@@ -13,7 +13,7 @@ use crate::plotted::Plotted;
 use crate::sorting::Sorting;
 use crate::{Command, Model, Selection};
 
-/// So many steps back are kept.
+/// How many steps back are kept.
 const STEPS_MAX: usize = 256;
 
 /// How things stood.

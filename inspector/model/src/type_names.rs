@@ -7,10 +7,10 @@ use netreel_protocol::history::{History, Object};
 use netreel_protocol::session::Session;
 use netreel_wire::Value;
 
-/// A broken packet shall not hide a name, nor cost a frame: so many packets are decoded for a name.
+/// A broken packet shall not hide a name, nor cost a frame: this many packets are decoded for a name.
 const TRIES_MAX: u32 = 4;
 
-/// So many deliveries of an object are looked at for one that says its type.
+/// How many deliveries of an object are looked at for one that says its type.
 const DELIVERIES_MAX: usize = 64;
 
 /// Names of object types, looked for when an object of the type is drawn.

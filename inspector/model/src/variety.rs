@@ -7,13 +7,13 @@ use netreel_protocol::session::PacketId;
 
 use crate::{Model, text};
 
-/// So many packets of a link are looked at, half of them before the selected one.
+/// How many packets of a link are looked at, half of them before the selected one.
 const PACKETS_MAX: usize = 128;
 
-/// So many bytes of each.
+/// How many bytes of each.
 const BYTES_MAX: usize = 64;
 
-/// Up to so many values are few.
+/// Up to this many values are few.
 const FEW: usize = 8;
 
 /// How one byte varies.

@@ -12,7 +12,7 @@ use netreel_protocol::session::{NodeId, PacketId, Session};
 
 const PACKETS: usize = 100_000;
 
-/// At most so many packets are taken in for a frame.
+/// At most this many packets are taken in for a frame.
 const FRAME: usize = 32 * 1024;
 
 const FILTERS: [&str; 6] = [

@@ -5,7 +5,7 @@ mod fixture;
 use netreel_inspector_model::{Command, Model, Traffic};
 
 const WIDTH: f32 = 1_500.0;
-/// So far the visible time moves in a frame, in pixels.
+/// How far the visible time moves in a frame, in pixels.
 const STEP: f32 = 6.0;
 
 fn open(packets: usize, visible: std::ops::Range<i64>) -> Model {

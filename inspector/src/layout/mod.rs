@@ -27,6 +27,19 @@ pub enum Workspace {
     Replay,
 }
 
+/// What somebody does to a pane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Move {
+    /// It has the whole workspace, or no longer.
+    Alone(Pane),
+    /// It goes away.
+    Hide(Pane),
+    /// It comes, or goes to an edge of the workspace.
+    Edge(Pane, Edge),
+    /// It goes to a side of another one.
+    Dock(Pane, Pane, Edge),
+}
+
 impl Workspace {
     /// All workspaces and their names, in the order of their keys.
     pub const ALL: [(&'static str, Workspace); 6] = [

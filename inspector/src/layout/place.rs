@@ -6,7 +6,7 @@ use super::{Axis, Pane, Tree};
 
 /// How large panes want to be, in points.
 pub trait Sizes {
-    /// How high, or how wide, a pane is of itself, of so much room at most; `None`: as much as it gets.
+    /// How high, or how wide, a pane is of itself, of this much room at most; `None`: as much as it gets.
     /// Nothing: it is not shown at all.
     fn wanted(&self, pane: Pane, axis: Axis, room: f32) -> Option<f32>;
     /// Below this it says nothing.

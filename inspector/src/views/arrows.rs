@@ -87,7 +87,7 @@ pub fn line(
     }
 }
 
-/// So far outside the view nothing of an arrow is seen, in points.
+/// How far outside the view nothing of an arrow is seen, in points.
 const OUTSIDE: f64 = 60.0;
 
 /// Draws one arrow. `quiet` is whether something else is being told, `crowd` how strong the less

@@ -18,10 +18,10 @@ const CHARACTER: f32 = 7.3;
 const LINK_MIN: f32 = 80.0;
 const FATE_MIN: f32 = 82.0;
 const FIELD_MIN: f32 = 48.0;
-/// Messages have at least so much.
+/// Messages have at least this much.
 pub const MESSAGES_MIN: f32 = 70.0;
 
-/// A column of a field is as wide as its head, but no less and no more than so many characters.
+/// A column of a field is as wide as its head, but no less and no more than this many characters.
 const FIELD_LENGTHS: (usize, usize) = (9, 18);
 
 /// What a narrow table lacks, the first first: the packet pane has all of it.

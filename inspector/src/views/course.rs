@@ -192,7 +192,7 @@ pub fn strips(
     }
 }
 
-/// So many numbers of a value, in their order: where not all have room, those that change most.
+/// How many numbers of a value, in their order: where not all have room, those that change most.
 fn most_telling((parts, ranges): (usize, &[(f64, f64)]), count: usize) -> Vec<usize> {
     let length = |place: &usize| {
         let range = ranges.get(*place);

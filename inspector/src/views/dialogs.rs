@@ -58,7 +58,7 @@ impl PathBox {
     }
 }
 
-/// So many paths are listed.
+/// How many paths are listed.
 const LISTED: usize = 8;
 /// Height of one.
 const LISTED_ROW: f32 = 19.0;

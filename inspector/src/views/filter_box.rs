@@ -15,10 +15,10 @@ use crate::{glyph, theme};
 /// Room for what changes the visible time.
 const ZOOM: f32 = 400.0;
 
-/// So many parts of a filter have a chip.
+/// How many parts of a filter have a chip.
 const CHIPS_MAX: usize = 4;
 
-/// So many words are listed.
+/// How many words are listed.
 const WORDS_MAX: usize = 12;
 
 /// What the filter can go on with.

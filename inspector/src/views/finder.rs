@@ -9,13 +9,12 @@ use netreel_protocol::session::{PacketId, SessionTime};
 use super::top::Asked;
 use super::{columns, findings, replay};
 use crate::keys::{self, Ask, Done};
-use crate::layout::{Edge, Pane};
-use crate::panes::Move;
+use crate::layout::{Edge, Move, Pane};
 use crate::theme::{self, Theme};
 
-/// So many rows are shown.
+/// How many rows are shown.
 const ROWS: usize = 14;
-/// So many objects, findings and links can be found by their names.
+/// How many objects, findings and links can be found by their names.
 const NAMES_MAX: usize = 5_000;
 const ROW: f32 = 21.0;
 

@@ -5,8 +5,7 @@
 use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::findings::elided;
-use crate::layout::{Edge, Pane};
-use crate::panes::Move;
+use crate::layout::{Edge, Move, Pane};
 use crate::theme;
 
 /// Height of a head.

@@ -18,9 +18,9 @@ use crate::theme;
 const GRIP_MIN: f32 = 3.0;
 /// Tab goes past lower lanes: there are many of them.
 const FOCUS_MIN: f32 = 11.0;
-/// Of more nodes not all are told under the pointer.
+/// How many nodes the pointer's note lists; it counts the others.
 const TOLD_MAX: usize = 6;
-/// So many hidden lanes stand in the menu of a lane; the menu above the names has all.
+/// How many hidden lanes stand in the menu of a lane; the menu above the names has all.
 const HIDDEN_MAX: usize = 8;
 
 /// What a key does to the lane that has the keyboard, else to the one under the pointer.

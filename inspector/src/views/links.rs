@@ -10,7 +10,7 @@ use super::copy::{self, What};
 use super::{findings, head};
 use crate::{glyph, theme};
 
-/// Up to so many nodes have a matrix; more have a list.
+/// Up to this many nodes have a matrix; more have a list.
 const MATRIX_MAX: usize = 16;
 /// A smaller cell has nothing in it.
 const CELL: egui::Vec2 = vec2(58.0, 24.0);

@@ -13,9 +13,9 @@ use crate::theme;
 
 /// How near the pointer must be to a mark, in points.
 const NEAR: f32 = 12.0;
-/// Up to so many objects have their names beside them.
+/// Up to this many objects have their names beside them.
 const NAMED_MAX: usize = 40;
-/// Up to so many objects are controls of their own.
+/// Up to this many objects are controls of their own.
 const CONTROLS_MAX: usize = 200;
 
 /// What part of the ground is seen.

@@ -23,13 +23,13 @@ use crate::{glyph, theme};
 /// How near the pointer must be to an arrow, in points.
 const NEAR: f32 = 6.0;
 
-/// What is said again within so many points of the last time is not named again.
+/// What is said again within this many points of the last time is not named again.
 const STRETCH: f32 = 70.0;
 
-/// Names beside arrows, where there is room: tried for the most telling so many.
+/// Names beside arrows, where there is room: tried for the most telling this many.
 const NAMED_MAX: usize = 240;
 
-/// Up to so many arrows each is drawn at its full strength.
+/// Up to this many arrows each is drawn at its full strength.
 const ARROWS_CLEAR: f32 = 600.0;
 
 /// How near two flags may be, in points, before one stands for both.

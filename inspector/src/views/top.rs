@@ -10,8 +10,7 @@ use netreel_protocol::session::SessionTime;
 
 use super::filter_box::{self, Completion};
 use crate::glyph::{self, Transport};
-use crate::layout::{Edge, Pane, Workspace};
-use crate::panes::Move;
+use crate::layout::{Edge, Move, Pane, Workspace};
 use crate::settings::Settings;
 use crate::theme::{self, Theme};
 
@@ -226,7 +225,7 @@ fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
 }
 
-/// For so many seconds nobody is told that panes work something out: most of it takes less.
+/// How many seconds panes work before the window says so: most work takes less.
 const QUIET: f64 = 1.0;
 
 /// How long something has been worked on, in s.
@@ -296,7 +295,7 @@ fn session(ui: &mut Ui, model: &Model) {
         .on_hover_text(names.join("\n"));
 }
 
-/// Something that takes no more than so much room.
+/// Something that takes no more than this much room.
 fn fitted(ui: &mut Ui, room: f32, show: impl FnOnce(&mut Ui)) {
     ui.scope(|ui| {
         ui.set_max_width(room.max(40.0));

@@ -10,7 +10,7 @@ use netreel_protocol::session::PacketId;
 use super::copy::{self, What};
 use crate::theme;
 
-/// A step further back stands so much further right.
+/// A step further back stands this much further right.
 const INDENT: f32 = 10.0;
 const INDENT_MAX: f32 = 60.0;
 const LEFT: f32 = 14.0;

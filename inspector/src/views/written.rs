@@ -15,7 +15,7 @@ pub fn count(ui: &Ui) -> usize {
         .graphics(|all| all.get(layer).map_or(0, |list| list.all_entries().len()))
 }
 
-/// All text that was drawn behind the first so many shapes, line by line: tabs stand between what stands
+/// All text that was drawn behind the first this many shapes, line by line: tabs stand between what stands
 /// apart. What is cut off for want of room is there whole; what lies out of sight is not there.
 pub fn since(ui: &Ui, first: usize) -> String {
     let layer = ui.layer_id();

@@ -16,12 +16,12 @@ use netreel_inspector::{
 };
 use netreel_protocol::session::{PacketId, SessionTime};
 
-/// A small picture is so many blocks wide, and at most so many high.
+/// A small picture is this many blocks wide, and at most this many high.
 const ACROSS: usize = 80;
 const DOWN: usize = 52;
 /// A block is another one where a colour of it is so far off.
 const OFF: u8 = 10;
-/// Of a hundred blocks so many may be.
+/// Of a hundred blocks this many may be.
 pub const BLOCKS_MAX: f64 = 2.0;
 
 /// Rows of pixels, three bytes each.
@@ -197,7 +197,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Kept at this path, with so many pictures of each workspace.
+    /// Kept at this path, with this many pictures of each workspace.
     pub fn open(kept: &Path, columns: usize) -> Sheet {
         let draws = std::env::var_os("NETREEL_DRAW").is_some();
         let width = columns * ACROSS;

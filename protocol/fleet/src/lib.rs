@@ -7,6 +7,8 @@
 //!
 //! What columns there are and what they mean stands beside the rows that fill them, in `tables/`, and
 //! is printed in `docs/fleet.md`. [`SCHEMA`] changes where one is taken away or means something else.
+//!
+//! Why it is so: `docs/decisions/leaving.md`.
 
 mod column;
 mod error;

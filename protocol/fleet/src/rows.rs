@@ -14,13 +14,13 @@ use parquet::schema::types::Type;
 use crate::column::{Cell, Column, Kind};
 use crate::{FleetError, Name, Output, SCHEMA, Table};
 
-/// So many rows are in memory, and one behind the other in a file: a row group.
+/// How many rows are in memory, and one behind the other in a file: a row group.
 pub const ROWS_MAX: usize = 1 << 16;
 
-/// A row group ends before its rows where they hold so many bytes of text.
+/// A row group ends before its rows where they hold this many bytes of text.
 pub const BYTES_MAX: usize = 16 << 20;
 
-/// Texts up to this length are kept once in memory, so many of them.
+/// Texts up to this length are kept once in memory, this many of them.
 const SHARED_LENGTH_MAX: usize = 64;
 const SHARED_MAX: usize = 4096;
 

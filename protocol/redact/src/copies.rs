@@ -18,7 +18,7 @@ use crate::scan::scan;
 use crate::story::Story;
 use crate::survey::Survey;
 
-/// So many bytes of a file are looked through at once.
+/// How many bytes of a file are looked through at once.
 const PIECE_BYTES: usize = 8 << 20;
 
 /// Where copies are written, and read as anybody reads them.

@@ -4,6 +4,8 @@
 //! writes a reel anew with it, file by file. [`Checker`] reads a copy beside what it was made from,
 //! with rules of its own, and says where they differ in more than they may; [`scan`] looks through
 //! its bytes. [`Copies`] does all of it for a session.
+//!
+//! Why it is so: `docs/decisions/leaving.md`.
 
 mod alike;
 mod blank;

@@ -5,7 +5,7 @@ use netreel_reel::{ReadAt, ReadError, Start};
 use crate::secrets::Place;
 use crate::survey::Survey;
 
-/// Looks through the bytes of a copy's file, so many at once. Where something stands that was removed,
+/// Looks through the bytes of a copy's file, this many at once. Where something stands that was removed,
 /// and what it is.
 ///
 /// # Errors

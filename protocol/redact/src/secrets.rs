@@ -12,7 +12,7 @@ use crate::word::{is_alone, is_host};
 /// Shorter texts are found by chance.
 const TEXT_MIN: usize = 3;
 
-/// Names with fewer letters are found by chance as well, between numbers also those of so many.
+/// Names with fewer letters are found by chance as well, between numbers also those of this many.
 const WORD_MIN: usize = 4;
 
 /// IPv6 addresses with fewer bytes that are not 0, such as ::1, are numbers as well.

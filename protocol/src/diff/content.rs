@@ -178,7 +178,7 @@ struct Owners {
     begins: Vec<(u16, u32, u32, usize)>,
 }
 
-/// So many messages may stand in one another.
+/// How many messages may stand in one another.
 const NESTED_MAX: usize = 8;
 
 impl Owners {

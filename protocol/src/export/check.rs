@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::history::{Evidence, Finding, History, Level};
+use crate::history::{Evidence, Finding, History};
 use crate::session::Session;
-use crate::verdict::{Judgement, Reason};
+use crate::verdict::{Counts, Judgement, Reason};
 
 /// The answer of `netreel check --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,15 +23,6 @@ pub struct Check {
     pub findings: Vec<FindingJson>,
     /// What could not be read or is not certain.
     pub warnings: Vec<String>,
-}
-
-/// How many findings there are of each level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)] // the variants of `Level`
-pub struct Counts {
-    pub error: u64,
-    pub warning: u64,
-    pub info: u64,
 }
 
 /// One finding.
@@ -92,18 +83,6 @@ pub struct EvidenceJson {
     pub event: u64,
     /// When.
     pub time_ns: i64,
-}
-
-impl Counts {
-    /// Counts findings.
-    pub fn of(findings: &[Finding]) -> Counts {
-        let count = |level| findings.iter().filter(|each| each.level == level).count() as u64;
-        Counts {
-            error: count(Level::Error),
-            warning: count(Level::Warning),
-            info: count(Level::Info),
-        }
-    }
 }
 
 /// A judgement, and all findings that it rests on.

@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::packets::time_ns;
-use super::show::hex;
+use super::values::hex;
 use crate::figures::moment;
 use crate::session::{SessionReel, SessionTime};
 
-/// So many characters of a text stand in a line.
+/// How many characters of a text stand in a line.
 const TEXT_MAX: usize = 120;
 
 /// One line of `netreel events --json`.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::check::Counts;
 use crate::history::History;
 use crate::session::{Fate, Hole, Interface, Node, NodeId, Observer, Session, Triggered};
+use crate::verdict::Counts;
 
 /// The answer of `netreel info --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

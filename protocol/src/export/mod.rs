@@ -18,11 +18,12 @@ mod pcapng;
 mod show;
 mod state;
 mod stats;
+mod values;
 mod why;
 
 pub use check::{
-    Check, Conclusion, Counts, EvidenceJson, FindingJson, InstanceJson, check, conclusion,
-    evidence, finding,
+    Check, Conclusion, EvidenceJson, FindingJson, InstanceJson, check, conclusion, evidence,
+    finding,
 };
 pub use csv::{CSV_COLUMNS, csv_row};
 pub use cut::Cut;

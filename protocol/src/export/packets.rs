@@ -5,7 +5,7 @@ use netreel_wire::MessageFacts;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::show::raw_and_value;
+use super::values::raw_and_value;
 use crate::history::History;
 use crate::query::effect_name;
 use crate::session::{Fate, MessageId, PacketId, ProxyFault, Rpc, Session};

@@ -373,7 +373,7 @@ fn learn(
     true
 }
 
-/// So many copies of a message are held against an ack of it.
+/// How many copies of a message are held against an ack of it.
 const COPIES: usize = 8;
 
 /// The packet whose arrival the ack of a message tells.

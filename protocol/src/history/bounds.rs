@@ -45,11 +45,11 @@ pub struct Bounds {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ResendStorm {
-    /// So many needless copies of one message are a storm.
+    /// How many needless copies of one message are a storm.
     pub needless: usize,
-    /// So many needless copies on one link are a storm,
+    /// How many needless copies on one link are a storm,
     pub link_needless: u64,
-    /// where they take so many in a hundred of the link's bits.
+    /// where they take this many in a hundred of the link's bits.
     pub link_percent: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct DuplicateSequence {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReliableNotDelivered {
-    /// So many packets must have arrived after a message was given up.
+    /// How many packets must have arrived after a message was given up.
     pub later: usize,
     /// A sender that waits for longer than this and four round trips says nothing more.
     pub patience: Length,
@@ -75,9 +75,9 @@ pub struct ReliableNotDelivered {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReliableStuck {
-    /// A message must have been sent so many times,
+    /// A message must have been sent this many times,
     pub copies: usize,
-    /// for so long; where it is the answers that lack, for four round trips more.
+    /// for this long; where it is the answers that lack, for four round trips more.
     pub longest: Length,
 }
 
@@ -85,7 +85,7 @@ pub struct ReliableStuck {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ObjectsDifferAtRest {
-    /// Objects that are never told of are missing where so many in a hundred are known.
+    /// Objects that are never told of are missing where this many in a hundred are known.
     pub known_percent: u64,
 }
 
@@ -93,7 +93,7 @@ pub struct ObjectsDifferAtRest {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BeliefDiffers {
-    /// What a game said and what follows from its messages must have stood apart for so long.
+    /// What a game said and what follows from its messages must have stood apart for this long.
     pub longest: Length,
 }
 
@@ -101,9 +101,9 @@ pub struct BeliefDiffers {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DifferenceLasts {
-    /// A node may be behind an object's owner for so long,
+    /// A node may be behind an object's owner for this long,
     pub longest: Length,
-    /// or for so many round trips between the two, where they are longer.
+    /// or for this many round trips between the two, where they are longer.
     pub round_trips: u32,
 }
 
@@ -111,7 +111,7 @@ pub struct DifferenceLasts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HeadOfLineWait {
-    /// A message may wait for so long for those before it; without it nothing is found.
+    /// A message may wait for this long for those before it; without it nothing is found.
     pub longest: Option<Length>,
 }
 
@@ -128,7 +128,7 @@ pub struct RttStep {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TickStall {
-    /// From the begin of a tick to that of the next may take so long; without it nothing is found.
+    /// From the begin of a tick to that of the next may take this long; without it nothing is found.
     pub longest: Option<Length>,
 }
 
@@ -136,9 +136,9 @@ pub struct TickStall {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SilentLink {
-    /// So many packets in a row must have been lost,
+    /// How many packets in a row must have been lost,
     pub packets: u64,
-    /// and over so long a time.
+    /// and over this long a time.
     pub longest: Length,
 }
 
@@ -146,9 +146,9 @@ pub struct SilentLink {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LossPattern {
-    /// So many packets of a link must have arrived or been lost,
+    /// How many packets of a link must have arrived or been lost,
     pub packets: u64,
-    /// and so many of them lost.
+    /// and this many of them lost.
     pub lost: u64,
 }
 
@@ -156,7 +156,7 @@ pub struct LossPattern {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StreamGap {
-    /// So many messages must have been sent behind the first one that waits.
+    /// How many messages must have been sent behind the first one that waits.
     pub later: u64,
 }
 
@@ -164,7 +164,7 @@ pub struct StreamGap {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RollbackDeep {
-    /// A rollback may go over so many ticks.
+    /// A rollback may go over this many ticks.
     pub ticks: u64,
 }
 
@@ -172,9 +172,9 @@ pub struct RollbackDeep {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TickDrift {
-    /// Speeds of ticks may differ by less than one in so many,
+    /// Speeds of ticks may differ by less than one in this many,
     pub one_in: u64,
-    /// over so long a time or more.
+    /// over this long a time or more.
     pub longest: Length,
     /// How many ticks a second the game means to make; without it nodes are compared with each other.
     pub rate: Option<u64>,

@@ -13,7 +13,7 @@ use super::walked::NodeHistory;
 use super::{Belief, Finding, History, Joined, Link, Object, Span, Wanted, kept, links};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
 
-/// After so many packets it is asked whether they are still wanted.
+/// After this many packets the fold asks whether the history is still wanted.
 const STEP: usize = 16_384;
 
 impl History {

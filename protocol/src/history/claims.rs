@@ -15,10 +15,10 @@ use super::sequence::unwrap;
 use super::streams::Streams;
 use crate::session::{NodeId, PacketId, Session, Stamp, Way};
 
-/// Of what many packets show, so many are kept as evidence.
+/// How many packets are kept as evidence of what many show.
 const KEPT_MAX: usize = 3;
 
-/// So many places back are remembered of what was received.
+/// How many places back are remembered of what was received.
 const REACH: i64 = 128;
 
 /// What one node's acks say wrongly of the packets of another.
@@ -291,7 +291,7 @@ impl Received {
     }
 }
 
-/// The bits as seen from so many places further on.
+/// The bits as seen from this many places further on.
 fn shift(bits: u128, ahead: i64) -> u128 {
     let by = u32::try_from(ahead.unsigned_abs()).unwrap_or(u32::MAX);
     match ahead {

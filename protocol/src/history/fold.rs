@@ -23,7 +23,7 @@ use super::wholes::Wholes;
 use super::{History, Wanted, ambiguous, finding, game};
 use crate::session::{Node, NodeId, PacketId, Session, SessionTime, parallel};
 
-/// Of so many packets before the place where a fold stops it may not have come to the acks yet.
+/// How many packets before its end a fold may still lack acks of: acks come in later packets.
 const ACKED_LATER: u32 = 4096;
 
 /// How far a fold goes.

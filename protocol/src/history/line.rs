@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// So many places are kept together: numbers that follow each other take little more than
+/// How many places are kept together: numbers that follow each other take little more than
 /// themselves, and one far from all others takes no more than these.
 const CHUNK: usize = 32;
 
-/// So many chunks are a block, which copies of a line share until one of them changes it.
+/// How many chunks are a block, which copies of a line share until one of them changes it.
 const BLOCK: i64 = 64;
 
 /// Nobody has this number.

@@ -8,7 +8,7 @@ use netreel_wire::Role;
 use super::{Effect, History, Object, Told, told};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
-/// A request is looked for among so many packets before its answer.
+/// A request is looked for among this many packets before its answer.
 const REQUEST_LOOK: u32 = 4_000;
 
 /// A change of an object's owner.

@@ -16,14 +16,14 @@ use super::wholes::{FragmentPart, Wholes};
 use super::{Belief, Delivery, Effect, Parting, Span, Wanted};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
-/// For so long after a hole, what is sent may be a repetition of what was sent in the hole.
+/// For this long after a hole, what is sent may be a repetition of what was sent in the hole.
 const DOUBT_NS: i64 = 1_000_000_000;
 
 /// No sender has more messages under way that nobody acked, so that more than these are not lacking: its
 /// numbers begin elsewhere.
 const LACKING_MAX: i64 = 64;
 
-/// After so many ends it is asked whether they are still wanted.
+/// After this many ends the walk asks whether the history is still wanted.
 const STEP: usize = 4096;
 
 /// What the packets of all nodes say together.

@@ -17,10 +17,10 @@ use super::streams::Streams;
 use super::ticks::{self, Inputs, Player, Ticks};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 
-/// Ticks that fall by so many are those of another game.
+/// Ticks that fall by this many are those of another game.
 const ANEW: i64 = 600;
 
-/// Of so many ticks that were passed over it is remembered that they are open.
+/// How many ticks that were passed over are kept as open.
 const OPEN_MAX: usize = 4096;
 
 /// The inputs of one player as they came to one node.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// So many numbers that follow each other are kept together.
+/// How many numbers that follow each other are kept together.
 const SHELF: u64 = 64;
 
 /// See the module. A copy that changes something copies what is kept together with it.

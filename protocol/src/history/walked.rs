@@ -52,7 +52,7 @@ pub(super) struct NodeHistory {
     /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
     /// that was sent first.
     pub seen: RoaringBitmap,
-    /// When the node's reel ends: so long it believes what it believed last.
+    /// When the node's reel ends: this long it believes what it believed last.
     pub end: SessionTime,
     /// Whether the node's reel has a hole.
     pub is_blind: bool,

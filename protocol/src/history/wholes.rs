@@ -43,7 +43,7 @@ pub(super) struct FragmentPart {
     pub any_order: Option<usize>,
 }
 
-/// Parts of several messages under one id are told apart again when nothing came under it for so long.
+/// Parts of several messages under one id are told apart again when nothing came under it for this long.
 const MIXED_NS: i64 = 1_000_000_000;
 
 /// The fragments of one message, as far as they were found.

@@ -8,9 +8,9 @@ use crate::history::History;
 use crate::session::Packets;
 use crate::session::{Fate, NodeId, PacketId, Session, parallel};
 
-/// So many packets are looked at together.
+/// How many packets are looked at together.
 const SOME: usize = 1 << 12;
-/// And so many by one processor at a time.
+/// And this many by one processor at a time.
 const PORTION: usize = 1 << 16;
 
 /// A bit for each of the packets.

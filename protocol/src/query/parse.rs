@@ -10,7 +10,7 @@ const LEVELS: [Level; 3] = [Level::Error, Level::Warning, Level::Info];
 
 /// Parentheses and `!` may nest so deep.
 const DEPTH_MAX: usize = 64;
-/// So many fields and words a filter may hold: it is walked recursively.
+/// How many fields and words a filter may hold: it is walked recursively.
 const TERMS_MAX: usize = 1000;
 
 pub(super) fn parse(text: &str) -> Result<Expr, QueryError> {

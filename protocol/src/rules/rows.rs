@@ -11,7 +11,7 @@ use crate::history::{History, Link, Object};
 use crate::query::Query;
 use crate::session::{MessageId, NodeId, PacketId, Session};
 
-/// So many packets are asked at once whether they fit.
+/// How many packets are asked at once whether they fit.
 const PACKETS_AT_ONCE: usize = 1 << 20;
 
 /// What a rule pulls from.

@@ -62,7 +62,7 @@ impl Session {
         Session::build_on(parallel::processors(), reels, wire, keys)
     }
 
-    /// The same, on so many processors at most. How many there are changes nothing in the answer.
+    /// The same, on this many processors at most. How many there are changes nothing in the answer.
     ///
     /// # Errors
     /// As for [`Session::build`].

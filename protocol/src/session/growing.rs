@@ -45,7 +45,7 @@ impl Growing {
         Growing::on(parallel::processors(), wire, keys)
     }
 
-    /// The same, on so many processors at most.
+    /// The same, on this many processors at most.
     pub fn on(workers: usize, wire: Option<Arc<Wire>>, keys: Keys) -> Growing {
         let mut growing = Growing {
             workers,
@@ -60,7 +60,7 @@ impl Growing {
         growing
     }
 
-    /// From here on works on so many processors at most; `None`: on all that there are.
+    /// From here on works on this many processors at most; `None`: on all that there are.
     pub fn work_on(&mut self, workers: Option<usize>) {
         self.workers = workers.unwrap_or_else(parallel::processors);
     }

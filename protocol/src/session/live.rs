@@ -28,7 +28,7 @@ pub struct Live {
     steps: u64,
     /// How many they may take.
     steps_max: u64,
-    /// So many more with each packet.
+    /// How many more with each packet.
     packet_steps: u64,
     unread: u64,
 }
@@ -124,7 +124,7 @@ impl Live {
         }
     }
 
-    /// The same, whose wire's scripts may take so many steps for all packets.
+    /// The same, whose wire's scripts may take this many steps for all packets.
     pub fn with_steps(self, steps_max: u64) -> Live {
         Live {
             steps_max,

@@ -350,7 +350,7 @@ pub struct Sighting {
 pub struct ClockStep {
     /// Between these two moments; where the clock was in between is not known.
     pub time: Range<SessionTime>,
-    /// Forward by so many ns.
+    /// Forward by this many ns.
     pub by_ns: i64,
     /// Whether it may be the other way round: where it is of the session's own clock, that all others
     /// were set, and where it is of all others, that the session's own was.

@@ -102,10 +102,10 @@ impl Stats {
     }
 }
 
-/// Whether somebody wants the answer is asked before so many packets.
+/// Whether somebody wants the answer is asked before this many packets.
 const LOOK: usize = 4096;
 
-/// The same of the links alone, by stretches of so many ns, from the first packet's on. Stretches in
+/// The same of the links alone, by stretches of this many ns, from the first packet's on. Stretches in
 /// which nothing was sent are left out.
 pub fn over(
     session: &Session,

@@ -14,7 +14,7 @@ use crate::session::{NodeId, PacketId, Session};
 /// One in so many packets of a node that took part may be unexplained; more are many.
 const FEW_OF_NODE: u64 = 100;
 
-/// One in so many of all packets may be unexplained: the game may speak to servers of other
+/// One in this many of all packets may be unexplained: the game may speak to servers of other
 /// protocols.
 const FEW_OF_ALL: u64 = 10;
 

@@ -37,7 +37,7 @@ pub(super) fn unsettled(session: &Session, unjudged: &Unjudged) -> Option<Reason
     })
 }
 
-/// A node that knows less than so many in a hundred of the objects is told of what is near alone: what it
+/// A node that knows less than this many in a hundred of the objects is told of what is near alone: what it
 /// lacks, the game keeps from it.
 const KNOWN_PERCENT: u64 = 50;
 

@@ -7,7 +7,7 @@ use super::transit::of_link;
 use super::{Certainty, StepId};
 use crate::session::{Fate, MessageId, PacketId, Session, SessionTime};
 
-/// Of a message that was sent more often, so many copies are told.
+/// How many copies of a message are listed.
 const COPIES_MAX: usize = 4;
 
 /// A copy of a message.
@@ -93,7 +93,7 @@ impl Telling<'_> {
         self.step(fact, certainty, |it| it.ways(&copies, brought + 1))
     }
 
-    /// What became of the first so many copies, and why each but the first was sent.
+    /// What became of the first this many copies, and why each but the first was sent.
     fn ways(&mut self, copies: &[Copy], count: usize) -> Vec<StepId> {
         let told = &copies[..count.min(copies.len())];
         let mut steps = Vec::new();

@@ -5,7 +5,7 @@ use super::telling::Telling;
 use crate::history::{Belief, Effect};
 use crate::session::{NodeId, SessionTime};
 
-/// Of messages that a node ignored, so many are told.
+/// How many of the messages that a node ignored are listed.
 const IGNORED_MAX: usize = 4;
 
 impl Telling<'_> {

@@ -9,10 +9,10 @@ use super::transit::of_link;
 use crate::history::History;
 use crate::session::{MessageId, PacketId, Session, SessionTime};
 
-/// So many packets are read for what they say of a packet that its sender's peer lacks.
+/// How many packets are read for what they say of a packet that its sender's peer lacks.
 const READ_MAX: usize = 256;
 
-/// So many packets around one are looked at for how fast the sender knew of an arrival.
+/// How many packets around one are looked at for how fast the sender knew of an arrival.
 const AROUND: u32 = 20_000;
 
 /// What the sender of a copy had heard of the one before.

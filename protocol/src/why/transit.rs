@@ -7,7 +7,7 @@ use super::telling::Telling;
 use super::{Certainty, StepId};
 use crate::session::{Fate, NodeId, Packet, PacketId, Session, SessionTime};
 
-/// So many packets around one are looked at.
+/// How many packets around one are looked at.
 const LOOK: u32 = 20_000;
 
 /// Packets that arrive within this are together.
@@ -16,7 +16,7 @@ const TOGETHER_NS: i64 = 2_000_000;
 /// A shorter stretch than this holds nothing up that anybody would ask about.
 const HELD_NS_MIN: i64 = 20_000_000;
 
-/// So many packets arrive together where something held them.
+/// How many packets arrive together where something held them.
 const HELD_MIN: u32 = 3;
 
 /// A packet that is slower than the fastest by less is not late.
@@ -263,7 +263,7 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
     })
 }
 
-/// So many events of a reel before a receipt are looked at for when its node had asked last.
+/// How many events of a reel before a receipt are looked at for when its node had asked last.
 const EVENTS_MAX: u64 = 4096;
 
 /// That the receiver of a late packet asked for none for most of the time by which it was late, where

@@ -9,7 +9,7 @@ use super::{Certainty, StepId};
 use crate::history::{Believer, Effect, Speaker, rules_of};
 use crate::session::{NodeId, Session};
 
-/// So many places before one are tried.
+/// How many places before one are tried.
 const TRIED_MAX: usize = 64;
 
 impl Telling<'_> {

@@ -11,10 +11,10 @@
 
 use bytes::Bytes;
 
-/// So many rows are packed together.
+/// How many rows are packed together.
 pub const CHUNK: usize = 256;
 
-/// So many chunks have their bytes in one piece.
+/// How many chunks have their bytes in one piece.
 pub(crate) const SEGMENT: usize = 32;
 
 /// From here on a value would need two loads: it is stored in 64 bits, which lie on whole bytes.
@@ -33,7 +33,7 @@ pub struct Column {
     pub(crate) tail: Vec<u8>,
     /// The rows behind the last chunk.
     pub(crate) open: Vec<u64>,
-    /// So many of [`Column::full`] are parts of a store, most often of a file that is mapped.
+    /// How many of [`Column::full`] are parts of a store, most often of a file that is mapped.
     pub(crate) stored: usize,
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A session of ten million packets is ten million rows, so that what a row costs decides whether
 //! it fits. This crate knows nothing of packets.
+//!
+//! Why it is so: `docs/decisions/session.md`.
 
 mod blobs;
 mod column;

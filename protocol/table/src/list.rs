@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// So many rows are kept together.
+/// How many rows are kept together.
 const ROWS: usize = 4096;
 
 /// Rows that are appended and stay. A copy costs what is behind the last [`ROWS`] rows.

@@ -6,7 +6,7 @@ pub struct Clock {
     pub at_zero: i128,
     /// Parts of a thousand million.
     pub drift: i128,
-    /// From a true time on it is so much further.
+    /// From a true time on it is this much further.
     pub steps: Vec<(u64, i128)>,
 }
 

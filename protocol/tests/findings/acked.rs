@@ -176,7 +176,7 @@ fn an_ack_of_a_number_that_nobody_had_used() {
     check(&with(0), &[]);
 }
 
-/// A's packets from 1 to so many, fifty milliseconds apart, of which some are lost; B's go on.
+/// A's packets from 1 to this many, fifty milliseconds apart, of which some are lost; B's go on.
 pub fn silence(
     count: u8,
     is_lost: impl Fn(u8) -> bool,
@@ -479,7 +479,7 @@ fn a_number_for_two_packets() {
     check(&with(&again), &[]);
 }
 
-/// A's message, so many times, so many milliseconds apart, and what tells how long the way is.
+/// A's message, this many times, this many milliseconds apart, and what tells how long the way is.
 pub fn copies(count: u8, apart: u64) -> Vec<Packet> {
     let copies = (1..=count).map(|copy| says(u64::from(copy) * apart, copy, 0));
     copies.chain([acks(0, 1, 0, 0)]).collect()

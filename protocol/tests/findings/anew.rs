@@ -82,7 +82,7 @@ fn part((id, index, of): (u8, u8, u8), data: u8) -> Vec<u8> {
     vec![2, id, index, of, data]
 }
 
-/// A connects, sends so many messages, and connects once more with a packet of this number; then it sends
+/// A connects, sends this many messages, and connects once more with a packet of this number; then it sends
 /// three messages, counted from 0.
 pub fn again(messages: u8, number: u8) -> Made {
     let mut all: Vec<Said> = vec![(0, 0, hello())];
@@ -99,7 +99,7 @@ pub fn again(messages: u8, number: u8) -> Made {
 }
 
 /// A sends 40 messages, and begins again with the numbers of the first packet and of the first message,
-/// without a handshake. What it says then is off by so much from what it said before.
+/// without a handshake. What it says then is off by this much from what it said before.
 pub fn again_silently(off: u8) -> Made {
     let before = (0..40u8).map(|it| (u64::from(it) * 10, it, rpc(it, it)));
     let after = (0..5u8).map(|it| (2000 + u64::from(it) * 10, it, rpc(it, it + off)));
@@ -113,7 +113,7 @@ struct Packet { number: u32; filler: bytes(4); }
 ";
 
 /// Somebody at port 1 sends B 40 packets, 10 ms apart. So many ms after that port fell silent port 3
-/// begins, with a packet of this number. B answers port 1, and so many times more from then on.
+/// begins, with a packet of this number. B answers port 1, and this many times more from then on.
 pub fn moved(number: u32, pause: u64, more: u64) -> Made {
     let counted = |number: u32, filler: u8| [&number.to_le_bytes()[..], &[filler; 4]].concat();
     let mut events: Vec<(u64, Happened)> = Vec::new();
@@ -200,7 +200,7 @@ pub fn answered(port: u16, (goes_there, answers): (bool, bool)) -> Made {
     Made::new(COUNTED, vec![node])
 }
 
-/// A splits two messages under one id, the second when so many of three parts of the first were sent.
+/// A splits two messages under one id, the second when this many of three parts of the first were sent.
 pub fn split(sent: u8) -> Made {
     let first = (0..sent).map(|index| part((7, index, 3), index));
     let second = (0..3).map(|index| part((7, index, 3), 10 + index));
@@ -211,7 +211,7 @@ pub fn split(sent: u8) -> Made {
     made(&all.collect::<Vec<_>>(), &[])
 }
 
-/// A sends so many reliable messages, 10 ms apart. B says at this moment that the first of them came,
+/// A sends this many reliable messages, 10 ms apart. B says at this moment that the first of them came,
 /// and soon that the second did.
 pub fn under_way(messages: u8, at: u64) -> Made {
     let all = (0..messages).map(|it| (u64::from(it) * 10, it, rpc(it, it)));
@@ -262,7 +262,7 @@ fn acking() -> String {
     WIRE.replace("@sequence;", "@sequence; ack: u8 @ack;")
 }
 
-/// A sends 40 messages, of which the last takes so many ms, and begins again at 2 s. B acks what it has
+/// A sends 40 messages, of which the last takes this many ms, and begins again at 2 s. B acks what it has
 /// every 100 ms, and after all that a number.
 pub fn straggling(late: u64, acked: u8) -> Made {
     let said = |number: u8, message: Vec<u8>| [&[number, 0], &message[..]].concat();
@@ -322,7 +322,7 @@ fn tell(at: u64, late: u64, before: u8) -> Bytes {
     (at, late, vec![stamp[0], stamp[1], 1, before, 0])
 }
 
-/// A sends so many messages, 20 ms apart, each of which B acks; one of the acks takes so many ms. Of B
+/// A sends this many messages, 20 ms apart, each of which B acks; one of the acks takes this many ms. Of B
 /// nothing is recorded.
 pub fn acked_in_turn(messages: u16, late: u64) -> (Vec<Bytes>, Vec<Bytes>) {
     let pushes = (0..messages).map(|it| push(u64::from(it) * 20, (it as u8, it as u8), 9));
@@ -346,7 +346,7 @@ pub fn forgetful(messages: u16, (late, lacks): (u64, u8), b_is_recorded: bool) -
     made
 }
 
-/// The same; then A sends messages of the first places again, with so much more said than before.
+/// The same; then A sends messages of the first places again, with this much more said than before.
 pub fn pushing_again(off: u8, is_acked: bool) -> Made {
     let (mut a, b) = acked_in_turn(60, 10);
     a.extend((0..5u8).map(|it| push(7000 + u64::from(it) * 20, (it, it + off), 8)));
@@ -376,7 +376,7 @@ fn segment((command, at, sequence): (u8, u64, u32), una: u32, data: &[u8]) -> Ve
 }
 
 /// Two ends of KCP: A sends 40 segments, 50 ms apart, each acked by B, and is started again at 5 s, with the
-/// same conversation. What it sends then is said by so much more.
+/// same conversation. What it sends then is said by this much more.
 fn kcp(off: u8, recorded: &[&str]) -> Made {
     const PUSH: u8 = 81;
     const ACK: u8 = 82;
@@ -512,7 +512,7 @@ fn numbers_that_tell_nothing_apart_are_called_ambiguous() {
 }
 
 /// A1 ends after two seconds, and a second later A2 has its port. Of the packets that B sent to A1 the last
-/// took so many ms.
+/// took this many ms.
 pub fn port_taken_over(late: u64) -> Made {
     let said = |sender: u8, number: u8, said: u8| vec![sender, number, 1, number, said];
     let mut events: [Vec<(u64, Happened)>; 3] = Default::default();

@@ -40,7 +40,7 @@ const A: u8 = 0;
 const B: u8 = 1;
 const C: u8 = 2;
 
-/// Each way takes so many ms, each tick so many.
+/// Each way takes this many ms, each tick this many.
 const WAY: u64 = 20;
 const TICK: u64 = 100;
 
@@ -63,7 +63,7 @@ pub struct Packet {
     says: Says,
 }
 
-/// What so many players say in so many ticks, each to all others: inputs, then checksums of which this
+/// What this many players say in this many ticks, each to all others: inputs, then checksums of which this
 /// says what they are. The first tick has a number.
 fn played(players: u8, ticks: std::ops::Range<u64>, sum: impl Fn(u8, u64) -> u8) -> Vec<Packet> {
     let mut story = Vec::new();
@@ -144,7 +144,7 @@ pub fn parted(differ: std::ops::Range<u64>) -> Made {
     }))
 }
 
-/// Two players in twenty ticks; A's input of tick 4 takes so many ms to B.
+/// Two players in twenty ticks; A's input of tick 4 takes this many ms to B.
 fn late_by(wire: &str, ms: u64) -> Made {
     let mut story = played(2, 1..21, |_, tick| tick as u8);
     for it in story.iter_mut().filter(|it| it.from == A) {
@@ -170,7 +170,7 @@ pub fn rolled_back(ms: u64) -> Made {
     late_by(&wire(Some("rollback"), false), ms)
 }
 
-/// Two players for so many ticks, the first of 100 ms each; those of B are shorter by so many parts in a
+/// Two players for this many ticks, the first of 100 ms each; those of B are shorter by this many parts in a
 /// hundred thousand.
 pub fn drifting(shorter: u64) -> Made {
     let mut story = played(2, 1..201, |_, tick| tick as u8);

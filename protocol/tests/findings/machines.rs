@@ -62,7 +62,7 @@ fn one(wire: &str, payload: &[u8], (sent, received): (u64, u64)) -> Made {
     Made::new(wire, vec![a, b])
 }
 
-/// Two machines of one boot id, and a packet that takes so long.
+/// Two machines of one boot id, and a packet that takes this long.
 pub fn took(ns: i64) -> Made {
     let received = SECOND.saturating_add_signed(ns);
     one(NUMBERED, &7u32.to_le_bytes(), (SECOND, received))
@@ -76,7 +76,7 @@ pub fn summed(off: u8, end: &[u8]) -> Made {
     one(SUMMED, &bytes, (SECOND, SECOND + MS))
 }
 
-/// Two machines that talk; the reel of B lacks so many bytes at its end.
+/// Two machines that talk; the reel of B lacks this many bytes at its end.
 pub fn cut(bytes: usize) -> Made {
     Made {
         cut: bytes,
@@ -84,7 +84,7 @@ pub fn cut(bytes: usize) -> Made {
     }
 }
 
-/// Two machines that talk for twenty seconds, 5 ms apart. The clock of B is set by so much halfway.
+/// Two machines that talk for twenty seconds, 5 ms apart. The clock of B is set by this much halfway.
 pub fn set_by(by: u64) -> Made {
     let b_shows = |at: u64| {
         let set = if at >= 10 * SECOND { by } else { 0 };
@@ -212,7 +212,7 @@ fn a_difference_that_stands_is_an_error_unless_it_is_being_told_again() {
     assert_eq!(level(90), None);
 }
 
-/// In each of ten ticks, 16 ms apart, A tells B another value of an object, and the same again so many
+/// In each of ten ticks, 16 ms apart, A tells B another value of an object, and the same again this many
 /// ms later.
 pub fn updates(again_ms: u64) -> Made {
     let says = |kind: u8, value: u8| vec![0, 0, kind, 5, 0, value];

@@ -42,7 +42,7 @@ struct Part {
 const A: u8 = 0;
 const B: u8 = 1;
 
-/// Each way takes so many ms.
+/// Each way takes this many ms.
 const WAY: u64 = 60;
 
 /// What a packet carries.
@@ -156,7 +156,7 @@ fn check(story: &[Packet], expected: &[(&str, Level, &str)]) {
     }
 }
 
-/// A says two messages in one packet, B acks the first, and A says the second again so many times, so
+/// A says two messages in one packet, B acks the first, and A says the second again this many times, so
 /// many ms apart. What B answers to these is as it is told.
 pub fn second_again(times: u64, apart: u64, answer: impl Fn(u64) -> Option<Packet>) -> Vec<Packet> {
     let mut story = vec![
@@ -280,7 +280,7 @@ fn copies_that_arrive_and_are_not_acked() {
     check(&second_again(9, 150, |_| None), &[]);
 }
 
-/// A says so many messages in turn, every 100 ms, and B acks all before one; `missing` tells which from
+/// A says this many messages in turn, every 100 ms, and B acks all before one; `missing` tells which from
 /// how many came.
 fn in_turn(count: u8, missing: impl Fn(u8) -> u8) -> Vec<Packet> {
     let mut story = Vec::new();
@@ -337,7 +337,7 @@ fn what_waits_behind_a_message_that_is_lost_is_not_told_of() {
     );
 }
 
-/// A says a message again and again, with so many bytes behind it, and something else in between; what
+/// A says a message again and again, with this many bytes behind it, and something else in between; what
 /// has more than 1300 bytes is lost, and else what is told to be.
 pub fn large(filler: usize, is_lost: impl Fn(u64) -> bool) -> Vec<Packet> {
     let mut story = vec![by(A, 0, &[Says::Place(0)]), by(B, WAY, &[Says::Came(0)])];
@@ -419,7 +419,7 @@ fn an_ack_that_its_sender_reads_late() {
     );
 }
 
-/// Messages in parts, each with its indexes, of so many; then a message that is none.
+/// Messages in parts, each with its indexes, of this many; then a message that is none.
 pub fn in_parts(messages: &[(&[u8], u8)]) -> Vec<Packet> {
     let all = messages.iter().flat_map(|&(indexes, count)| {
         let indexes = indexes.iter().copied();
@@ -476,7 +476,7 @@ pub fn calls(arguments: &[u8]) -> Vec<Packet> {
     calls.chain(acks).collect()
 }
 
-/// A calls B again after so many ms, at the same place of the stream, so many times: with what arguments.
+/// A calls B again after this many ms, at the same place of the stream, this many times: with what arguments.
 pub fn again(arguments: &[(u8, u8)], after: u64) -> Vec<Packet> {
     let calls = (0u8..).zip(arguments).flat_map(|(place, &(first, then))| {
         let at = u64::from(place) * 600;
@@ -514,7 +514,7 @@ fn a_copy_with_another_content_is_told_field_by_field() {
     );
 }
 
-/// Each of so many arguments so many times.
+/// Each of this many arguments this many times.
 pub fn times(count: u8, times: usize) -> Vec<u8> {
     let arguments = (0..count).flat_map(|argument| std::iter::repeat_n(argument, times));
     arguments.collect()

@@ -39,7 +39,7 @@ pub struct Made {
     pub wire: String,
     pub nodes: Vec<Node>,
     pub bounds: String,
-    /// So many bytes of the last reel are missing.
+    /// How many bytes of the last reel are missing.
     pub cut: usize,
 }
 

@@ -67,7 +67,7 @@ fn packets_that_nobody_wants_any_more_are_neither_matched_nor_put_in_order() {
         });
         (name, Arc::new(Reel::open(Arc::new(tape.on(own))).unwrap()))
     });
-    // Wanted so many times, and then no more.
+    // Wanted this many times, and then no more.
     let build = |times: u64| {
         let inputs = tapes.iter().map(|(name, reel)| ReelInput {
             name: format!("{name}.reel"),

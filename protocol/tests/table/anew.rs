@@ -53,7 +53,7 @@ impl Pair {
         self.port = [1, 11][usize::from(socket)];
     }
 
-    /// A says something; `arrives` after so long, if at all.
+    /// A says something; `arrives` after this long, if at all.
     fn says(&mut self, at_ms: u64, (kind, number, salt): (u8, u8, u8), takes_ms: Option<u64>) {
         let payload = [kind, number, 0, salt];
         self.a.sent(at_ms * MS, 2, &payload);

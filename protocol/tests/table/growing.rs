@@ -29,7 +29,7 @@ impl Draw {
     }
 }
 
-/// The bytes of the same reel in blocks of so many events at most.
+/// The bytes of the same reel in blocks of this many events at most.
 fn in_blocks(reel: &Reel, events: usize, draw: &mut Draw) -> Vec<u8> {
     let mut writer = ReelWriter::create(Vec::new(), reel.header()).expect("a reel");
     let mut left = 1;
@@ -239,7 +239,7 @@ struct Part {
 }";
 
 /// A minute in which A talks to B, and sends the first of two fragments after a second; the other
-/// after so many tenths of a second, if at all.
+/// after this many tenths of a second, if at all.
 fn split(second: Option<u64>) -> Vec<ReelInput> {
     let (mut a, mut b) = (Tape::node("A", 1, SPLIT), Tape::node("B", 2, ""));
     let mut say = |tenth: u64, payload: &[u8]| {

@@ -6,7 +6,7 @@ use netreel_protocol::session::{Fate, Packet, ReelInput, Session};
 
 use crate::tape::{Tape, again};
 
-/// So many packets a link has.
+/// How many packets a link has.
 const COUNT: u64 = 50_000;
 
 /// The same in every packet.

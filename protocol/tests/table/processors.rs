@@ -173,7 +173,7 @@ fn a_long_reel_of_a_wire_without_state_is_read_in_pieces_that_make_one_whole() {
 
 #[test]
 fn more_ends_than_are_matched_at_once_find_each_other() {
-    // So many ends are matched at once.
+    // This many ends are matched at once.
     let part = 1u64 << 20;
     let packets = part / 2 + 5_000;
     let (mut a, mut b) = (Tape::node("A", 1, ""), Tape::node("B", 2, ""));

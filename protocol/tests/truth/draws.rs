@@ -22,7 +22,7 @@ impl Draws {
         from + self.below(until.saturating_sub(from))
     }
 
-    /// True so many times of a thousand.
+    /// True this many times of a thousand.
     pub fn per_mille(&mut self, count: u64) -> bool {
         self.below(1000) < count
     }

@@ -1,7 +1,7 @@
 //! Which send each receipt is of, who sent it, what became of it and when: told by a simulated network
 //! that writes down what it does. No piece of the code under test takes part in the judgement.
 //!
-//! `NETREEL_SEEDS=1000 cargo test -p netreel-protocol --test truth` plays so many worlds.
+//! `NETREEL_SEEDS=1000 cargo test -p netreel-protocol --test truth` plays this many worlds.
 
 #[path = "../clocks/clock.rs"]
 mod clock;
@@ -26,7 +26,7 @@ pub fn seeds(usual: u64) -> u64 {
     given.and_then(|given| given.parse().ok()).unwrap_or(usual)
 }
 
-/// The seeds of so many worlds; with `NETREEL_SEED` that one alone.
+/// The seeds of this many worlds; with `NETREEL_SEED` that one alone.
 pub fn those(count: u64) -> Range<u64> {
     let given = std::env::var("NETREEL_SEED").ok();
     match given.and_then(|given| given.parse::<u64>().ok()) {

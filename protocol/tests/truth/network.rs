@@ -76,7 +76,7 @@ pub struct Machine {
 pub enum Set {
     /// Not the first one, which is the session's; by 0.5 to 5 s.
     Others,
-    /// Any, by so many ns; small steps are as many as large ones.
+    /// Any, by this many ns; small steps are as many as large ones.
     Any(Range<u64>),
 }
 

@@ -1,6 +1,6 @@
 //! Worlds whose engines' own tables differ when nothing moves any more: none of them is called clean.
 //!
-//! `NETREEL_DIFFER=40 cargo test -p netreel-protocol --test worlds differ -- --nocapture` plays so many seeds
+//! `NETREEL_DIFFER=40 cargo test -p netreel-protocol --test worlds differ -- --nocapture` plays this many seeds
 //! of each fault and each way, and says how many worlds there were of which sort.
 
 use std::collections::{BTreeMap, BTreeSet};

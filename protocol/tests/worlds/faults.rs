@@ -2,7 +2,7 @@
 //! `check` find, how many does it name, and is none called clean whose engines disagree for good?
 //!
 //! `NETREEL_FAULT_WORLDS=20 cargo test -p netreel-protocol --test worlds faults -- --nocapture` plays
-//! each in so many worlds, and says of each fault what was found.
+//! each in this many worlds, and says of each fault what was found.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,7 +16,7 @@ use crate::played::{Played, WAYS, boxes, read};
 
 const TICK_NS: i64 = 16_666_666;
 
-/// So many ticks later at the most it is told what a node did by itself when another left.
+/// How many ticks later at the most it is told what a node did by itself when another left.
 const LATE_TICKS: i64 = 6;
 
 /// How many reels are missing at the most.

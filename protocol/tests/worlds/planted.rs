@@ -19,7 +19,7 @@ mod trouble;
 
 const HOST: Peer = Peer(0);
 const A: Peer = Peer(1);
-/// Each fault is played in so many worlds of each way.
+/// Each fault is played in this many worlds of each way.
 const WORLDS: u64 = 6;
 
 const HOST_P2P: (Mode, Topology) = (Mode::Host, Topology::PeerToPeer);

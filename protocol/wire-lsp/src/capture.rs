@@ -52,7 +52,7 @@ const STEPS_MAX: u64 = 50_000_000;
 /// What all connections of them may keep.
 const STATES_BYTES_MAX: usize = 64 << 20;
 
-/// So many different values of a field are told apart.
+/// How many different values of a field are told apart.
 const VALUES_KEPT: usize = 256;
 
 /// A value that is shown is no longer.

@@ -4,6 +4,8 @@
 //! It is made of what `netreel-wire` says of a text; it knows no reels, and asks whoever starts it for
 //! the packets of a recording ([`OpenCapture`]). [`Server`] is the conversation without pipes:
 //! messages in, messages out.
+//!
+//! Why it is so: `docs/decisions/wire.md`.
 
 mod answers;
 mod capture;

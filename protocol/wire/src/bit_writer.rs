@@ -191,7 +191,7 @@ impl BitWriter {
         }
     }
 
-    /// So many bits of bytes, of which the last may be a part, as
+    /// How many bits of bytes, of which the last may be a part, as
     /// [`BitReader::bytes`](crate::bits::BitReader::bytes) gives them.
     pub(crate) fn write_part(&mut self, bytes: &[u8], bits: u32) {
         let (whole, part) = ((bits / 8) as usize, bits % 8);

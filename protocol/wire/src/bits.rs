@@ -106,7 +106,7 @@ impl<'a> BitReader<'a> {
         self.at = to;
     }
 
-    /// Steps over bits; `false`, and no step, where there are not so many.
+    /// Steps over bits; `false`, and no step, where there are not as many.
     #[inline]
     pub(crate) fn skip(&mut self, bits: u32) -> bool {
         let there = bits <= self.left();
@@ -116,7 +116,7 @@ impl<'a> BitReader<'a> {
         there
     }
 
-    /// An unsigned integer of 1 to 64 bits; `None`, and no step, where there are not so many.
+    /// An unsigned integer of 1 to 64 bits; `None`, and no step, where there are not as many.
     #[inline]
     pub(crate) fn read(&mut self, bits: u32) -> Option<u64> {
         // A single bit stands as it is, coded or not.
@@ -214,7 +214,7 @@ impl<'a> BitReader<'a> {
         part
     }
 
-    /// Steps over so many bytes; `false`, and no step, where there are not so many.
+    /// Steps over this many bytes; `false`, and no step, where there are not as many.
     pub(crate) fn skip_bytes(&mut self, count: u64) -> bool {
         if self.coding.is_none() {
             let bits = u32::try_from(count.saturating_mul(8));
@@ -230,7 +230,7 @@ impl<'a> BitReader<'a> {
         true
     }
 
-    /// Steps over what a read of so many bits takes; `false`, and no step, where there are not so
+    /// Steps over what a read of this many bits takes; `false`, and no step, where there are not so
     /// many.
     pub(crate) fn skip_read(&mut self, bits: u32) -> bool {
         if self.coding.is_none() {

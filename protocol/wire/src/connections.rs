@@ -28,7 +28,7 @@ pub struct Connections<'w> {
     known: BTreeMap<(SocketAddr, SocketAddr), Connection>,
     states: States,
     steps_left: u64,
-    /// So many more with each packet.
+    /// How many more with each packet.
     packet_steps: u64,
     spent: Spent,
 }
@@ -144,7 +144,7 @@ impl<'w> Connections<'w> {
         is_spent
     }
 
-    /// A packet of a connection took so many steps.
+    /// A packet of a connection took this many steps.
     fn took(&mut self, place: usize, steps: u64) {
         self.steps_left = self.steps_left.saturating_sub(steps);
         if self.wire.has_state() {

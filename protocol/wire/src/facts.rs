@@ -128,7 +128,7 @@ pub struct Rules {
     pub older_update: OlderUpdate,
     /// What becomes of an input that comes after its tick; `None` where the wire does not say.
     pub late_input: Option<LateInput>,
-    /// A node tells its own input of a tick so many ticks before it works the tick out.
+    /// A node tells its own input of a tick this many ticks before it works the tick out.
     pub input_delay: u32,
 }
 
@@ -411,7 +411,7 @@ pub struct MessageFacts {
     pub checksum: Option<u64>,
     /// `@input`: what a player does in the tick, an integer, or a hash of bytes.
     pub input: Option<u64>,
-    /// `@input_count`: the inputs of so many ticks, from the tick on.
+    /// `@input_count`: the inputs of this many ticks, from the tick on.
     pub input_count: Option<u64>,
     /// `@sent_time`: when this copy of it was sent, by the sender's clock.
     pub sent_time: Option<Sequence>,

@@ -28,6 +28,8 @@
 //! tape, which reads bits or writes them. `values` and `layers` say how single values and whole
 //! streams are laid out, `state` what a connection keeps from one packet to the next, `limits` what
 //! none of it goes past. `tree` and `facts` are what comes out, `json` is the tree as text.
+//!
+//! Why it is so: `docs/decisions/wire.md`.
 
 mod arithmetic;
 mod bit_writer;

@@ -28,10 +28,10 @@ pub(crate) const REPEAT_MAX: u32 = 65_536;
 /// How many nodes a packet may have. An element counts ahead for as many as it can have.
 pub(crate) const NODES_MAX: u32 = 131_072;
 
-/// So many bytes that a packet reads elsewhere in its stream count as a node.
+/// How many bytes that a packet reads elsewhere in its stream count as a node.
 pub(crate) const BYTES_A_NODE: u32 = 16;
 
-/// So many steps of a script each node counts that a packet has beyond one for each of its bits.
+/// How many steps of a script each node counts that a packet has beyond one for each of its bits.
 pub(crate) const NODE_STEPS: u64 = 10;
 
 /// How many bytes one layer of a packet may give, where the wire does not say.

@@ -6,7 +6,7 @@ use crate::layout::{ByteOrder, Encoding};
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
 
-/// One step. `field` is an index into [`Program::fields`]; `to`, `end` and `body` are indices of
+/// One step. `field` is an index into the program's [`Dictionary::fields`](crate::program::Dictionary::fields); `to`, `end` and `body` are indices of
 /// operations; `fact` is what the value means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
@@ -75,7 +75,7 @@ pub(crate) enum Operation {
         to: Register,
         field: u32,
     },
-    /// What comes so many bits ahead. `field` is [`NO_FIELD`] where the tree does not say it.
+    /// What comes this many bits ahead. `field` is [`NO_FIELD`] where the tree does not say it.
     Look {
         look: Look,
         ahead: Operand,
@@ -362,11 +362,11 @@ pub(crate) const NO_FIELD: u32 = u32::MAX;
 /// How far a text or bytes reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// So many bytes.
+    /// How many bytes.
     Bytes(Operand),
-    /// So many bytes; the field starts at the prefix that was read last.
+    /// How many bytes; the field starts at the prefix that was read last.
     Prefixed(Operand),
-    /// So many bytes, of which the text ends at the first zero.
+    /// How many bytes, of which the text ends at the first zero.
     Padded(Operand),
     /// Up to a zero.
     Zero,

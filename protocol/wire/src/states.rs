@@ -3,7 +3,7 @@
 use crate::state::ConnectionState;
 use crate::wire::Wire;
 
-/// What each connection keeps, by its number. All of them together take so many bytes at most; then
+/// What each connection keeps, by its number. All of them together take this many bytes at most; then
 /// the one that takes the most is forgotten: it goes on as if no packet had come before.
 #[derive(Clone, Debug)]
 pub struct States {
@@ -19,7 +19,7 @@ impl States {
     /// How many bytes the states of all connections of a file should take at most.
     pub const BYTES_MAX: usize = 256 << 20;
 
-    /// Without connections; all together take so many bytes at most.
+    /// Without connections; all together take this many bytes at most.
     pub fn new(bytes_max: usize) -> States {
         States {
             bytes_max,

@@ -91,6 +91,13 @@ fn a_snapshot_of_the_reference_compiles() {
 }
 
 #[test]
+fn the_wire_at_the_end_of_the_tutorial_passes_its_test() {
+    let wire = compile(block_with("// moves.wire, with acks"));
+    let results = wire.run_tests();
+    assert!(results.len() == 1 && results[0].passed(), "{results:?}");
+}
+
+#[test]
 fn the_error_looks_as_it_is_shown() {
     let text = worked_example().replace("@sequence", "@sequense");
     let error = Wire::compile("moves.wire", &text).expect_err("a typing mistake");

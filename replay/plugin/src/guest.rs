@@ -222,7 +222,7 @@ pub unsafe fn create(
     *made = ptr::null_mut();
     let sockets = match start.sockets.is_null() {
         true => &[],
-        // SAFETY: so many sockets stand there during the call.
+        // SAFETY: this many sockets stand there during the call.
         false => unsafe { std::slice::from_raw_parts(start.sockets, start.sockets_count as usize) },
     };
     // SAFETY: these live during the call.
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn tick(made: *mut c_void, _: *const CWorld, _: u64, _: u6
 ///
 /// # Safety
 ///
-/// `made` is what `create` made; the call has so many bytes.
+/// `made` is what `create` made; the call has this many bytes.
 pub unsafe extern "C" fn input(
     made: *mut c_void,
     _: *const CWorld,
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn save(
     };
     *length = saved.len() as u64;
     if *length <= room && !state.is_null() {
-        // SAFETY: there is so much room.
+        // SAFETY: there is this much room.
         unsafe { ptr::copy_nonoverlapping(saved.as_ptr(), state.cast(), saved.len()) };
     // SAFETY: the caller says so.
     } else if let Some(made) = unsafe { made.cast::<Made>().as_mut() } {
@@ -374,7 +374,7 @@ pub unsafe extern "C" fn save(
 ///
 /// # Safety
 ///
-/// `made` is what `create` made; the state has so many bytes.
+/// `made` is what `create` made; the state has this many bytes.
 pub unsafe extern "C" fn restore(
     made: *mut c_void,
     _: *const CWorld,

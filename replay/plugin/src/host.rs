@@ -132,7 +132,7 @@ impl Plugin {
             time_outs: None,
         };
         let known = size.min(size_of::<CLayer>());
-        // SAFETY: the table has so many bytes, and so has the copy; both hold functions that may
+        // SAFETY: the table has this many bytes, and so has the copy; both hold functions that may
         // be null.
         unsafe {
             let (from, to) = (table.cast::<u8>(), (&raw mut whole).cast::<u8>());
@@ -284,7 +284,7 @@ impl Layer for PluginLayer {
         }
         let from = call.as_ptr().cast();
         let table: *const CWorld = &raw const *self.table;
-        // SAFETY: the function and the layer are the plugin's; the call has so many bytes.
+        // SAFETY: the function and the layer are the plugin's; the call has this many bytes.
         let code = unsafe { (self.plugin.input)(self.layer, table, from, length as u64) };
         match code < OK {
             true => Err(InputError {
@@ -308,7 +308,7 @@ impl Layer for PluginLayer {
         };
         let table: *const CWorld = &raw const *self.table;
         let (from, length) = (state.as_ptr().cast(), state.len() as u64);
-        // SAFETY: the function and the layer are the plugin's; the state has so many bytes.
+        // SAFETY: the function and the layer are the plugin's; the state has this many bytes.
         let code = unsafe { restore(self.layer, table, from, length) };
         match code < OK {
             true => Err(RestoreError::Refused(self.why(self.layer, code))),
@@ -325,7 +325,7 @@ impl Layer for PluginLayer {
     }
 }
 
-/// A state has at most so many bytes: a plugin may say anything.
+/// A state has at most this many bytes: a plugin may say anything.
 const STATE_MAX: u64 = 256 << 20;
 
 impl PluginLayer {
@@ -339,7 +339,7 @@ impl PluginLayer {
             return None;
         }
         let mut state = vec![0; length as usize];
-        // SAFETY: as above; there is so much room.
+        // SAFETY: as above; there is this much room.
         let code = unsafe { save(self.layer, state.as_mut_ptr().cast(), length, &mut written) };
         (code >= OK && written == length).then_some(state)
     }

@@ -217,7 +217,7 @@ unsafe extern "C" fn receive(
     let buffer = match (room, buffer.is_null()) {
         (0, _) => &mut [][..],
         (_, true) => return E_ARGUMENT,
-        // SAFETY: a plugin gives so much room.
+        // SAFETY: a plugin gives this much room.
         (_, false) => unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), room) },
     };
     let size = packet.size;
@@ -253,7 +253,7 @@ unsafe extern "C" fn send(
 ) -> i32 {
     // SAFETY: a plugin gives an endpoint, or null.
     let to = unsafe { to.as_ref() }.and_then(CEndpoint::endpoint);
-    // SAFETY: a plugin gives so many bytes.
+    // SAFETY: a plugin gives this many bytes.
     let packet = unsafe { bytes(packet, length) };
     let (Some(to), Some(packet), Ok(socket)) = (to, packet, u16::try_from(socket)) else {
         return E_ARGUMENT;
@@ -295,7 +295,7 @@ unsafe extern "C" fn random(world: *mut c_void, value: *mut u64) -> i32 {
 }
 
 unsafe extern "C" fn believes(world: *mut c_void, words: *const c_char, length: u64) -> i32 {
-    // SAFETY: a plugin gives so many bytes.
+    // SAFETY: a plugin gives this many bytes.
     let Some(words) = (unsafe { bytes(words.cast(), length) }) else {
         return E_ARGUMENT;
     };
@@ -309,7 +309,7 @@ unsafe extern "C" fn believes(world: *mut c_void, words: *const c_char, length: 
 }
 
 unsafe extern "C" fn note(world: *mut c_void, text: *const c_char, length: u64) -> i32 {
-    // SAFETY: a plugin gives so many bytes.
+    // SAFETY: a plugin gives this many bytes.
     let Some(text) = (unsafe { bytes(text.cast(), length) }) else {
         return E_ARGUMENT;
     };

@@ -4,6 +4,8 @@
 //! the engine, and a function that makes its [`Layer`](netreel_transport::Layer) from the start
 //! conditions. What it calls is the C table of `netreel_layer.h` ([`abi`]), so that engines in C
 //! and C++ are plugins as well, and a plugin need not be built by the compiler that built netreel.
+//!
+//! Why it is so: `docs/decisions/replay.md`.
 
 pub mod abi;
 mod build;

@@ -64,7 +64,7 @@ pub struct Came {
 }
 
 /// One node's packets, on their way to a live endpoint. The owner of the socket asks
-/// [`next`](Onto::next) until that says to wait, waits for so long or for a packet, and hands
+/// [`next`](Onto::next) until that says to wait, waits for this long or for a packet, and hands
 /// packets to [`hear`](Onto::hear).
 pub struct Onto<'w> {
     wire: Option<&'w Wire>,

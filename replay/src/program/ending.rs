@@ -60,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// What is said of a program of so many threads that ended like this and ends like that.
+    /// What is said where a recorded program of this many threads ended one way, and its replay another.
     fn said(
         threads: usize,
         (recorded, by_itself): (ProcessEnd, bool),

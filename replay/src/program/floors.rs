@@ -32,7 +32,7 @@ impl Floors {
         }
     }
 
-    /// The thread gets the floor back behind so many calls; the details of that lie at `at` among
+    /// The thread gets the floor back behind this many calls; the details of that lie at `at` among
     /// the entries.
     pub(super) fn comes(&mut self, entries: &mut [u8], thread: u16, points: u64, at: usize) {
         let Some(place) = self.of(thread) else { return };

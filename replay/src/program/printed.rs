@@ -127,7 +127,7 @@ fn worded(line: Option<&str>, descriptor: u8) -> String {
     }
 }
 
-/// So many characters of a line are told.
+/// How many characters of a line are told.
 const SHOWN_MAX: usize = 300;
 
 fn shown(line: &[u8]) -> String {

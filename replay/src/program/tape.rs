@@ -553,7 +553,7 @@ impl Making<'_> {
         self.put(entry, &[], &floors::bytes(&NextFloor::default()));
     }
 
-    /// A thread gives the floor up behind so many calls, and does not get it again.
+    /// A thread gives the floor up behind this many calls, and does not get it again.
     fn last_floor(&mut self, details: &[u8]) {
         let (words, _) = details.as_chunks::<8>();
         let [identity, points] = words else { return };
@@ -656,9 +656,4 @@ impl Making<'_> {
         let whole = self.entries.len().next_multiple_of(8);
         self.entries.resize(whole, 0);
     }
-}
-
-/// Whether the details of this call name a socket.
-pub(super) fn is_on_socket(call: CallId) -> bool {
-    socket_at(call).is_some()
 }

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use netreel_reel::tape::{Came, Entry};
 use netreel_reel::{CallId, ClockId, Endpoint, EventKind};
 
+use super::threads::socket_at;
+
 /// An endpoint as the bodies of events have it.
 pub(super) fn endpoint_bytes(endpoint: Endpoint) -> Vec<u8> {
     let port = endpoint.port().to_le_bytes();
@@ -98,7 +100,7 @@ fn clock(clock: ClockId) -> String {
 pub(super) fn of_entry(entry: &Entry) -> String {
     let on_socket = match EventKind::from_number(entry.kind) {
         Some(EventKind::ClockRead) => false,
-        Some(EventKind::Called) => super::tape::is_on_socket(CallId(entry.id)),
+        Some(EventKind::Called) => socket_at(CallId(entry.id)).is_some(),
         _ => true,
     };
     let socket = if on_socket { entry.socket } else { u16::MAX };

@@ -217,7 +217,7 @@ fn heard(reels: &[Vec<u8>], ground: &Ground, node: usize, object: u64) -> Vec<(u
     found
 }
 
-/// All orders of so many things.
+/// All orders of this many things.
 fn permutations(count: usize) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for _ in 0..count {
@@ -442,7 +442,7 @@ fn found_after(
 }
 
 /// `NETREEL_EXPLORE_FAULTS=2000 cargo test -p netreel-replay --test worlds planted_faults -- --nocapture` goes
-/// through all of them with so many runs each, beside delays by chance; without it a few are tried.
+/// through all of them with this many runs each, beside delays by chance; without it a few are tried.
 #[test]
 fn planted_faults_are_found_from_one_healthy_recording() {
     let asked = std::env::var("NETREEL_EXPLORE_FAULTS").ok();

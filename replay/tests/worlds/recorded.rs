@@ -35,7 +35,7 @@ pub fn boxes(seed: u64, mode: Mode, topology: Topology) -> SimWorldStart {
     start
 }
 
-/// Plays a world for so many ticks; one reel a node.
+/// Plays a world for this many ticks; one reel a node.
 pub fn record(start: &SimWorldStart, ticks: u64) -> Vec<Vec<u8>> {
     record_with(start, ticks, None)
 }
@@ -127,7 +127,7 @@ pub fn snapshots(bytes: &[u8]) -> Vec<(EventNumber, usize)> {
     found
 }
 
-/// Seeds to try: `NETREEL_SEEDS`, or so many.
+/// Seeds to try: `NETREEL_SEEDS`, or this many.
 pub fn seeds_or(few: u64) -> u64 {
     let asked = std::env::var("NETREEL_SEEDS").ok();
     asked.map_or(few, |text| text.parse().expect("NETREEL_SEEDS is a number"))

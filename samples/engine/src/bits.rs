@@ -110,7 +110,7 @@ impl BitWriter {
         }
     }
 
-    /// What was written before: so many bits of `bytes`, which fill up the last one with zeros.
+    /// What was written before: this many bits of `bytes`, which fill up the last one with zeros.
     /// `None` where they do not.
     pub fn of(bytes: Vec<u8>, bits: usize) -> Option<BitWriter> {
         let filled = bytes.len() == bits.div_ceil(8);

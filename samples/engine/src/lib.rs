@@ -59,9 +59,9 @@ pub use game::{
     free_link, link_end, play_tick,
 };
 pub use layer::{NetLayer, PROTOCOL_VERSION};
-pub use message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State};
+pub use message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State, node_name};
 pub use object::Object;
 pub use packet::{PACKET_BYTES_MAX, PacketHeader, read_packet};
 pub use start::{Mode, PeerStart, Start, StartError, Topology, Tuning};
 pub use types::{BOXES, FieldKind, FieldType, ObjectType, Quantized, Types, TypesError, Value};
-pub use world::{Script, SimNode, SimWorld, SimWorldStart, TableRow, node_name};
+pub use world::{Script, SimNode, SimWorld, SimWorldStart, TableRow};

@@ -14,6 +14,20 @@ use crate::types::{Types, Value};
 #[serde(transparent)]
 pub struct Peer(pub u8);
 
+/// The name of a peer: HOST, A, B, X, then C, D, E and so on.
+pub fn node_name(peer: Peer) -> String {
+    match peer.0 {
+        0 => "HOST".to_owned(),
+        1 => "A".to_owned(),
+        2 => "B".to_owned(),
+        3 => "X".to_owned(),
+        number => {
+            let letter = b'C'.saturating_add(number - 4);
+            char::from(letter).to_string()
+        }
+    }
+}
+
 /// A replicated object's id. Never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u64);

@@ -52,7 +52,7 @@ pub enum FieldKind {
         /// Each with its own ends and steps.
         parts: Vec<Quantized>,
     },
-    /// A whole number of so many bits.
+    /// A whole number of this many bits.
     Unsigned {
         /// 1 to 32.
         bits: u32,

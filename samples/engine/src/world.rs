@@ -14,7 +14,7 @@ use crate::game::{
     tell_events,
 };
 use crate::layer::NetLayer;
-use crate::message::{Counter, ObjectId, Peer, State};
+use crate::message::{Counter, ObjectId, Peer, State, node_name};
 use crate::start::{Mode, PeerStart, Start, StartError, Topology, Tuning};
 
 /// What a simulated session is made of. Everything that happens in it follows from this and the
@@ -52,7 +52,7 @@ pub struct SimWorldStart {
 /// What the players of a simulated session do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// [`Boxes`] by chance, for so many ticks.
+    /// [`Boxes`] by chance, for this many ticks.
     Boxes {
         /// How many.
         ticks: u64,
@@ -106,20 +106,6 @@ struct SimPlayer {
     /// Where it says what it believes.
     beliefs: Option<Beliefs>,
     is_running: bool,
-}
-
-/// The name of a peer: HOST, A, B, X, then C, D, E and so on.
-pub fn node_name(peer: Peer) -> String {
-    match peer.0 {
-        0 => "HOST".to_owned(),
-        1 => "A".to_owned(),
-        2 => "B".to_owned(),
-        3 => "X".to_owned(),
-        number => {
-            let letter = b'C'.saturating_add(number - 4);
-            char::from(letter).to_string()
-        }
-    }
 }
 
 impl SimWorldStart {
@@ -265,12 +251,12 @@ impl SimWorld {
         self.net.advance(self.tick_length);
     }
 
-    /// Plays so many ticks.
+    /// Plays this many ticks.
     pub fn run(&mut self, ticks: u64) {
         (0..ticks).for_each(|_| self.step());
     }
 
-    /// Plays until every running node is idle and nothing is under way, at most so many ticks;
+    /// Plays until every running node is idle and nothing is under way, at most this many ticks;
     /// whether it came to that. Two seconds are played on, so that what waits for its time comes.
     pub fn run_until_idle(&mut self, ticks_max: u64) -> bool {
         let mut idle_ticks = 0;

@@ -150,7 +150,7 @@ fn unreliable_calls_come_at_most_once_and_their_sender_learns_which() {
     }
 }
 
-/// All packets that are sent in a session of so many ticks.
+/// All packets that are sent in a session of this many ticks.
 fn packets(start: &SimWorldStart, ticks: u64) -> Vec<Vec<u8>> {
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let mut world = SimWorld::wrapped(start, |_, faults| {

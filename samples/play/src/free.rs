@@ -13,7 +13,7 @@ const REST_MS: Range<u64> = 100..500;
 /// After the last deed all are let come to rest. Milliseconds.
 const END_MS: u64 = 3000;
 
-/// A script of so many seconds for players of these names.
+/// A script of this many seconds for players of these names.
 pub fn free(seed: u64, names: &[String], seconds: u64) -> String {
     let mut script = format!("# free play by seed {seed}\nwait all\n");
     // Writing into a text does not fail.

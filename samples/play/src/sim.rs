@@ -25,7 +25,7 @@ pub struct SimStage {
 }
 
 impl SimStage {
-    /// So many nodes before their first tick; `header` says what each reel begins with.
+    /// How many nodes before their first tick; `header` says what each reel begins with.
     ///
     /// # Errors
     /// Start conditions that make no sense.
@@ -62,7 +62,7 @@ impl SimStage {
         Ok(stage)
     }
 
-    /// Plays so many ticks of every node.
+    /// Plays this many ticks of every node.
     pub fn run(&mut self, ticks: u64) {
         for _ in 0..ticks {
             self.nodes.iter_mut().for_each(Node::step);

@@ -63,7 +63,7 @@ impl Hands {
         hands
     }
 
-    /// Lets so many ticks pass.
+    /// Lets this many ticks pass.
     fn wait(&mut self, ticks: u64) {
         self.harness.state_mut().stage.run(ticks);
         self.harness.run();

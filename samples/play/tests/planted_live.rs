@@ -1,7 +1,7 @@
 //! Faults in the layers of real processes, over UDP, where packets are lost: the rules that are meant find them,
 //! and find nothing where there is no fault.
 //!
-//! `NETREEL_LIVE=4 cargo test -p netreel-play --test planted_live -- --nocapture` plays every fault so many times
+//! `NETREEL_LIVE=4 cargo test -p netreel-play --test planted_live -- --nocapture` plays every fault this many times
 //! and says how often each was found.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use netreel_protocol::session::{Fate, ReelInput, Session};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_reel::Reel;
 
-/// So many sessions of four processes are played at once.
+/// How many sessions of four processes are played at once.
 const AT_ONCE: usize = 8;
 
 /// Played by every run of this test; `NETREEL_LIVE` plays all.

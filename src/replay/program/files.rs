@@ -10,7 +10,7 @@ use std::path::Path;
 use netreel_reel::{FoundFile, Reel};
 use netreel_replay::program::{FileWas, ReadFile, read_files, sum};
 
-/// So many are named.
+/// How many are named.
 const NAMED_MAX: usize = 3;
 
 /// The files that a program read, as they are before it is started again: it may change them itself.

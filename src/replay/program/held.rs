@@ -8,7 +8,7 @@ use netreel_capture::preload::{Descriptor, Standard, Terminal, WrittenFile};
 use netreel_reel::is_terminal;
 use netreel_replay::program::{Began, Held};
 
-/// So many are named.
+/// How many threads are named.
 const NAMED_MAX: usize = 8;
 
 /// Those behind the first three, and a sentence for each that is another one than recorded. A file that

@@ -19,7 +19,7 @@ use super::{TapeTurn, entry_at, find, floor, locks, next_entry, over, own_number
 pub struct Place {
     /// Entries that it has taken, but those of the floor.
     done: AtomicU64,
-    /// When it gives the floor up next: behind so many entries, plus 1, and so many points. 0: never.
+    /// When it gives the floor up next: behind this many entries, plus 1, and this many points. 0: never.
     entries: AtomicU64,
     points: AtomicU64,
     /// All its entries, plus 1; 0: not read from the tape yet.
@@ -72,7 +72,7 @@ impl Place {
         self.entries.load(ORDER) == self.done.load(ORDER) + 1
     }
 
-    /// And behind so many calls without an entry.
+    /// And behind this many calls without an entry.
     pub fn is_due_at(&self, points: u32) -> bool {
         self.is_due() && self.points.load(ORDER) == u64::from(points)
     }

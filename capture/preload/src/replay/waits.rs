@@ -124,7 +124,7 @@ pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i
     Some(result(turn.done()))
 }
 
-/// So long a thread that sleeps waits for its turn while no other thread comes further.
+/// How long a thread that sleeps waits for its turn while no other thread comes further.
 const NAP_NS: i64 = 10_000_000;
 
 /// A thread sleeps: what that returned; `left` gets what was left of it where a signal woke the thread.

@@ -11,9 +11,9 @@ use netreel_reel::tape::{Entry, MAIN_THREAD, THREADS_AT, THREADS_MAX};
 
 use super::Tape;
 
-/// So long its first thread sleeps in a system call before it is sent the signal.
+/// How long its first thread sleeps in a system call before it is sent the signal.
 const ASLEEP: Duration = Duration::from_millis(300);
-/// So long it computes: a signal that came amid a long computation is to find most of it done.
+/// How long it computes: a signal that came amid a long computation is to find most of it done.
 const AT_WORK: Duration = Duration::from_secs(3);
 /// Those whose handlers are in a recording.
 const SIGNALS: [i32; 7] = [
@@ -54,7 +54,7 @@ impl Nudges {
 fn signal_at(tape: &Tape, next: u64) -> Option<i32> {
     let at = usize::try_from(next).ok()?;
     let entry = tape.memory.get(at..at.checked_add(size_of::<Entry>())?)?;
-    // SAFETY: so many bytes are there, and an entry is plain numbers.
+    // SAFETY: this many bytes are there, and an entry is plain numbers.
     let entry = unsafe { entry.as_ptr().cast::<Entry>().read_unaligned() };
     let is_signal = (entry.kind, entry.id) == (EventKind::Called as u8, CallId::SIGNAL.0);
     let identities = tape.memory.get(THREADS_AT..THREADS_AT + THREADS_MAX * 8)?;

@@ -15,7 +15,7 @@ pub(super) struct Watchdog {
     latest: (Instant, u64),
 }
 
-/// A program that computes has so many times the patience.
+/// A program that computes has this many times the patience.
 const AT_WORK: u32 = 12;
 
 impl Watchdog {

@@ -49,7 +49,7 @@ const A_WHILE: Duration = Duration::from_secs(5);
 const DROPPING_LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The same when nothing is left but to see whether anybody lives.
 const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
-/// So long the last events of a process that has ended are waited for.
+/// How long the last events of a process that has ended are waited for.
 const SETTLE: Duration = Duration::from_secs(2);
 
 pub(super) fn record(

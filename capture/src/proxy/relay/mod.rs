@@ -27,7 +27,7 @@ const LIVE_EVERY: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// So often a socket is read before the others get their turn.
 const ROUNDS: usize = 4;
-/// So many clients that are not served are named.
+/// How many clients that are not served are named.
 const NAMED_MAX: usize = 20;
 
 /// A proxy that listens. [`run`](Proxy::run) passes packets on.

@@ -12,7 +12,7 @@ use super::super::faults::Treatment;
 use super::super::socket::send;
 use super::Proxy;
 
-/// What is held back takes at most so many bytes.
+/// What is held back takes at most this many bytes.
 const HELD_MAX: usize = 256 << 20;
 /// What a packet that is held back takes beyond its payload.
 const HELD_OVER: usize = 96;

@@ -1,8 +1,8 @@
 //! The session itself, and who took part.
 
-use netreel_protocol::export::{self, Counts};
+use netreel_protocol::export;
 use netreel_protocol::history::Level;
-use netreel_protocol::verdict::Judgement;
+use netreel_protocol::verdict::{Counts, Judgement};
 
 use super::moment;
 use crate::column::{Column, Kind};

@@ -25,7 +25,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::of(
         "known",
         Kind::Text,
-        "`value`; `unknown`: nobody can say; `nothing`: the object lives no more there, or nobody has told the property since it came to life",
+        "`value`; `unknown`: nobody can say; `nothing`: the object no longer lives there, or no message has said the property since it came to life",
     ),
     Column::of(
         "value",

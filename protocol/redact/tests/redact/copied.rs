@@ -38,7 +38,7 @@ pub fn reel(header: &Header, events: &[Event<'_>]) -> Arc<Reel> {
     Arc::new(Reel::from_bytes(writer.finish().unwrap()).unwrap())
 }
 
-/// Puts one event into a reel, at so many ns.
+/// Puts one event into a reel, at this many ns.
 pub fn push(writer: &mut ReelWriter<Vec<u8>>, number: u64, event: Event<'_>) {
     let record = Record {
         number: EventNumber(number),

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 const LINK_TYPE: u16 = 1;
 /// What libpcap says of an interface that cuts nothing.
 const SNAP_LENGTH: u32 = 262_144;
-/// Longer texts are cut. An option has room for 65535 bytes; nobody reads so much.
+/// Longer texts are cut. An option has room for 65535 bytes; nobody reads this much.
 const TEXT_MAX: usize = 8 << 10;
 const NAME_MAX: usize = 255;
 

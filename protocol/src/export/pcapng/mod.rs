@@ -54,7 +54,7 @@ pub struct PcapngOptions {
     pub comments: Comments,
     /// Which addresses they have.
     pub naming: Naming,
-    /// A packet that took so long, in ns, is called late.
+    /// A packet that took this long, in ns, is called late.
     pub late_ns: i64,
     /// Whether ticks, calls of the game, notes and the like have frames as well: IP packets of
     /// protocol 253, from a node to itself, with words in them.

@@ -30,16 +30,16 @@ const PAUSES: i64 = 16;
 /// Packets of before that may still come, in ns.
 const LATE_NS: i64 = 250_000_000;
 
-/// Where both say one token, so much later, in ns.
+/// Where both say one token, this much later, in ns.
 const TOKEN_PAUSE_NS: i64 = 60_000_000_000;
 
-/// Each port must have sent so many packets.
+/// Each port must have sent this many packets.
 const PACKETS_MIN: usize = 8;
 
-/// Numbers go on where so many at the most are missing.
+/// Numbers go on where this many at the most are missing.
 const MISSING_MAX: i64 = 64;
 
-/// A counter is looked for in so many bytes in front.
+/// A counter is looked for in this many bytes in front.
 const COUNTER_BYTES: usize = 24;
 
 /// A partner that sends to the old port for longer has not noticed.

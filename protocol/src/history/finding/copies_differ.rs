@@ -18,13 +18,13 @@ use crate::session::{MessageId, NodeId};
 
 pub(super) const RULE: &str = "copies-differ";
 
-/// So many pairs of copies of one sender and kind are compared: the first.
+/// How many pairs of copies of one sender and kind are compared: the first.
 const COMPARED_MAX: u64 = 2048;
 
-/// Where so many copies or more were compared,
+/// Where this many copies or more were compared,
 const COMMON_MIN: u64 = 8;
 
-/// a field that differs in so many in a hundred of them is of the copy.
+/// a field that differs in this many in a hundred of them is of the copy.
 const COMMON_PERCENT: u64 = 90;
 
 /// A copy that says another thing than the first.

@@ -10,7 +10,7 @@ use crate::session::{NodeId, PacketId, Session, packets};
 
 pub(super) const RULE: &str = "derived-field-wrong";
 
-/// So many packets that do not fit are decoded to their last field to see why; of those beyond it is
+/// How many packets that do not fit are decoded to their last field to see why; of those beyond it is
 /// said that they do not fit.
 const LOOKED_AT: usize = 4096;
 

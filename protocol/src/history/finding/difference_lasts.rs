@@ -174,7 +174,7 @@ impl Ages {
         }
     }
 
-    /// So long news may take from one node to another, which hears it directly or by way of a third.
+    /// How long news may take from one node to another, which hears it directly or by way of a third.
     fn longest_ns(&self, owner: NodeId, node: NodeId) -> i64 {
         let ways = [(owner, node), (node, owner)].map(|link| self.ways.get(&link));
         let direct = ways

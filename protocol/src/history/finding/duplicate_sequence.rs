@@ -19,7 +19,7 @@ pub(super) const RULE: &str = "duplicate-sequence";
 /// More pairs are counted, not listed.
 const KEPT_MAX: usize = 3;
 
-/// So many pairs of a link are looked at: their bytes are read from the reel again.
+/// How many pairs of a link are looked at: their bytes are read from the reel again.
 const PAIRS_MAX: usize = 4096;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {

@@ -18,10 +18,10 @@ use crate::session::{MessageId, NodeId, Session, SessionTime};
 
 pub(super) const RULE: &str = "fragments-never-join";
 
-/// So many numbers of a message are told.
+/// How many numbers of a message are told.
 const TOLD_MAX: usize = 8;
 
-/// Parts with an id that come no more: the sender has sent nothing of the message for so long.
+/// Parts with an id that come no more: the sender has sent nothing of the message for this long.
 const PATIENCE_NS: i64 = 1_000_000_000;
 
 type Link = (NodeId, NodeId);

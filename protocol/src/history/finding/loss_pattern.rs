@@ -21,10 +21,10 @@ use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
 
 pub(in crate::history) const RULE: &str = "loss-pattern";
 
-/// Packets are looked at in pieces of so many.
+/// Packets are looked at in pieces of this many.
 const PIECE: usize = 4096;
 
-/// So many packets of a link are looked at: the first.
+/// How many packets of a link are looked at: the first.
 const LOOKED_MAX: usize = 1 << 15;
 
 type Link = (NodeId, NodeId);

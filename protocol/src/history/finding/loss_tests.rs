@@ -21,7 +21,7 @@ const EVERY_MAX: u64 = 256;
 /// Losses with at most so many packets between them that arrived are one burst.
 const BETWEEN_MAX: usize = 3;
 
-/// A burst has so many losses or more.
+/// A burst has this many losses or more.
 const BURST_MIN: u64 = 4;
 
 /// A pattern needs so many things that follow it.
@@ -49,7 +49,7 @@ pub(super) struct Passed {
     pub is_lost: bool,
 }
 
-/// So many were lost of so many.
+/// How many packets were lost, and of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Share {
     pub lost: u64,
@@ -80,7 +80,7 @@ impl Share {
 /// What is lost and why it is no chance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// Packets of so many bytes and more, and the others: of all, or of those that were sent from the first
+    /// Packets of this many bytes and more, and the others: of all, or of those that were sent from the first
     /// of these times to the second.
     Size {
         bytes: u32,
@@ -293,7 +293,7 @@ pub(super) fn by_time(all: &[Passed]) -> Option<(Pattern, std::ops::RangeInclusi
         .windows(2)
         .filter(|two| two[0].is_lost && two[1].is_lost);
     let rows = rows.count() as f64;
-    // Of losses by chance so many follow each other.
+    // Of losses by chance this many follow each other.
     let expected = losses * (losses - 1.0).max(0.0) / all.len().max(1) as f64;
     if rows <= expected || rows - expected - rows * (rows / expected).ln() > LN_CHANCE {
         return None;

@@ -17,16 +17,16 @@ use crate::session::{NodeId, PacketId, Session};
 
 pub(super) const RULE: &str = "nack-of-received";
 
-/// A packet that came so long ago, in ns, was there when the word was written.
+/// A packet that came this long ago, in ns, was there when the word was written.
 const WRITTEN_NS: i64 = 250_000_000;
 
-/// So many packets before one are looked at for the last one of a link.
+/// How many packets before one are looked at for the last one of a link.
 const LOOK: u32 = 20_000;
 
-/// So many numbers of one range are looked at.
+/// How many numbers of one range are looked at.
 const RANGE_MAX: u64 = 64;
 
-/// So many packets that say what is lacking are looked at.
+/// How many packets that say what is lacking are looked at.
 const NACKS_MAX: usize = 1 << 16;
 
 /// Words of one node about another's packets.

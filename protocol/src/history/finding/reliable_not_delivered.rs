@@ -17,7 +17,7 @@ use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
 pub(super) const RULE: &str = "reliable-not-delivered";
 
-/// Of a message that was sent so many times it is said whether its packets were too large.
+/// A message that was sent this many times gets a sentence on whether its packets were too large.
 const TIMES_MIN: usize = 3;
 
 /// A link's messages that were given up.

@@ -22,7 +22,7 @@ use crate::session::{MessageId, PacketId, Session, packets};
 
 pub(super) const RULE: &str = "reliable-stuck";
 
-/// So many messages of a link are looked at, those first that were sent for longest.
+/// How many messages of a link are looked at, those first that were sent for longest.
 const LOOKED_MAX: usize = 64;
 
 /// A message that does not get through.

@@ -6,7 +6,7 @@
 //! name messages, an ack of another message of the same packet is none. A message with eight needless
 //! copies, or as many as the bound says, is a storm; so is a link of which a fifth of all bits are
 //! needless copies, however few of each message. A warning: nothing is lost but the line. Some protocols
-//! say everything again in each packet until it is acked; they are told of where that takes so much.
+//! say everything again in each packet until it is acked; they are told of where that takes this much.
 
 use std::collections::BTreeMap;
 

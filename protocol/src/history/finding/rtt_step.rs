@@ -13,7 +13,7 @@ use crate::session::{NodeId, PacketId};
 
 pub(super) const RULE: &str = "rtt-step";
 
-/// So many round trips on either side.
+/// How many round trips on either side.
 const TRIPS: usize = 16;
 
 /// The latest round trips of a link, and its highest step so far.

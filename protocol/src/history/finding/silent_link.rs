@@ -1,6 +1,6 @@
 //! `silent-link`: for a while nothing that one node sent to another arrived, or almost nothing.
 //!
-//! So many packets in a row, over so long a time, are not lost by chance: a cable, a firewall, an
+//! This many packets in a row, over this long a time, are not lost by chance: a cable, a firewall, an
 //! address that a router gave to somebody else. A warning, which says how many of the packets that were
 //! sent the other way meanwhile arrived, and what follows from that share: where nearly all did, the link
 //! was open one way only; where nearly none did, it was cut both ways, and one that passed at the edge
@@ -16,10 +16,10 @@ use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
 
 pub(super) const RULE: &str = "silent-link";
 
-/// Packets are looked at in pieces of so many.
+/// Packets are looked at in pieces of this many.
 const PIECE: usize = 4096;
 
-/// Where fewer than one in so many of a link's packets arrived, almost nothing did.
+/// Where fewer than one in this many of a link's packets arrived, almost nothing did.
 const ALMOST: u64 = 20;
 
 /// Packets of a link that were lost one after the other, but for a few.
@@ -245,7 +245,7 @@ fn finding(
 /// Where fewer in a hundred arrived, a way was cut as well.
 const CUT_PERCENT: u64 = 10;
 
-/// Where so many in a hundred arrived, a way was open.
+/// Where this many in a hundred arrived, a way was open.
 const OPEN_PERCENT: u64 = 50;
 
 impl Back {

@@ -12,10 +12,10 @@ use crate::history::sequence::{span, unwrap};
 use crate::history::streams::{MessageStream, reliable};
 use crate::session::{Fate, MessageId, NodeId, Packet, PacketId, Said, SessionTime};
 
-/// So many copies must have arrived where it is the answers that lack.
+/// How many copies must have arrived where it is the answers that lack.
 const ARRIVED_MIN: usize = 3;
 
-/// So many other packets must have arrived where copies are lost.
+/// How many other packets must have arrived where copies are lost.
 const OTHERS_MIN: u64 = 8;
 
 /// Where the loss of the other packets explains with such a chance that all copies were lost, it was
@@ -25,7 +25,7 @@ const CHANCE_MAX: f64 = 1e-6;
 /// Why a message does not get through.
 #[derive(Clone, Debug)]
 pub(super) enum Cause {
-    /// Its first copies were lost, so many of them, and other packets arrived.
+    /// Its first copies were lost, this many of them, and other packets arrived.
     Lost {
         count: usize,
         /// Packets without the message that were sent meanwhile: how many arrived, of how many.
@@ -64,7 +64,7 @@ pub(super) enum Cause {
     },
     /// All packets were lost that acked it.
     AnswersLost { arrived: usize, answers: usize },
-    /// It was acked, and its sender read that only so much later, in ns.
+    /// It was acked, and its sender read that only this much later, in ns.
     AnswerLate { ack: PacketId, took_ns: i64 },
     /// Its sender had read an ack of it, and sent it so many times after that.
     Ignored { ack: PacketId, after: usize },

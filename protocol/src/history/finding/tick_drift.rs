@@ -17,13 +17,13 @@ use crate::session::{NodeId, PacketId, SessionTime, Stamp};
 
 pub(super) const RULE: &str = "tick-drift";
 
-/// The time is looked at in so many parts.
+/// The time is looked at in this many parts.
 const PARTS: usize = 4;
 
-/// Speeds that differ by one in so many are of ticks of another kind.
+/// Speeds that differ by one in this many are of ticks of another kind.
 const KIND: f64 = 4.0;
 
-/// What is told within so many ns of the last is passed over.
+/// What is told within this many ns of the last is passed over.
 const STEP_NS: i64 = 50_000_000;
 
 /// The ticks of a node, as it told them.
@@ -42,7 +42,7 @@ struct Drift {
 }
 
 impl Drift {
-    /// Of the slower one's ticks, one in so many.
+    /// Of the slower one's ticks, one in this many.
     fn one_in(self) -> f64 {
         self.own.min(self.other) / (self.own - self.other).abs()
     }

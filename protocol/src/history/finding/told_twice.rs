@@ -19,7 +19,7 @@ use crate::session::{NodeId, SessionTime};
 
 pub(super) const RULE: &str = "told-twice";
 
-/// What a node was told so long before it sent something may be what it answers.
+/// What a node was told this long before it sent something may be what it answers.
 const ANSWERS_NS: i64 = 100_000_000;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {

@@ -15,13 +15,13 @@ use crate::history::streams::MessageStream;
 use crate::history::{Finding, Level};
 use crate::session::MessageId;
 
-/// So many RPCs of a stream are looked at: the first.
+/// How many RPCs of a stream are looked at: the first.
 const LOOKED_MAX: usize = 512;
 
-/// So many pairs there must be,
+/// How many pairs there must be,
 const PAIRS_MIN: usize = 8;
 
-/// and so many in a hundred of the RPCs must be in one.
+/// and this many in a hundred of the RPCs must be in one.
 const PAIRED_PERCENT: usize = 90;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {

@@ -18,13 +18,13 @@ use crate::session::{MessageId, NodeId, OBJECT, PacketId, Session, Shape};
 
 pub(super) const RULE: &str = "update-twice";
 
-/// So many pairs of a link are a finding.
+/// How many pairs of a link are a finding.
 const PAIRS_MIN: u64 = 8;
 
-/// So many pairs of a link are looked at: their bits are read from the reel again.
+/// How many pairs of a link are looked at: their bits are read from the reel again.
 const PAIRS_MAX: u64 = 256;
 
-/// So many packets are looked at.
+/// How many packets are looked at.
 const PACKETS_MAX: u32 = 1 << 20;
 
 type Link = (NodeId, NodeId);

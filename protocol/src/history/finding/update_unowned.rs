@@ -15,7 +15,7 @@ use crate::session::NodeId;
 
 pub(super) const RULE: &str = "update-unowned";
 
-/// What a node has believed for so long it knew when it sent something.
+/// What a node has believed for this long it knew when it sent something.
 const KNOWN_NS: i64 = 250_000_000;
 
 /// What one node told another of an object that it did not own.

@@ -17,7 +17,7 @@ use super::{Change, NOTHING, VALUE, put};
 use crate::history::History;
 use crate::session::{Crossing, MessageId, NodeId, Session, SessionTime, Way};
 
-/// So many snapshots of a link are kept as bases.
+/// How many snapshots of a link are kept as bases.
 const KEPT: usize = 64;
 
 /// Properties and values of an object, shared by the snapshots that have it so.

@@ -175,7 +175,7 @@ fn read(mut bytes: &[u8]) -> Vec<Scalar> {
     parts
 }
 
-/// So many bytes from the front, filled up with zeros.
+/// How many bytes from the front, filled up with zeros.
 fn take<const N: usize>(bytes: &mut &[u8], count: usize) -> [u8; N] {
     let (front, rest) = bytes.split_at(count.min(N).min(bytes.len()));
     *bytes = rest;

@@ -16,10 +16,10 @@ use crate::history::meetings::{self, Pair};
 use crate::history::sequence::unwrap;
 use crate::session::{MessageId, NodeId, PacketId, Said, Session, SessionTime};
 
-/// A packet's number follows the one before by so many at the most: some may not have been recorded.
+/// A packet's number follows the one before by this many at the most: some may not have been recorded.
 pub(super) const FOLLOWS_MAX: i64 = 8;
 
-/// Who counts from the first number again had used so many.
+/// Who counts from the first number again had used this many.
 const ANEW_MIN: i64 = 16;
 
 /// For so long, in ns, the first messages must have been acked before an ack can take that back, or
@@ -32,7 +32,7 @@ const ACKED_NS: i64 = 1_000_000_000;
 const LATE_NS: i64 = 1_000_000_000;
 const LATE_UNHEARD_NS: i64 = 250_000_000;
 
-/// So many numbers back a packet may be late.
+/// How many numbers back a packet may be late.
 const LATE_MAX: i64 = 64;
 
 /// What tells that somebody begins anew.

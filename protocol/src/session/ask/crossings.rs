@@ -113,7 +113,7 @@ pub(crate) enum Seen {
 }
 
 impl Seen {
-    /// Of so many, each with its number; those without one are not found.
+    /// Of this many, each with its number; those without one are not found.
     fn of(count: usize, number: impl Fn(usize) -> Option<EventNumber>) -> Seen {
         let numbers = (0..count).map(&number);
         if numbers.is_sorted_by(|one, next| one.is_some() && one <= next) {

@@ -39,11 +39,11 @@ impl Rpc {
     }
 }
 
-/// Of an RPC's name, so many characters are shown, and of its arguments.
+/// Of an RPC's name, this many characters are shown, and of its arguments.
 const NAME_MAX: usize = 40;
 const ARGUMENTS_MAX: usize = 40;
 
-/// So many characters of a text, and a mark where there are more.
+/// How many characters of a text, and a mark where there are more.
 fn cut(text: &str, characters: usize) -> String {
     let mut shown: String = text.chars().take(characters).collect();
     let is_cut = shown.len() < text.len();

@@ -21,7 +21,7 @@ pub(crate) struct Packets<'a> {
 }
 
 impl Session {
-    /// So many packets from one on; fewer at the end.
+    /// How many packets from one on; fewer at the end.
     pub(crate) fn some(&self, first: usize, count: usize) -> Packets<'_> {
         Packets {
             rows: &self.rows,

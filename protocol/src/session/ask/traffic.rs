@@ -39,7 +39,7 @@ impl Traffic {
     }
 }
 
-/// So many packets are counted by one processor at a time.
+/// How many packets are counted by one processor at a time.
 const SOME: usize = 1 << 18;
 
 /// What passed on each link that had packets.

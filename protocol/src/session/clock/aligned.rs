@@ -23,7 +23,7 @@ pub(crate) struct Step {
     /// On the reel's clock: the last moment that is before it for sure, and the first after it.
     pub last: Time,
     pub first: Time,
-    /// Forward by so much.
+    /// Forward by this much.
     pub by_ns: i128,
     /// Whether the reel's own times fall there.
     pub shows_itself: bool,

@@ -18,10 +18,10 @@ use crate::session::weave::woven::Woven;
 /// and writing.
 const EARLY_NS: u64 = 1_000_000;
 
-/// So many packets of each reel are looked at, all over its time.
+/// How many packets of each reel are looked at, all over its time.
 const LOOKED_AT: usize = 4096;
 
-/// One in so many must be early: single ones may be taken for packets that they are not.
+/// One in this many must be early: single ones may be taken for packets that they are not.
 const ONE_IN: u64 = 10;
 
 /// Pairs of reels that share a boot id and not a clock.

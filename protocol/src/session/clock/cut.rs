@@ -35,10 +35,10 @@ pub(super) fn order_at(
     order
 }
 
-/// So many packets around a step of one clock tell nothing of others: too few to show what latency hides.
+/// How many packets around a step of one clock tell nothing of others: too few to show what latency hides.
 const AROUND: usize = 16;
 
-/// So many are left before and behind, if there are so many.
+/// How many are left before and behind, if there are this many.
 const LEFT: usize = 8;
 
 /// Where clocks were set, and around each step all but the one that they are read on.
@@ -110,7 +110,7 @@ pub(super) fn all_at(
     gaps
 }
 
-/// Each gap is looked at so many times: packets between two gaps tell more once one is known.
+/// Each gap is looked at this many times: packets between two gaps tell more once one is known.
 const ROUNDS: usize = 3;
 
 /// For each gap the first time in it at which the clock had been set, as far as the packets in the
@@ -162,7 +162,7 @@ pub(super) fn cut(
             }
         }
         those.sort_unstable();
-        // So many are wrong where all are after the cut; and one after the other is before it. A clock
+        // This many are wrong where all are after the cut; and one after the other is before it. A clock
         // that was set forward passed over times, more of them than where it was not.
         let span = pieces
             .all

@@ -13,13 +13,13 @@ use super::pieces::{Pieces, Reading};
 use super::solve::{Sample, Span};
 use super::{Known, Reels};
 
-/// Packets took much longer, or much less, where that is by so many times what those before differ by.
+/// Packets took much longer, or much less, where that is by this many times what those before differ by.
 const SPREADS: i64 = 4;
 
 /// Of fewer packets nobody knows what is usual.
 const USUAL_MIN: usize = 8;
 
-/// Between these times a clock may be further off, by so much.
+/// Between these times a clock may be further off, by this much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Loose {
     pub clock: usize,
@@ -54,7 +54,7 @@ pub(super) fn loose(
             all.entry(place).or_default().push(crossing);
         }
     }
-    // Whether a piece's clock may have been set forward by so much between two times of it.
+    // Whether a piece's clock may have been set forward by this much between two times of it.
     let jumps = |place: usize, (one, other): (u64, u64), by_ns: u64| {
         let span = Span {
             first: one.min(other),

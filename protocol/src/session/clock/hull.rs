@@ -23,14 +23,14 @@ impl Crossed {
 /// so that two may be off each other by 1000, and a little more for each is measured on its own.
 const SLOPE_PPM: i128 = 1_100;
 
-/// So many packets are kept before those that cannot bind are dropped.
+/// How many packets are kept before those that cannot bind are dropped.
 const ROOM: usize = 32;
 
 /// The packets that can bind, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hull {
     corners: Vec<Crossed>,
-    /// So many of the first are corners of all of these.
+    /// How many of the first are corners of all of these.
     clean: usize,
 }
 

@@ -15,11 +15,11 @@ use super::solve::{Sample, half_round};
 /// Smaller steps are not looked for.
 pub(super) const STEP_NS: i64 = 5_000_000;
 
-/// Packets of a pair are looked at in so many parts, and in such of at most so many packets.
+/// Packets of a pair are looked at in this many parts, and in such of at most this many packets.
 const PARTS: usize = 24;
 const PART_MAX: usize = 8;
 
-/// So many parts before a moment are held against as many after it.
+/// How many parts before a moment are held against as many after it.
 const REACH: usize = 8;
 
 /// A step is likely where packets that take as long as they please would look like it once in two to

@@ -62,10 +62,10 @@ pub(super) struct Walk {
 /// Walks that take more steps than this for each unknown and hundred rows are given up.
 const STEPS_MAX: usize = 400;
 
-/// After so many steps the inverse is made anew.
+/// After this many steps the inverse is made anew.
 const STEPS_ANEW: usize = 64;
 
-/// So many times a vertex is worked out: from nothing, and twice from what was still lacking.
+/// How many times a vertex is worked out: from nothing, and twice from what was still lacking.
 const ROUNDS: usize = 3;
 
 /// What is smaller counts as nothing.

@@ -9,7 +9,7 @@ use crate::session::read::ends::Ends;
 /// What makes session times of a reel's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ClockMap {
-    /// So much is added, always.
+    /// How much is added, always.
     Shift(i128),
     /// The clock drifts, or was set: stretches, in the order of the reel.
     Stretches(Vec<Stretch>),
@@ -25,11 +25,11 @@ pub(crate) struct Stretch {
     pub from: Time,
     /// Its line begins at this time.
     pub anchor: Time,
-    /// So much is added there,
+    /// How much is added there,
     pub shift_ns: i128,
-    /// with so many parts of 2^64 of a nanosecond, and half a nanosecond, which rounds.
+    /// with this many parts of 2^64 of a nanosecond, and half a nanosecond, which rounds.
     pub part: u64,
-    /// So many parts of 2^64 more for each nanosecond after it.
+    /// How many parts of 2^64 more for each nanosecond after it.
     pub drift: i64,
     /// How far this may be off at its begin,
     pub error_ns: u64,

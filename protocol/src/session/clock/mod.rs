@@ -41,7 +41,7 @@ pub(crate) struct Reels<'a> {
     pub gather: &'a dyn Fn(&Pieces) -> Gathered,
     /// How a reel's times go on around a stretch of them, and at all others.
     pub pauses: &'a dyn Fn(usize, Span) -> Pauses,
-    /// Around a stretch of a reel's time where it is passed over for so long at least.
+    /// Around a stretch of a reel's time where it is passed over for this long at least.
     pub jumps: &'a dyn Fn(usize, Span, u64) -> Vec<(u64, u64)>,
     /// Where a reel's times fall by a little, and by how much.
     pub falls: &'a dyn Fn(usize) -> Vec<(EventNumber, u64)>,
@@ -173,10 +173,10 @@ fn loosened(
     aligned
 }
 
-/// So many times gaps are made narrower: how large a step is shows better then.
+/// How many times gaps are made narrower: how large a step is shows better then.
 const NARROWED_MAX: usize = 3;
 
-/// So many times steps are looked for that hide behind what is known.
+/// How many times steps are looked for that hide behind what is known.
 const HIDDEN_MAX: usize = 4;
 
 /// How often machines were set: all clocks of one at once.

@@ -10,14 +10,14 @@ use super::solve::{Sample, Span};
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 
-/// A clock falls back where a time is so much before the latest one: threads that were stopped
+/// A clock falls back where a time is this much before the latest one: threads that were stopped
 /// between reading the clock and writing it down are off by less.
 pub(crate) const BACK_NS: u64 = 50_000_000;
 
 /// A fall by this or more may be a step, or a thread that was stopped.
 const FALL_NS: u64 = 1_000_000;
 
-/// So many falls of a reel are asked whether they are steps.
+/// How many falls of a reel are asked whether they are steps.
 const FALLS_MAX: usize = 6;
 
 /// Packets between two pieces are looked at in so many parts of the sender's time, or of the gap's,
@@ -50,7 +50,7 @@ pub(crate) struct Reading {
 }
 
 /// Where the times of a reel fall from one packet to the next, by less than shows that the clock was
-/// set: those packets before which they fall most, by so much each.
+/// set: those packets before which they fall most, by this much each.
 pub(crate) fn falls(scan: &Scan) -> Vec<(EventNumber, u64)> {
     let mut before = None;
     let falls = events(scan).filter_map(|(number, time)| {
@@ -135,7 +135,7 @@ pub(crate) fn pauses(scan: &Scan, span: Span) -> Pauses {
 }
 
 /// Around a stretch of a reel's time: the times of two packets that follow each other, of which the
-/// second is later by at least so much.
+/// second is later by at least this much.
 pub(crate) fn jumps(scan: &Scan, span: Span, least_ns: u64) -> Vec<(u64, u64)> {
     let mut before = None;
     let jumps = events(scan).filter_map(|(_, time)| {

@@ -22,7 +22,7 @@ pub(crate) const DRIFT_PPM: f64 = 500.0;
 /// The same of the reel's own time instead of the session's, and a little more for rounding.
 const SLOPE: f64 = (DRIFT_PPM + 0.5) * 1e-6;
 
-/// A packet takes at least so many nanoseconds: less than a clock can tell, and more than sums of
+/// A packet takes at least this many nanoseconds: less than a clock can tell, and more than sums of
 /// rounded numbers are off.
 const LEAST_NS: f64 = 1.0 / 64.0;
 
@@ -30,7 +30,7 @@ const LEAST_NS: f64 = 1.0 / 64.0;
 /// least, up to a half is taken to keep lines apart.
 const MISSED_NS: f64 = LEAST_NS / 2.0;
 
-/// Up to so much earlier than it was sent a packet may arrive before clocks are said to disagree.
+/// Up to this much earlier than it was sent a packet may arrive before clocks are said to disagree.
 pub(super) const ALLOWED_NS: f64 = 0.5;
 
 /// Corners nearer to a line than this are none.
@@ -64,7 +64,7 @@ pub(crate) struct Sample {
     pub from: usize,
     pub to: usize,
     pub crossed: Crossed,
-    /// It takes at least so long, in ns: 0 is certain, more is likely.
+    /// It takes at least this long, in ns: 0 is certain, more is likely.
     pub least_ns: f64,
 }
 

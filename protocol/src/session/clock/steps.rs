@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use super::pieces::{BACK_NS, Gap, Gaps, Piece};
 use super::solve::{Sample, Span, agree, binding, fit};
 
-/// So many steps are tried, and so many times one that is not the likeliest.
+/// How many steps are tried, and so many times one that is not the likeliest.
 const TRIES_MAX: usize = 128;
 const DOUBTS_MAX: usize = 2;
 
-/// So many times it is looked for steps that show to third clocks alone.
+/// How many times it is looked for steps that show to third clocks alone.
 const THIRDS_MAX: usize = 6;
 
-/// Of more steps than this it is not asked whether each is needed.
+/// Up to this many steps, each is tried without, to see whether it is needed.
 const TRIED_MAX: usize = 16;
 
 /// Packets between two clocks that fall into more runs are of no use.
@@ -128,9 +128,9 @@ struct Search {
     reference: usize,
     is_wide: bool,
     with_reference: bool,
-    /// So many more steps are tried.
+    /// How many more steps are tried.
     left: usize,
-    /// So many times more for steps that show to third clocks alone.
+    /// How many times more for steps that show to third clocks alone.
     thirds: usize,
     /// What was found first.
     first: Option<Steps>,
@@ -148,7 +148,7 @@ impl Search {
         }
     }
 
-    /// Steps beside those that were found; so many times it is not the likeliest. `None` where none of
+    /// Steps beside those that were found; this many times it is not the likeliest. `None` where none of
     /// these explain the packets.
     fn steps(
         &mut self,

@@ -167,7 +167,7 @@ fn traffic(seconds: u64, other: impl Fn(u64) -> u64) -> Vec<Packet> {
     slow_traffic(seconds, 1_000_000, other)
 }
 
-/// The same, of packets that take so long at the least, in ns.
+/// The same, of packets that take this long at the least, in ns.
 fn slow_traffic(seconds: u64, least: u64, other: impl Fn(u64) -> u64) -> Vec<Packet> {
     let mut random = 5u64;
     let mut some = |most: u64| {

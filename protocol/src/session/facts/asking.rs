@@ -121,7 +121,7 @@ impl Asking {
         self.steps
     }
 
-    /// So many steps may be taken in all, and no more with each packet.
+    /// How many steps may be taken in all, and no more with each packet.
     pub fn allow(&mut self, steps: u64) {
         self.checkpoints.budget.steps = steps;
         self.checkpoints.budget.packet_steps = 0;
@@ -242,7 +242,7 @@ impl Asking {
     }
 }
 
-/// So many ends of a reel that grows are a piece.
+/// How many ends of a reel that grows are a piece.
 const ENDS: usize = 1 << 16;
 
 /// What the wire says of every end of a reel that grows: each is asked about once. Which ends tell
@@ -252,7 +252,7 @@ pub(crate) struct Telling {
     pub wire: Arc<Wire>,
     done: Vec<Arc<Piece>>,
     asking: Asking,
-    /// So many connections were spoken of.
+    /// How many connections were spoken of.
     pub connections: usize,
 }
 

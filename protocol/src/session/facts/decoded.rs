@@ -12,7 +12,7 @@ use crate::session::read::ends::Side;
 use crate::session::weave::rows::{Rows, Track};
 use crate::session::{PacketId, Session, parallel};
 
-/// A reel of a wire without state is taken in pieces of so many blocks.
+/// A reel of a wire without state is taken in pieces of this many blocks.
 const BLOCKS: usize = 1024;
 
 impl Session {
@@ -75,7 +75,7 @@ struct Reading<'a> {
     states: States,
     /// Of the wire's scripts.
     steps_left: u64,
-    /// So many more with each packet.
+    /// How many more with each packet.
     packet_steps: u64,
     facts: PacketFacts,
 }

@@ -27,7 +27,7 @@ pub(crate) struct Kept {
 /// Where checkpoints are made, and how much memory they may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checkpoints {
-    /// So many packets of a connection apart, until that takes too much memory.
+    /// How many packets of a connection apart, until that takes too much memory.
     pub packets: u32,
     /// Of all checkpoints together, about.
     pub bytes_max: usize,
@@ -54,7 +54,7 @@ impl Budget {
         packet_steps: PACKET_STEPS,
     };
 
-    /// For each of so many parts of it.
+    /// For each of this many parts of it.
     pub fn part(self, parts: usize) -> Budget {
         Budget {
             states: self.states / parts.max(1),
@@ -66,7 +66,7 @@ impl Budget {
 
 impl Kept {
     /// Takes the next packet, before which this was kept. How many bytes of memory a checkpoint
-    /// takes, if there is one each so many packets.
+    /// takes, if there is one each this many packets.
     pub fn take(&mut self, number: EventNumber, state: &ConnectionState, packets: u32) -> usize {
         let before = self.events.len() as u32;
         self.events.push(number.0);
@@ -160,10 +160,10 @@ impl Kept {
     }
 }
 
-/// So many events are read one by one.
+/// How many events are read one by one.
 const FEW: usize = 32;
 
-/// Keeps the checkpoints that are so many packets apart; how much memory they take.
+/// Keeps the checkpoints that are this many packets apart; how much memory they take.
 pub(crate) fn thin(kept: &mut BTreeMap<u32, Kept>, packets: u32) -> usize {
     let mut bytes = 0;
     for kept in kept.values_mut() {
@@ -200,7 +200,7 @@ mod tests {
             set state.sum = total;
         }";
 
-    /// A reel of one connection with so many packets.
+    /// A reel of one connection with this many packets.
     fn reel(packets: u8) -> Reel {
         let mut writer = ReelWriter::create(Vec::new(), &Header::default()).expect("a reel");
         let socket = SocketId(0);

@@ -27,14 +27,14 @@ struct Left {
     stays: bool,
 }
 
-/// So many states are kept, of so many bytes together.
+/// How many states are kept, of this many bytes together.
 const LEFT_MAX: usize = 64;
 const BYTES_MAX: usize = 16 << 20;
 
 /// A state stays where so many packets more are in it than in one before that did.
 const STAYS: usize = 16;
 
-/// So many packets are kept as they were decoded.
+/// How many packets are kept as they were decoded.
 const DECODED_MAX: usize = 4;
 
 impl Looks {
@@ -60,7 +60,7 @@ impl Looks {
         }
     }
 
-    /// Keeps what a look left: the state in which so many packets of the connection are.
+    /// Keeps what a look left: the state in which this many packets of the connection are.
     pub fn put(&self, connection: ConnectionAt, before: usize, state: ConnectionState) {
         self.push(connection, before, (state, false));
     }

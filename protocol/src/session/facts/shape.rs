@@ -62,7 +62,7 @@ impl Names {
     }
 }
 
-/// So many shapes are found without a hash: those of a packet and its messages take turns.
+/// How many shapes are found without a hash: those of a packet and its messages take turns.
 const LATEST: usize = 16;
 
 /// What a wire says of a packet, without its messages.
@@ -555,7 +555,7 @@ impl Reader<'_> {
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
-    /// Passes over so many numbers.
+    /// Passes over this many numbers.
     fn pass(&mut self, numbers: u32) {
         for _ in 0..numbers {
             let ends = self.0.iter().position(|&byte| byte < 0x80);
@@ -579,7 +579,7 @@ impl Bytes<'_> {
         value
     }
 
-    /// So many ranges, each the first and how far on the last is.
+    /// How many ranges, each the first and how far on the last is.
     fn ranges(&mut self, count: u64) -> Vec<(u64, u64)> {
         let mut ranges = Vec::new();
         for _ in 0..count {

@@ -24,11 +24,11 @@ use crate::session::read::ends::{Ends, Side};
 use crate::session::weave::rows::{Rows, Track};
 use crate::session::{MessageId, PacketId, Session};
 
-/// A reel of a wire without state is taken in pieces of so many blocks.
+/// A reel of a wire without state is taken in pieces of this many blocks.
 const BLOCKS: usize = 1024;
 /// A reel of a wire with state that has more packets than this is taken in pieces.
 const PACKETS: usize = 1 << 16;
-/// In so many.
+/// In this many.
 const PIECES: usize = 2;
 
 /// What the wire says of all packets.
@@ -48,14 +48,14 @@ pub(crate) struct Told {
     fragments: Column,
 }
 
-/// Where checkpoints are made; all of a session take about so much memory.
+/// Where checkpoints are made; all of a session take about this much memory.
 pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
     packets: 64,
     bytes_max: 32 << 20,
     budget: Budget::WHOLE,
 };
 
-/// They take no more than so many bytes for each packet, where there are enough of them.
+/// They take no more than this many bytes for each packet, where there are enough of them.
 const CHECKPOINT_BYTES: usize = 16;
 const CHECKPOINTS_MIN: usize = 4 << 20;
 
@@ -394,7 +394,7 @@ struct Job {
     track: usize,
     rows: [Range<usize>; 3],
     blocks: Range<usize>,
-    /// Of so many pieces the connections of this one; of one, all.
+    /// Of this many pieces the connections of this one; of one, all.
     connections: (usize, usize),
 }
 

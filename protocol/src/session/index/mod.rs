@@ -80,7 +80,7 @@ impl IndexKey {
     }
 }
 
-/// The blocks of a reel are identified so many at a time.
+/// The blocks of a reel are identified this many at a time.
 const BLOCKS: usize = 4096;
 
 /// What the blocks of all reels are, some blocks after the other.

@@ -13,10 +13,10 @@ use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::{Piece, Telling};
 use crate::session::facts::told::CHECKPOINTS;
 
-/// So many blocks are scanned, or read ahead, between two questions whether anybody still wants it.
+/// How many blocks are scanned, or read ahead, between two questions whether anybody still wants it.
 const BLOCKS: usize = 32;
 
-/// So many times [`BLOCKS`] are read ahead.
+/// How many times [`BLOCKS`] are read ahead.
 const AHEAD: usize = 2;
 
 /// A reel, as far as it was read.

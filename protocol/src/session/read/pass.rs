@@ -18,7 +18,7 @@ use crate::session::{ProxyFault, ProxyId};
 /// More notes of a reel are not kept: a program may write one a packet.
 const NOTES_MAX: usize = 64;
 
-/// So many connections are found without a search. A power of two.
+/// How many connections are found without a search. A power of two.
 const RECENT: usize = 1 << 12;
 
 /// A scan under way.

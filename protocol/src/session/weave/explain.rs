@@ -18,7 +18,7 @@ pub(crate) struct Payload<'a> {
     pub receipts: &'a [i64],
     /// Of each receipt.
     pub neighbours: &'a [Neighbours],
-    /// So far clocks may be off each other.
+    /// How far clocks may be off each other.
     pub tolerance_ns: i64,
     /// Whether what was received before every send is of one that no reel holds.
     pub lacks_sends: bool,
@@ -36,13 +36,13 @@ pub(crate) struct Explained {
     pub doubtful: Vec<usize>,
 }
 
-/// So many ways to begin are tried.
+/// How many ways to begin are tried.
 const BEGINNINGS: usize = 24;
-/// Ways to begin are compared by so many receipts.
+/// Ways to begin are compared by this many receipts.
 const LOOKED_AT: usize = 512;
-/// A packet that overtook others counts as so many faults.
+/// A packet that overtook others counts as this many faults.
 const OVERTAKING: i64 = 4;
-/// A way that asks for so many faults more, or for a quarter more, may be the true one.
+/// A way that asks for this many faults more, or for a quarter more, may be the true one.
 const NEARLY: i64 = 4;
 
 /// How to go on from one receipt to the next.
@@ -316,7 +316,7 @@ mod tests {
         vec![Neighbours::default(); count]
     }
 
-    /// Between a packet that was sent then and took so long, and another.
+    /// Between a packet that was sent then and took this long, and another.
     fn between(before: (i64, i64), after: (i64, i64)) -> Neighbours {
         let certain = |(sent_ns, took_ns)| Some(Certain { sent_ns, took_ns });
         Neighbours {

@@ -134,7 +134,7 @@ pub(crate) fn assign(
     }
 }
 
-/// A packet that was sent so long before another may have been overtaken by it.
+/// A packet that was sent this long before another may have been overtaken by it.
 const OVERTAKEN_NS: i64 = 1_000_000_000;
 
 /// Marks the packets of one payload, in the order of their sends, whose receipt may as well be that
@@ -231,7 +231,7 @@ impl Ends {
     }
 }
 
-/// So long a packet may take between a proxy and a place where somebody watches.
+/// How long a packet may take between a proxy and a place where somebody watches.
 const TO_PROXY_NS: i64 = 1_000_000_000;
 
 /// Finds for each sighting of one payload the packet that was seen. `group` are the sightings, in

@@ -47,7 +47,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The same, so many together each time.
+    /// The same, this many together each time.
     pub fn batches(mut self, count: usize) -> impl Iterator<Item = Vec<(Key, Told)>> + Send + 'a {
         std::iter::from_fn(move || {
             let batch: Vec<(Key, Told)> = self.by_ref().take(count).collect();

@@ -24,10 +24,10 @@ pub(crate) struct Certain {
 pub(crate) struct Neighbours {
     pub before: Option<Certain>,
     pub after: Option<Certain>,
-    /// So much later at most was something sent that arrived before another, of all packets of
+    /// How much later at most was something sent that arrived before another, of all packets of
     /// these two sockets of which there is no doubt.
     pub overtaken_ns: i64,
-    /// So much less at most took one of these packets than the one before: by so much a packet
+    /// How much less at most took one of these packets than the one before: by this much a packet
     /// might be overtaken, were there one to overtake it.
     pub sooner_ns: i64,
 }

@@ -54,13 +54,13 @@ pub(crate) struct Ordered {
     pub ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
 }
 
-/// So many packets are handed on together. After so many it is asked whether somebody still wants them.
+/// How many packets are handed on together. After this many it is asked whether somebody still wants them.
 pub(super) const BATCH: usize = 1 << 11;
 
-/// Where fewer than one in so many of a side's ends tell packets, only these are looked at.
+/// Where fewer than one in this many of a side's ends tell packets, only these are looked at.
 const SPARSE: usize = 8;
 
-/// So many batches wait at most until they are taken.
+/// How many batches wait at most until they are taken.
 const BATCHES: usize = 4;
 
 /// Where a packet stands among the others.

@@ -62,10 +62,10 @@ impl From<Places> for Stretches {
     }
 }
 
-/// So many ends are given room at least.
+/// How many ends are given room at least.
 const ROOM_MIN: u64 = 1024;
 
-/// A search begins at what so many bits of a number tell.
+/// A search begins at what this many bits of a number tell.
 const NEARBY_BITS: u32 = 12;
 
 impl Stretches {

@@ -84,7 +84,7 @@ impl Place {
     }
 }
 
-/// So long after a reel may have lacked something, a receipt may be of an equal packet before.
+/// How long after a reel may have lacked something, a receipt may be of an equal packet before.
 const SETTLING_NS: u64 = 2_000_000_000;
 
 /// Or so many packets after it that are in one order: of those that were sent again few are.
@@ -133,7 +133,7 @@ fn likely(mut pairs: Vec<(Place, Place)>, scans: &[Scan]) -> Vec<(Moment, Moment
 
 /// The places of as many numbers as can be of which each is greater than the one before (Schensted).
 fn in_order(numbers: &[EventNumber]) -> Vec<usize> {
-    // Of each length the place of the least number that a row so long may end with.
+    // Of each length the place of the least number that a row this long may end with.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(numbers.len());
     for (place, number) in numbers.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The ends of all reels, put together to packets.
 //!
-//! Ends are matched part by part, each part with the payloads whose hashes begin alike: so much
+//! Ends are matched part by part, each part with the payloads whose hashes begin alike: this much
 //! memory is taken at a time, and several processors work at once.
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
 use crate::session::who::shares::together;
 
-/// A part has about so many ends. They are laid in order in 12 MB.
+/// A part has about this many ends. They are laid in order in 12 MB.
 const PART: usize = 1 << 19;
 
 impl Woven {

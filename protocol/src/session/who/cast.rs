@@ -9,7 +9,8 @@ use super::votes::{SENT_MIN, Votes, most, only_sender, senders, translated};
 use crate::session::read::ends::RawEnd;
 use crate::session::read::scan::Scan;
 
-/// So many that a whole reel did not send tell that they are another's.
+/// A node with a whole reel that did not send this many of an endpoint's packets does not have the
+/// endpoint: somebody else sent them.
 const OTHERS_MIN: usize = 16;
 
 /// The nodes of a session before they are put in order, and whose endpoint is whose.

@@ -19,7 +19,7 @@ pub(crate) struct Met {
     recent: [(u16, u16); RECENT],
 }
 
-/// So many pairs are known without a search.
+/// How many pairs are known without a search.
 const RECENT: usize = 32;
 
 impl Met {

@@ -7,7 +7,7 @@ use crate::session::bits::Bits;
 use crate::session::read::ends::Side;
 use crate::session::weave::end::{End, sort};
 
-/// So many parts are gathered in one pass over all hashes at most. More take more memory.
+/// How many parts are gathered in one pass over all hashes at most. More take more memory.
 const TOGETHER: usize = 6;
 
 /// The parts, some of them together: as many as are gathered in one pass, and not so many that a worker
@@ -18,13 +18,13 @@ pub(crate) fn together(parts: u64, workers: usize) -> Vec<Range<u64>> {
     firsts.map(|first| first..parts.min(first + each)).collect()
 }
 
-/// About so many ends are sorted at a time: what a processor holds close by.
+/// About this many ends are sorted at a time: what a processor holds close by.
 const TRAY: usize = 256;
 
 /// The ends of one part, in the order of the reels.
 #[derive(Default)]
 pub(crate) struct Share {
-    /// What all have in common: so many of the first bits of their hashes.
+    /// What all have in common: this many of the first bits of their hashes.
     bits: u32,
     /// See [`End`]: a row an end.
     hashes: Vec<u64>,
@@ -178,7 +178,7 @@ impl Gathering<'_> {
     }
 }
 
-/// So many hashes are looked at before those of them are taken that are wanted.
+/// How many hashes are looked at before those of them are taken that are wanted.
 const GATHERED: usize = 512;
 
 /// Ends of a tray that are put in order.

@@ -9,11 +9,11 @@ use super::cast::canonical;
 use crate::session::read::ends::{Ends, RawEnd};
 use crate::session::read::scan::Scan;
 
-/// So many payloads of a foreign endpoint are looked at, in each reel, to see whose they are.
+/// How many payloads of a foreign endpoint are looked at, in each reel, to see whose they are.
 const LOOKED_AT: usize = 512;
-/// So many of them tell whose they are, where a reel has not all that it might have sent.
+/// How many of them tell whose they are, where a reel has not all that it might have sent.
 pub(super) const SENT_MIN: usize = 6;
-/// So many more in a row that are one's than are not tell it, too.
+/// How many more in a row that are one's than are not tell it, too.
 const IN_ROW_MIN: usize = 4;
 /// Shorter payloads are too alike to tell whose they are.
 const TELLING_LENGTH: u32 = 8;
@@ -180,7 +180,7 @@ pub(super) fn most(votes: &[Heard], reels: &[usize]) -> Vec<usize> {
         between += last + 1 - first;
         sent += senders.iter().filter(|it| is_one(it)).count();
         who.extend(senders.iter().flatten().filter(|it| reels.contains(it)));
-        // So many more are theirs than are not, at the most of any row (Kadane).
+        // This many more are theirs than are not, at the most of any row (Kadane).
         let (mut more, mut most) = (0usize, 0usize);
         for sender in senders {
             more = match is_one(sender) {

@@ -13,7 +13,7 @@ use crate::limits::FIELDS_MAX;
 use crate::report::Span;
 use crate::syntax::ast::{self, Align, Arm, Expr, If, Statement, Switch};
 
-/// `align` pads to a multiple of at most so many bits.
+/// `align` pads to a multiple of at most this many bits.
 const ALIGN_BITS_MAX: i128 = 64;
 
 /// What a field has to be.

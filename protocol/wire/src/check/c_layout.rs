@@ -377,7 +377,7 @@ fn field<'a>(member: CMember<'a>, known: Known<'a>) -> Statement<'a> {
     statement(member.name, field_type, repeat, None, member.annotations)
 }
 
-/// So many bytes that the compiler left out.
+/// How many bytes that the compiler left out.
 fn padding<'a>(text: &'a str, bytes: u64, layout: Span) -> Statement<'a> {
     let name = |text| Ident { text, span: layout };
     let length = Expr::new(ExprKind::Integer(i128::from(bytes)), layout);

@@ -292,7 +292,7 @@ impl<'a> Checker<'a, '_> {
         })
     }
 
-    /// A struct, or a table of which so many keys lead to a struct.
+    /// A struct, or a table of which this many keys lead to a struct.
     fn set_all(
         &mut self,
         given: &Expr<'a>,
@@ -375,7 +375,7 @@ fn why_not_kept(head: &Head<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether what is kept under so many keys less than lead to a struct can be put from one to the other.
+/// Whether what is kept under this many keys less than lead to a struct can be put from one to the other.
 fn is_same(to: &Kept<'_>, from: &Kept<'_>, keys: usize) -> bool {
     let (StateKind::Rows(a), StateKind::Rows(b)) = (to.kind, from.kind) else {
         return false;

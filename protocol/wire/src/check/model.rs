@@ -237,7 +237,7 @@ pub(crate) enum Checksum {
     Crc32c,
     /// RFC 1950
     Adler32,
-    /// The sum of all bytes, in so many bits.
+    /// The sum of all bytes, in this many bits.
     Sum(u8),
     /// All bytes, exclusive or.
     Xor8,
@@ -269,7 +269,7 @@ pub(crate) enum Type {
         codec: Codec,
         number: Number,
     },
-    /// A unit quaternion, as [`Codec::SmallestThree`] of so many bits.
+    /// A unit quaternion, as [`Codec::SmallestThree`] of this many bits.
     Rotation {
         bits: u8,
         axes: Axes,
@@ -298,7 +298,7 @@ pub(crate) enum Type {
     Wide(Option<ByteOrder>),
     /// 16 bytes.
     Uuid,
-    /// So many bytes that are shown whole.
+    /// How many bytes that are shown whole.
     Hash(u32),
 }
 
@@ -316,7 +316,7 @@ pub(crate) enum Length {
     /// An integer of this type before the text.
     Prefix(Codec),
     Expression(Expression),
-    /// So many bytes, of which the text ends at the first zero.
+    /// How many bytes, of which the text ends at the first zero.
     Padded(Expression),
     /// Up to a zero, which belongs to the field.
     Zero,
@@ -335,7 +335,7 @@ pub(crate) enum Repeat {
 /// Bytes that nothing inside reads past.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// It does not begin where what is before it ends, but so many bits after the stream's start,
+    /// It does not begin where what is before it ends, but this many bits after the stream's start,
     /// and goes to the stream's end.
     pub(crate) at: Option<Expression>,
     /// In bytes; `None`: all that is left.
@@ -460,7 +460,7 @@ pub(crate) enum Expression {
     /// What comes after this, without a step.
     Look {
         look: Look,
-        /// So many bits after the next one.
+        /// How many bits after the next one.
         ahead: Box<Expression>,
         text: Arc<str>,
         /// What the tree and JSON call it, and the struct that asks; no name where an element was

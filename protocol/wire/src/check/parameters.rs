@@ -199,7 +199,7 @@ impl<'a> Checker<'a, '_> {
         body: &mut Body<'a>,
     ) -> Option<Repeat> {
         match &declared.until {
-            // What fills so many bytes lasts until the end of a window of them.
+            // What fills this many bytes lasts until the end of a window of them.
             Until::End | Until::Bytes(_) => Some(Repeat::UntilEnd),
             Until::Count(count) => {
                 let count = self.integer(count, &body.scope, "a number of elements")?;

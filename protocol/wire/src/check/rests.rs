@@ -62,7 +62,7 @@ struct Rest<'a> {
     inside: Option<&'a str>,
     /// Every packet has it.
     always: bool,
-    /// So many bits may be left after it: 7 after whole bytes.
+    /// How many bits may be left after it: 7 after whole bytes.
     leaves: u8,
 }
 

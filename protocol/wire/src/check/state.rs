@@ -41,7 +41,7 @@ pub(super) enum Reached {
     /// The values of a struct that stands in the one that is kept: places, and how many of the names of
     /// each lead to it.
     Inside(Range<usize>, usize),
-    /// A whole struct, or a table, of so many keys less than lead to a struct.
+    /// A whole struct, or a table, of this many keys less than lead to a struct.
     All(usize),
 }
 

@@ -8,7 +8,7 @@ use crate::report::Span;
 use crate::syntax::ast::{Expr, ExprKind, TypeRef};
 use crate::values::codec::Codec;
 
-/// The built-in types that are not an integer of so many bits.
+/// The built-in types that are not an integer of this many bits.
 pub(super) const NAMED: [&str; 31] = [
     "bool",
     "range",

@@ -415,7 +415,7 @@ mod tests {
     use super::super::steps::{begin_packet, counted, work_for};
     use super::*;
 
-    /// Has so many packets of these numbers, and keeps what is found.
+    /// Has this many packets of these numbers, and keeps what is found.
     #[derive(Default)]
     struct Few {
         packets: u64,

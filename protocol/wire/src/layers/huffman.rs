@@ -9,7 +9,7 @@ pub(crate) const CODE_BITS_MAX: usize = 32;
 /// The most symbols that a table has: all bytes, and an end.
 pub(crate) const SYMBOLS_MAX: usize = 257;
 
-/// Codes that are looked up at once have at most so many bits.
+/// Codes that are looked up at once have at most this many bits.
 const LOOKUP_BITS: u32 = 11;
 
 /// A code for each symbol; symbols up to 255 are bytes.
@@ -83,7 +83,7 @@ impl HuffmanTable {
         Ok(table)
     }
 
-    /// A table in which every symbol has a code of so many bits, for tests.
+    /// A table in which every symbol has a code of this many bits, for tests.
     #[cfg(test)]
     pub(crate) fn of_depths(bits: usize) -> HuffmanTable {
         let code = |symbol: usize| (0..bits).rev().map(|bit| symbol >> bit & 1 == 1).collect();

@@ -69,7 +69,7 @@ pub(crate) enum Argument {
 /// Why a transform has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// More bytes come out than so many.
+    /// More bytes come out than this many.
     TooLong { max: usize },
     /// The bytes are not what the transform makes, or the arguments do not fit.
     Broken(String),

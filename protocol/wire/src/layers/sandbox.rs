@@ -23,7 +23,7 @@ use super::{Argument, Failure};
 const CALL_STEPS: u64 = 20_000;
 /// How often they are counted.
 pub(super) const STEPS_BETWEEN: u32 = 1000;
-/// So many bytes that a function works through count as a step.
+/// How many bytes that a function works through count as a step.
 pub(super) const BYTES_A_STEP: u64 = 8;
 /// How many bytes a call may take, what it no longer uses included: nothing is given back before it
 /// ends.

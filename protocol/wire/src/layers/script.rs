@@ -43,7 +43,7 @@ impl Script {
 #[cfg(feature = "lua")]
 pub(crate) use super::steps::{begin_packet, slow, steps};
 
-/// A packet of so many bytes begins: its scripts have taken no steps.
+/// A packet of this many bytes begins: its scripts have taken no steps.
 #[cfg(not(feature = "lua"))]
 pub(crate) fn begin_packet(_: usize) {}
 

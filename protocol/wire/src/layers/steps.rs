@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-/// How many steps of the Lua machine all calls of one packet may take together: so many for any
-/// packet and so many for each of its bytes, but no more than the most.
+/// How many steps of the Lua machine all calls of one packet may take together: this many for any
+/// packet and this many for each of its bytes, but no more than the most.
 const STEPS: u64 = 1_000_000;
 const STEPS_A_BYTE: u64 = 2_500;
 const STEPS_MAX: u64 = 10_000_000;
@@ -68,7 +68,7 @@ thread_local! {
     pub(super) static COUNTED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Takes so much processor time.
+/// Takes this much processor time.
 #[cfg(test)]
 pub(super) fn work_for(ns: u64) {
     let begun = processor_ns();
@@ -80,7 +80,7 @@ pub(super) fn counted() -> u64 {
     COUNTED.get()
 }
 
-/// A packet of so many bytes begins: its scripts have taken no steps.
+/// A packet of this many bytes begins: its scripts have taken no steps.
 pub(crate) fn begin_packet(bytes: usize) {
     let steps = STEPS.saturating_add(STEPS_A_BYTE.saturating_mul(bytes as u64));
     ALLOWED.set(steps.min(STEPS_MAX));
@@ -89,13 +89,13 @@ pub(crate) fn begin_packet(bytes: usize) {
     TAKEN_NS.set(0);
 }
 
-/// A script begins that may take so many steps.
+/// A script begins that may take this many steps.
 pub(super) fn begin(steps: u64) {
     begin_packet(0);
     ALLOWED.set(steps);
 }
 
-/// Lets the scripts of this thread take so many steps more.
+/// Lets the scripts of this thread take this many steps more.
 pub(super) fn allow(steps: u64) {
     ALLOWED.set(ALLOWED.get().saturating_add(steps));
 }
@@ -128,12 +128,12 @@ pub(crate) fn slow() -> u64 {
     }
 }
 
-/// The scripts of this thread have taken so many steps only.
+/// The scripts of this thread have taken this many steps only.
 pub(super) fn take_back(steps: u64) {
     SPENT.set(steps);
 }
 
-/// Counts so many steps; an error that names the line, where one is known (else 0), where these are
+/// Counts this many steps; an error that names the line, where one is known (else 0), where these are
 /// too many.
 pub(super) fn spend(steps: u64, line: usize) -> mlua::Result<()> {
     SPENT.set(SPENT.get().saturating_add(steps));

@@ -96,9 +96,9 @@ enum FieldKey {
     /// A field; of a repeated one, all elements together.
     Field(StructId, FieldId),
     Element(StructId, FieldId),
-    /// What an `align` of a struct skips, by its key in JSON.
-    /// What was asked of what comes.
+    /// Bytes ahead that an expression looked at, by its key in JSON.
     Look(StructId, Arc<str>),
+    /// What an `align` of a struct skips, by its key in JSON.
     Padding(StructId, Arc<str>),
     /// What is left in a window, by its key in the JSON of a struct.
     Rest(StructId, Arc<str>, bool),

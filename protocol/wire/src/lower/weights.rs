@@ -2,7 +2,7 @@
 
 use crate::check::model::{Expression, Field, Model, Repeat, Step, StructId, Type};
 
-/// A repeat with a constant count counts as part of its struct where it has at most so many nodes.
+/// A repeat with a constant count counts as part of its struct where it has at most this many nodes.
 const SMALL_REPEAT_NODES: u64 = 256;
 
 /// For each struct, the nodes of one value of it, its own included. Elements of repeats and

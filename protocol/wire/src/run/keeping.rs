@@ -26,7 +26,7 @@ pub(super) fn unpacked(register: i128) -> Range<u32> {
     both as u32..(both >> 32) as u32
 }
 
-/// So many entries of a table that is copied count as a node of the packet.
+/// How many entries of a table that is copied count as a node of the packet.
 const ENTRIES_A_NODE: usize = 8;
 
 /// A place in the state, with the keys of an entry there.

@@ -8,7 +8,7 @@ use crate::state::BadPart;
 pub(crate) enum Limit {
     /// The packet, or the message.
     Whole,
-    /// A window of so many bytes, and its text.
+    /// A window of this many bytes, and its text.
     Window { text: u32, bytes: u32 },
     /// What a layer gave, and its text.
     Layer { text: u32 },

@@ -26,7 +26,7 @@ pub(crate) trait Sink {
     fn rest(&mut self, bits: Range<u32>, why: Rest);
     /// Fields are in other bytes from here on, until [`Sink::end_stream`].
     fn begin_stream(&mut self, stream: BitReader<'_>);
-    /// The stream has only so many bytes.
+    /// The stream has only this many bytes.
     fn cut_stream(&mut self, bytes: usize);
     /// Bits of a stream that are unexplained.
     fn rest_of_stream(&mut self, bits: Range<u32>, why: Rest);

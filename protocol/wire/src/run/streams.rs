@@ -176,7 +176,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         pieces.len() - 1
     }
 
-    /// With this piece something is complete, and read in the stream after so many others.
+    /// With this piece something is complete, and read in the stream after this many others.
     fn piece_is_last(&mut self, piece: usize, opened: u16) {
         if let Some(piece) = self.sink.pieces().and_then(|all| all.get_mut(piece)) {
             piece.whole = opened.checked_add(1).map(StreamId);

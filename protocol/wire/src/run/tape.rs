@@ -26,7 +26,7 @@ pub(crate) trait Tape<'p> {
     /// How many bits are left in the window; when writing, as far as that is known.
     fn left(&self) -> u32;
 
-    /// An integer of so many bits: 1 to 64.
+    /// An integer of this many bits: 1 to 64.
     fn fixed(&mut self, bits: u32, field: u32) -> Result<u64, Problem>;
 
     /// Seven bits a byte, the least significant first; ten bytes at most.
@@ -38,7 +38,7 @@ pub(crate) trait Tape<'p> {
     /// The integer before a text that says how many bytes follow.
     fn prefix(&mut self, codec: Codec, field: u32) -> Result<u64, Problem>;
 
-    /// So many bytes; where they are. `prefixed`: right after their prefix, and where they are not
+    /// How many bytes; where they are. `prefixed`: right after their prefix, and where they are not
     /// there, the tape goes back to before it.
     fn content(&mut self, length: i128, prefixed: bool, field: u32) -> Result<Content, Problem>;
 
@@ -51,7 +51,7 @@ pub(crate) trait Tape<'p> {
     /// Where the text in these bytes ends: at their first zero, or with them.
     fn text_end(&self, content: Range<u32>, encoding: Encoding) -> u32;
 
-    /// What comes so many bits ahead; `None`: it does not come.
+    /// What comes this many bits ahead; `None`: it does not come.
     fn look(&mut self, look: Look, ahead: i128, field: u32) -> Result<Option<i128>, Problem>;
 
     /// A field that takes no bits: what JSON says of it does not matter.
@@ -60,10 +60,10 @@ pub(crate) trait Tape<'p> {
     /// 1 to 63 bits that hold nothing. `expected`: what they should be.
     fn padding(&mut self, bits: u32, expected: Option<u64>, field: u32) -> Result<u64, Problem>;
 
-    /// Steps over bits; `false`, and no step, where there are not so many.
+    /// Steps over bits; `false`, and no step, where there are not as many.
     fn skip(&mut self, bits: u32) -> bool;
 
-    /// The number of elements of a repeat that asks for so many.
+    /// The number of elements of a repeat that asks for this many.
     fn count(&mut self, asked: u32, field: u32) -> Result<u32, Problem>;
 
     /// Whether a repeat until the end has another element.
@@ -99,7 +99,7 @@ pub(crate) trait Tape<'p> {
     /// Appends the bytes of a range of the current stream.
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>);
 
-    /// So many bytes begin that nothing reads past until [`Tape::end_window`]. `rest` is the field
+    /// How many bytes begin that nothing reads past until [`Tape::end_window`]. `rest` is the field
     /// of what is left in them. `catches`: where something in them is missing, the rest of them is
     /// left unexplained.
     fn window(
@@ -110,7 +110,7 @@ pub(crate) trait Tape<'p> {
         catches: bool,
     ) -> Result<Opened, Problem>;
 
-    /// What comes until [`Tape::end_window`] stands elsewhere in the stream, so many bits from its
+    /// What comes until [`Tape::end_window`] stands elsewhere in the stream, this many bits from its
     /// start; then the tape comes back. `rest` is as for a window.
     fn jump(&mut self, at: i128, text: u32, rest: u32) -> Result<(), Problem>;
 
@@ -130,7 +130,7 @@ pub(crate) trait Tape<'p> {
     /// What layers gave so far.
     fn inflated(&self) -> Inflated;
 
-    /// Layers gave so much before the tape begins, or in a stream inside.
+    /// Layers gave this much before the tape begins, or in a stream inside.
     fn set_inflated(&mut self, inflated: Inflated);
 
     /// The order of the bytes that come.
@@ -145,7 +145,7 @@ pub(crate) trait Tape<'p> {
     /// The stream that is being read, from its start.
     fn stream(&self) -> BitReader<'_>;
 
-    /// Steps over a field of so many bits; `false`, and no step, where it is not there.
+    /// Steps over a field of this many bits; `false`, and no step, where it is not there.
     fn skip_field(&mut self, bits: u32) -> bool;
 
     /// Windows and layers are `depth` deep from here on: those inside have ended too early.
@@ -154,7 +154,7 @@ pub(crate) trait Tape<'p> {
     /// Whether the rest of the window or layer at this depth can be left unexplained.
     fn can_give_up(&self, depth: usize) -> bool;
 
-    /// A field that needs so many bits does not fit.
+    /// A field that needs this many bits does not fit.
     fn past_end(&self, needed: u64) -> Problem;
 
     /// Whether bytes of the current stream are text.

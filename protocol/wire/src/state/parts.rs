@@ -38,9 +38,9 @@ struct Place {
 /// Why a part cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadPart {
-    /// There is no such part in so many.
+    /// There is no such part in this many.
     Index { index: i128, count: i128 },
-    /// A message of so many parts is not joined.
+    /// A message of this many parts is not joined.
     TooMany { count: i128 },
     /// The message has more than [`JOINED_BYTES_MAX`] bytes.
     TooLong,
@@ -131,7 +131,7 @@ impl Parts {
 }
 
 impl Partial {
-    /// Whether the message can have this part, and so many.
+    /// Whether the message can have this part, and this many.
     fn fits(&self, index: u32, count: Option<u32>) -> bool {
         match (self.count, count) {
             (None, None) => true,

@@ -237,7 +237,7 @@ pub(crate) struct Field<'a> {
     pub(crate) derived: Option<Expr<'a>>,
     /// `let NAME: TYPE = EXPRESSION`: it takes no bits.
     pub(crate) computed: Option<Expr<'a>>,
-    /// So many bytes that the compiler left out before a member of a C struct.
+    /// How many bytes that the compiler left out before a member of a C struct.
     pub(crate) gap: Option<usize>,
     pub(crate) annotations: Vec<Annotation<'a>>,
 }
@@ -309,11 +309,11 @@ pub(crate) struct SizeBlock<'a> {
 /// How a repeat ends.
 #[derive(Debug)]
 pub(crate) enum Until<'a> {
-    /// After so many elements.
+    /// After this many elements.
     Count(Expr<'a>),
     /// At the end of the window.
     End,
-    /// After so many bytes.
+    /// After this many bytes.
     Bytes(Expr<'a>),
     /// After the element of which this holds.
     Holds(Expr<'a>),

@@ -137,7 +137,7 @@ impl Tree {
         self.kept.contains(&id)
     }
 
-    /// A stream has only so many bytes.
+    /// A stream has only this many bytes.
     pub(crate) fn cut_stream(&mut self, stream: StreamId, bytes: usize) {
         if let Some(stream) = self.streams.get_mut(usize::from(stream.0)) {
             stream.bytes.truncate(bytes);

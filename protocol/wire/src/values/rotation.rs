@@ -40,7 +40,7 @@ impl Default for Axes {
 }
 
 /// The quaternion x, y, z, w: two bits of `raw` say which component is the largest, the others
-/// follow in order, each from -1/sqrt(2) to 1/sqrt(2) in so many bits. The largest is positive.
+/// follow in order, each from -1/sqrt(2) to 1/sqrt(2) in this many bits. The largest is positive.
 pub(crate) fn quaternion(raw: u64, bits: u8) -> [f64; 4] {
     let largest = (raw & 3) as usize;
     let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 20)));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Split messages: an id, an index, a count, so many bytes.
+/// Split messages: an id, an index, a count, this many bytes.
 const SPLIT: &str = "id: u8; index: u8; count: u8; length: u8; data: bytes(length); \
                      join whole: Q from state.splits[id] (index, count, data); last: u8;";
 
@@ -158,7 +158,7 @@ fn a_joined_message_can_set_the_state_and_hold_more_parts() {
     assert_eq!(decoded.diagnostics[0].message, too_deep);
 }
 
-/// A byte stream: a position, so many bytes.
+/// A byte stream: a position, this many bytes.
 const STREAM: &str = "position: u16; length: u8; data: bytes(length); \
                       follow records: R[until end] from state.tail (position, data); last: u8;";
 

@@ -43,7 +43,7 @@ fn wires() -> Vec<(String, Wire)> {
 }
 
 /// Decodes packets, prints them as JSON, reads that and encodes it: nothing has changed. `every`: of
-/// so many packets one goes through JSON; the others only leave their state.
+/// this many packets one goes through JSON; the others only leave their state.
 #[track_caller]
 fn check(name: &str, wire: &Wire, recording: &Recording, every: usize) {
     let mut reading = Connections::new(wire);

@@ -55,7 +55,7 @@ impl Trouble {
         }
     }
 
-    /// Plays so many ticks.
+    /// Plays this many ticks.
     pub fn play(self, start: &SimWorldStart, world: &mut SimWorld, ticks: u64) {
         let at = |peer: u8| -> SocketAddr {
             let peers = start.start(Peer(peer)).peers;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use netreel_transport::{Draw, LinkFaults};
 
 use crate::message::Peer;
-use crate::world::node_name;
+use crate::message::node_name;
 
 /// The part of all links that are much slower than the others.
 const SLOW: f64 = 0.2;

@@ -26,7 +26,7 @@ const ARM: f64 = 11.0;
 const SHOVE: f64 = 3.0;
 /// How long a box slides.
 const SLIDE_TICKS: u32 = 20;
-/// What has moved is told every so many ticks.
+/// What has moved is told every this many ticks.
 const TOLD_TICKS: u64 = 2;
 /// How long a player waits for HOST before it asks for a box again.
 const PATIENCE_TICKS: u64 = 180;

@@ -16,7 +16,7 @@ use crate::start::Mode;
 use crate::state::{StateReader, StateWriter};
 use crate::types::Types;
 
-/// No more than so many messages wait; who sends that many means no good, and they are ignored.
+/// No more than this many messages wait; who sends that many means no good, and they are ignored.
 const EARLY_MAX: usize = 16_384;
 
 /// A message that waits.

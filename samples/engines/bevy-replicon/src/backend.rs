@@ -33,7 +33,7 @@ struct Network {
 #[derive(Resource)]
 struct Replayed;
 
-/// A message has at most so many bytes.
+/// A message has at most this many bytes.
 const MESSAGE_MAX: usize = 64 << 10;
 
 impl<T: Transport + Send + 'static> Plugin for OverTransport<T> {

@@ -20,7 +20,7 @@ use crate::GgrsSocket;
 type Failure = Box<dyn std::error::Error>;
 type Io = Shared<Recorded<Faults<UdpTransport>>>;
 
-/// So many frames are played.
+/// How many frames are played.
 pub const FRAMES: i32 = 300;
 
 /// One frame.
@@ -109,7 +109,7 @@ struct Node {
     /// From this frame on its arithmetic is wrong.
     desync: Option<i32>,
     truth: Truth,
-    /// So many frames it waits for the other.
+    /// How many frames it waits for the other.
     wait: u32,
 }
 
@@ -175,7 +175,7 @@ pub struct Plan {
     pub desync: Option<i32>,
     /// How long packets take, and up to half as long again by chance.
     pub delay: Duration,
-    /// So many frames a node plays ahead of the other's inputs.
+    /// How many frames a node plays ahead of the other's inputs.
     pub ahead: usize,
 }
 

@@ -18,7 +18,7 @@ pub const TICK_NS: u64 = 16_666_667;
 /// What is played, and what is wrong with it.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// So many ticks.
+    /// How many ticks.
     pub ticks: u32,
     /// What nodes do where an input lacks.
     pub lacking: Lacking,
@@ -26,7 +26,7 @@ pub struct Plan {
     pub slow: Option<Duration>,
     /// From this tick on the draws of b are wrong.
     pub wrong_from: Option<u32>,
-    /// The ticks of c are shorter by one in so many.
+    /// The ticks of c are shorter by one in this many.
     pub fast: Option<u64>,
 }
 

@@ -14,13 +14,13 @@ use netreel_capture::Shared;
 use netreel_reel::Endpoint;
 use netreel_transport::{InputError, Layer, Transport};
 
-/// An input has effect so many ticks after it was told first.
+/// An input has effect this many ticks after it was told first.
 pub const DELAY: u32 = 6;
 
-/// A packet repeats so many inputs at the most.
+/// A packet repeats this many inputs at the most.
 const REPEATED_MAX: u32 = 32;
 
-/// A checksum is told of every so many ticks.
+/// A checksum is told of every this many ticks.
 const SUMMED: u32 = 10;
 
 /// What a node does where an input lacks.

@@ -278,7 +278,7 @@ impl<'j> Writing<'j> {
         Ok(())
     }
 
-    /// In so many bits, or in the fewest.
+    /// In this many bits, or in the fewest.
     fn write_coded(
         &mut self,
         codec: Codec,

@@ -41,16 +41,16 @@ pub(crate) enum Codec {
     /// One bit, then an integer of 13 bits less 4096, or a float of 32 bits (Quake 3). The raw
     /// integer has the one bit above 32 others.
     QuakeFloat,
-    /// Two bits and three times so many, from the lowest up.
+    /// Two bits and three times this many, from the lowest up.
     SmallestThree { bits: u8 },
 }
 
 /// Why a codec has no integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failed {
-    /// So many bits are needed, from the first one on.
+    /// How many bits are needed, from the first one on.
     PastEnd { needed: u32 },
-    /// The integer has more than so many bits.
+    /// The integer has more than this many bits.
     TooLong { bits: u8 },
 }
 

@@ -4,11 +4,11 @@ use super::{Codec, IS_FLOAT, UBITVAR_MORE, compressed_bytes, fill, in_order};
 use crate::layout::{ByteOrder, Order};
 
 impl Codec {
-    /// Puts down the bits of a raw integer, in so many bits or in the fewest. `put` takes an integer
+    /// Puts down the bits of a raw integer, in this many bits or in the fewest. `put` takes an integer
     /// and its bits, 1 to 64, in the stream's order.
     ///
     /// # Errors
-    /// Why not: the integer does not fit, or not in so many bits.
+    /// Why not: the integer does not fit, or not in this many bits.
     pub(crate) fn write(
         self,
         raw: u64,
