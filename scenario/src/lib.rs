@@ -30,7 +30,7 @@ pub use file::Scenario;
 pub use fill::quoted;
 pub use journal::{RecoverError, Recovered, recover};
 pub use judged::{AskedState, Believed, Expected, Found, Judge, Judged};
-pub use kept::{Kept, kept};
+pub use kept::{Kept, kept, listed};
 pub use mistake::Mistake;
 pub use played::{MakesNotes, Match, Notes, Outcome, PlayError};
 pub use reach::Bring;
