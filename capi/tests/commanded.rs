@@ -56,6 +56,14 @@ impl Game {
     }
 }
 
+impl Drop for Game {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 fn said(client: &mut Client, line: &str) -> (bool, String) {
     let answer = client.command(line, PATIENCE).unwrap();
     (answer.ok, answer.text)
