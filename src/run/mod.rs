@@ -21,7 +21,7 @@ use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
 use netreel_protocol::history::RULES;
 
-use crate::{open, text};
+use crate::{export, open, text};
 
 /// Between two looks at whether somebody wants the run to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -61,9 +61,18 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         netreel_scenario::played(folder)
             .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
     }
+    let dataset = arguments.dataset.as_deref();
+    if dataset.is_some() {
+        export::can_write_datasets()?;
+    }
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let (lines, said) = channel();
     let tell = |told: Told<'_>| {
+        if let (Told::Over(played, Some(kept)), Some(dataset)) = (&told, dataset)
+            && let Err(why) = judge::add_kept(kept, wire.as_ref(), dataset)
+        {
+            anstream::eprintln!("netreel: match {}: {why}", played.number);
+        }
         // Who has stopped printing has stopped the run.
         let _ = lines.send(words(told, (level, arguments.json)));
     };
@@ -82,7 +91,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
-        judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
+        judge: &|folder, asked| judge::judge(folder, asked, (wire.as_ref(), dataset)),
         rules: &RULES,
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
