@@ -418,6 +418,42 @@ fn a_loop_is_written_as_jobs_for_schedulers() {
     assert!(github.contains(&command("${{ matrix.part }}")), "{github}");
 }
 
+/// Checks a manifest as Kubernetes does that lets nothing pass which it does not know.
+const IS_VALID: &str = "import sys, yaml, kubernetes_validate as k\n\
+    k.validate(yaml.safe_load(sys.stdin), k.latest_version(), strict=True)";
+
+#[test]
+fn the_manifest_is_one_that_kubernetes_takes() {
+    let made = Path::new("target/python/bin/python");
+    let python = std::env::var_os("NETREEL_PYTHON").map(std::path::PathBuf::from);
+    let python = python.or_else(|| made.is_file().then(|| made.to_owned()));
+    let python = python.unwrap_or_else(|| "python3".into());
+    let has_it = Command::new(&python)
+        .args(["-c", "import kubernetes_validate"])
+        .stderr(Stdio::null())
+        .status();
+    if !has_it.is_ok_and(|it| it.success()) {
+        support::skipped("kubernetes_validate is not installed: pip install kubernetes-validate");
+        return;
+    }
+    let takes = |manifest: &str| {
+        let mut checks = Command::new(&python)
+            .args(["-c", IS_VALID])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let mut input = checks.stdin.take().expect("its input");
+        std::io::Write::write_all(&mut input, manifest.as_bytes()).expect("it reads");
+        drop(input);
+        checks.wait().expect("it ends").success()
+    };
+    let emit = ["run", BOXES, "--repeat", "500", "--emit", "kubernetes"];
+    let manifest = netreel(&emit).expect(0).out;
+    assert!(takes(&manifest), "{manifest}");
+    assert!(!takes(&manifest.replace("completions", "completion")));
+}
+
 #[test]
 fn nodes_wait_for_their_debuggers_and_the_script_goes_on_with_them() {
     if Command::new("gdbserver").arg("--version").output().is_err() {
@@ -431,11 +467,14 @@ fn nodes_wait_for_their_debuggers_and_the_script_goes_on_with_them() {
         [every]\nends = true\nconsole = \"none\"\ncommand = [\"/bin/echo\", \"here\"]\n\
         [[node]]\nname = \"A\"\n[[node]]\nname = \"B\"\n";
     std::fs::write(&file, scenario).expect("a file");
+    let launch = folder.path().join(".vscode/launch.json");
     let mut runner = Command::new(env!("CARGO_BIN_EXE_netreel"))
         .args([
             "run",
             text(&file),
             "--gdb",
+            "--vscode",
+            text(&launch),
             "--out",
             text(&folder.path().join("run")),
         ])
@@ -461,6 +500,16 @@ fn nodes_wait_for_their_debuggers_and_the_script_goes_on_with_them() {
         last = line;
     }
     assert_eq!(waited.len(), 2, "{last}");
+    let launch = std::fs::read_to_string(launch).expect("a launch file");
+    let launch: Value = serde_json::from_str(&launch).expect("JSON");
+    let nodes = serde_json::json!(["A", "B"]);
+    assert_eq!(launch["compounds"][0]["configurations"], nodes);
+    for (gdb, attaches) in waited.iter().zip(0..) {
+        let attaches = &launch["configurations"][attaches];
+        let server = attaches["miDebuggerServerAddress"].as_str().expect("where");
+        assert!(gdb.contains(server), "{gdb} {server}");
+        assert_eq!(attaches["program"], "/bin/echo");
+    }
     assert!(runner.wait().expect("it has ended").success(), "{last}");
 }
 

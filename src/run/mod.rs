@@ -1,5 +1,6 @@
 //! `netreel run`: matches that a script drives, again and again.
 
+mod debuggers;
 mod emit;
 mod html;
 mod judge;
@@ -14,11 +15,14 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use netreel_capture::Signals;
-use netreel_scenario::{Loop, Match, Outcome, Recovered, Scenario, Share, Sums, Told, repeat};
+use netreel_scenario::{
+    Loop, Match, Outcome, Recovered, Scenario, Share, Sums, Told, Waiting, repeat,
+};
 use serde_json::json;
 
 use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
+use debuggers::Debuggers;
 use netreel_protocol::history::RULES;
 
 use crate::{export, open, text};
@@ -65,6 +69,8 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     if dataset.is_some() {
         export::can_write_datasets()?;
     }
+    let debuggers = Debuggers::new(arguments.vscode.as_deref(), &scenario.folder);
+    let hears = |waiting: &Waiting| debuggers.hear(waiting);
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let (lines, said) = channel();
     let tell = |told: Told<'_>| {
@@ -87,7 +93,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         ends_at_bad: arguments.until_finding.is_some(),
         keeps_good: arguments.keep_all,
         netreel: &netreel,
-        debugs: arguments.gdb,
+        debugs: arguments.gdb.then_some(&hears),
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
