@@ -2,6 +2,8 @@
 
 #[cfg(feature = "parquet")]
 mod dataset;
+#[cfg(feature = "parquet")]
+pub use dataset::{Rows, add};
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -74,10 +76,47 @@ fn dataset(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
 
 #[cfg(not(feature = "parquet"))]
 fn dataset(_: &Export, _: &mut dyn Write) -> Result<Answer, Failure> {
-    Err(Failure::new(
+    Err(without())
+}
+
+/// That this program cannot write a dataset.
+#[cfg(not(feature = "parquet"))]
+fn without() -> Failure {
+    Failure::new(
         "this netreel was built without Parquet: build it with `--features parquet`, or install it \
          as README.md says",
-    ))
+    )
+}
+
+/// Whether this program can write a dataset.
+///
+/// # Errors
+/// It cannot, and why.
+#[cfg(feature = "parquet")]
+pub fn can_write_datasets() -> Result<(), Failure> {
+    Ok(())
+}
+
+/// See above.
+#[cfg(not(feature = "parquet"))]
+pub fn can_write_datasets() -> Result<(), Failure> {
+    Err(without())
+}
+
+/// What of a session becomes rows.
+#[cfg(not(feature = "parquet"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// All of it.
+    All,
+    /// What it came to.
+    Sums,
+}
+
+/// Adds a session to a dataset: a program that cannot says so.
+#[cfg(not(feature = "parquet"))]
+pub fn add(_: (&Story, &str), _: &Path, _: Rows) -> Result<(), Failure> {
+    Err(without())
 }
 
 /// Refuses to write over what is read.

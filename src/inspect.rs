@@ -4,6 +4,7 @@ mod bookmarks;
 mod comparing;
 mod cutting;
 mod host;
+mod kept;
 mod listing;
 mod opening;
 mod settings;
@@ -85,6 +86,21 @@ fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure>
         return Err(Failure::new(why));
     }
     if let Some(file) = &arguments.screenshot {
+        let looks = Looks {
+            shown: shown_first,
+            theme: theme.unwrap_or_default(),
+            scale: scale.unwrap_or(1.0),
+        };
+        match kept::run(&arguments.source.paths) {
+            None => {}
+            Some(Heard::Failed(why)) => return Err(Failure::new(why)),
+            Some(run) => {
+                let nothing = Model::of_session(Arc::default(), &[]);
+                draw_with(nothing, looks, size, file, vec![run])?;
+                writeln!(out, "{}", file.display())?;
+                return Ok(Answer::Clean);
+            }
+        }
         let mut story = open::story(&arguments.source)?;
         open::query_beside(Some(&filter), &story.session, own_rules)?;
         let mut model = ruled(&mut story, &filter, own.as_ref())?;
@@ -108,11 +124,6 @@ fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure>
             stands.push(answer);
             _played = Some(folder);
         }
-        let looks = Looks {
-            shown: shown_first,
-            theme: theme.unwrap_or_default(),
-            scale: scale.unwrap_or(1.0),
-        };
         draw_with(model, looks, size, file, stands)?;
         writeln!(out, "{}", file.display())?;
         story.wait_for_index();

@@ -8,7 +8,7 @@ mod commands;
 mod compared;
 pub mod engine;
 mod from;
-mod gdb;
+pub mod gdb;
 mod known;
 mod likely;
 mod onto;

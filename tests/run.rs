@@ -68,6 +68,11 @@ fn a_loop_finds_the_race_and_keeps_matches_that_replay_exactly() {
             .json();
         assert_eq!(replayed["result"], "exact", "{replayed}");
     }
+    // Who opens one finds the others in a list; so does who opens the run.
+    let picture = folder.path().join("run.png");
+    let shot = ["inspect", text(&out), "--screenshot", text(&picture)];
+    assert!(netreel(&shot).expect(0).out.contains("run.png"));
+    assert!(picture.is_file());
     // What the runner did stands beside what the nodes did.
     let info = netreel(&["info", bad]).expect(0).out;
     assert!(info.contains("RUNNER: say A: spawn"), "{info}");
@@ -77,6 +82,67 @@ fn a_loop_finds_the_race_and_keeps_matches_that_replay_exactly() {
         kept.len()
     );
     assert!(junit.contains(&failures), "{junit}");
+}
+
+/// The sizes of the files of a table of a dataset, one a session, in bytes.
+#[cfg(feature = "parquet")]
+fn in_table(dataset: &Path, table: &str) -> Vec<u64> {
+    let days = std::fs::read_dir(dataset.join(table)).expect("a table");
+    let sessions =
+        days.flat_map(|day| std::fs::read_dir(day.expect("a day").path()).expect("a day"));
+    let files = sessions.map(|it| it.expect("a session").path().join("part-0.parquet"));
+    let mut sizes: Vec<u64> = files
+        .map(|it| it.metadata().expect("a file").len())
+        .collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn what_good_matches_came_to_stays_in_a_dataset() {
+    let folder = folder();
+    let (out, dataset) = (folder.path().join("run"), folder.path().join("dataset"));
+    let played = netreel(&[
+        "run",
+        BOXES,
+        "--repeat",
+        "3",
+        "--jobs",
+        "3",
+        "--set",
+        "migration=owner",
+        "--dataset",
+        text(&dataset),
+        "--out",
+        text(&out),
+    ]);
+    played.expect(0);
+    assert!(!out.join("match-00001").exists());
+    for table in ["sessions", "nodes", "findings", "packets", "states"] {
+        assert_eq!(in_table(&dataset, table).len(), 3, "{table}");
+    }
+    // One that is kept has its packets there as well: another seed, all kept.
+    let more = netreel(&[
+        "run",
+        BOXES,
+        "--seed",
+        "2",
+        "--keep-all",
+        "--set",
+        "migration=owner",
+        "--dataset",
+        text(&dataset),
+        "--out",
+        text(&folder.path().join("more")),
+    ]);
+    more.expect(0);
+    let packets = in_table(&dataset, "packets");
+    let [empty, .., whole] = packets.as_slice() else {
+        panic!("{packets:?}");
+    };
+    assert_eq!(packets.len(), 4);
+    assert!(whole > &(empty * 4), "{packets:?}");
 }
 
 #[test]
@@ -352,6 +418,42 @@ fn a_loop_is_written_as_jobs_for_schedulers() {
     assert!(github.contains(&command("${{ matrix.part }}")), "{github}");
 }
 
+/// Checks a manifest as Kubernetes does that lets nothing pass which it does not know.
+const IS_VALID: &str = "import sys, yaml, kubernetes_validate as k\n\
+    k.validate(yaml.safe_load(sys.stdin), k.latest_version(), strict=True)";
+
+#[test]
+fn the_manifest_is_one_that_kubernetes_takes() {
+    let made = Path::new("target/python/bin/python");
+    let python = std::env::var_os("NETREEL_PYTHON").map(std::path::PathBuf::from);
+    let python = python.or_else(|| made.is_file().then(|| made.to_owned()));
+    let python = python.unwrap_or_else(|| "python3".into());
+    let has_it = Command::new(&python)
+        .args(["-c", "import kubernetes_validate"])
+        .stderr(Stdio::null())
+        .status();
+    if !has_it.is_ok_and(|it| it.success()) {
+        support::skipped("kubernetes_validate is not installed: pip install kubernetes-validate");
+        return;
+    }
+    let takes = |manifest: &str| {
+        let mut checks = Command::new(&python)
+            .args(["-c", IS_VALID])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let mut input = checks.stdin.take().expect("its input");
+        std::io::Write::write_all(&mut input, manifest.as_bytes()).expect("it reads");
+        drop(input);
+        checks.wait().expect("it ends").success()
+    };
+    let emit = ["run", BOXES, "--repeat", "500", "--emit", "kubernetes"];
+    let manifest = netreel(&emit).expect(0).out;
+    assert!(takes(&manifest), "{manifest}");
+    assert!(!takes(&manifest.replace("completions", "completion")));
+}
+
 #[test]
 fn nodes_wait_for_their_debuggers_and_the_script_goes_on_with_them() {
     if Command::new("gdbserver").arg("--version").output().is_err() {
@@ -365,11 +467,14 @@ fn nodes_wait_for_their_debuggers_and_the_script_goes_on_with_them() {
         [every]\nends = true\nconsole = \"none\"\ncommand = [\"/bin/echo\", \"here\"]\n\
         [[node]]\nname = \"A\"\n[[node]]\nname = \"B\"\n";
     std::fs::write(&file, scenario).expect("a file");
+    let launch = folder.path().join(".vscode/launch.json");
     let mut runner = Command::new(env!("CARGO_BIN_EXE_netreel"))
         .args([
             "run",
             text(&file),
             "--gdb",
+            "--vscode",
+            text(&launch),
             "--out",
             text(&folder.path().join("run")),
         ])
@@ -395,5 +500,58 @@ fn nodes_wait_for_their_debuggers_and_the_script_goes_on_with_them() {
         last = line;
     }
     assert_eq!(waited.len(), 2, "{last}");
+    let launch = std::fs::read_to_string(launch).expect("a launch file");
+    let launch: Value = serde_json::from_str(&launch).expect("JSON");
+    let nodes = serde_json::json!(["A", "B"]);
+    assert_eq!(launch["compounds"][0]["configurations"], nodes);
+    for (gdb, attaches) in waited.iter().zip(0..) {
+        let attaches = &launch["configurations"][attaches];
+        let server = attaches["miDebuggerServerAddress"].as_str().expect("where");
+        assert!(gdb.contains(server), "{gdb} {server}");
+        assert_eq!(attaches["program"], "/bin/echo");
+    }
     assert!(runner.wait().expect("it has ended").success(), "{last}");
+}
+
+#[test]
+fn the_samples_have_no_mistakes() {
+    let samples = std::fs::read_dir("samples/scenarios").expect("samples");
+    let paths = samples.map(|it| it.expect("a sample").path());
+    let scenarios = paths.filter(|it| it.extension().is_some_and(|it| it == "toml"));
+    let mut count = 0;
+    for scenario in scenarios {
+        // What writes the loop for somebody else reads all of the file, and starts nothing.
+        netreel(&["run", text(&scenario), "--emit", "slurm"]).expect(0);
+        count += 1;
+    }
+    assert!(count >= 4, "{count}");
+}
+
+#[test]
+fn a_match_of_godot_is_driven_and_replays_exactly() {
+    if netreel_capture::preload::find_program(Path::new("godot3-server")).is_none() {
+        support::skipped("godot3-server is not installed");
+        return;
+    }
+    let folder = folder();
+    let out = folder.path().join("run");
+    let godot = "samples/scenarios/godot.toml";
+    let played = [
+        "run",
+        godot,
+        "--keep-all",
+        "--set",
+        "seconds=1",
+        "--out",
+        text(&out),
+    ];
+    netreel(&played).expect(0);
+    let kept = out.join("match-00001");
+    let info = netreel(&["info", text(&kept)]).expect(0).out;
+    assert!(info.contains("RUNNER: say LINK: faults"), "{info}");
+    for node in ["SERVER", "ONE", "TWO"] {
+        let replayed = netreel(&["replay", text(&kept), "--node", node, "--json", "--"]).expect(0);
+        let result = replayed.json();
+        assert_eq!(result["result"], "exact", "{result}");
+    }
 }

@@ -1,5 +1,5 @@
 /*
- * netreel.h - record a network layer written in C or C++, and replay it.
+ * netreel.h - record a network layer written in C or C++, and replay it; a console for the engine.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
@@ -15,7 +15,8 @@
  *
  * THREADS. A netreel_thread, and a netreel_replay, is for one thread at a time: a call while
  * another one is inside gives NETREEL_E_BUSY and records nothing. Open a netreel_thread for each
- * thread that reaches the network layer. A netreel_recorder may be used by all threads at once.
+ * thread that reaches the network layer. A netreel_recorder, and a netreel_console, may be used by
+ * all threads at once.
  * A packet_sent and its send_result may come from two threads.
  *
  * POINTERS are read, or written, during the call only, unless it says otherwise. A pointer with a
@@ -58,10 +59,10 @@ extern "C" {
 #define NETREEL_E_KIND (-4)           /* a handle of another kind */
 #define NETREEL_E_BUSY (-5)           /* another thread is using this handle right now */
 #define NETREEL_E_EXISTS (-6)         /* there is a file of this name already */
-#define NETREEL_E_IO (-7)             /* the operating system refused a file */
+#define NETREEL_E_IO (-7)             /* the operating system refused a file, or an address */
 #define NETREEL_E_STOPPED (-8)        /* recording stopped: a write failed. close tells which */
 #define NETREEL_E_FORKED (-9)         /* a forked child cannot record */
-#define NETREEL_E_LIMIT (-10)         /* too many handles, threads or sockets */
+#define NETREEL_E_LIMIT (-10)         /* too many handles, threads, sockets or open requests */
 #define NETREEL_E_VERSION (-11)       /* the library does not serve this version of the table */
 #define NETREEL_E_UNSUPPORTED (-12)   /* an option that this library does not know */
 #define NETREEL_E_REEL (-13)          /* the file cannot be read as a reel */
@@ -74,6 +75,7 @@ extern "C" {
 typedef struct netreel_recorder netreel_recorder;
 typedef struct netreel_thread netreel_thread;
 typedef struct netreel_replay netreel_replay;
+typedef struct netreel_console netreel_console;
 
 /* An address and port. For IPv4 the address is in the first 4 bytes; flow and scope are 0. */
 typedef struct netreel_endpoint {
@@ -213,6 +215,70 @@ typedef struct netreel_report {
     const char *text;  /* DIVERGED: what was expected and what came, to the field if the reel has a
                           wire; else "". Stays until replay_close */
 } netreel_report;
+
+/* netreel_parameter.kind, netreel_value.kind */
+#define NETREEL_ARGUMENT_INTEGER 0u /* a whole number */
+#define NETREEL_ARGUMENT_NUMBER 1u  /* a number, never infinite, never not a number */
+#define NETREEL_ARGUMENT_TEXT 2u    /* a word, or what stands in double quotes */
+#define NETREEL_ARGUMENT_REST 3u    /* all that is left of the line; the last parameter alone */
+#define NETREEL_ARGUMENT_ONE_OF 4u  /* one of `words` */
+
+/* An argument that a command takes. */
+typedef struct netreel_parameter {
+    const char *name;  /* without blanks: "BOX" */
+    const char *words; /* ONE_OF: the words, with blanks between them; else NULL */
+    uint32_t kind;     /* NETREEL_ARGUMENT_... */
+    uint32_t optional; /* 1: may be left out, and so may all behind it; else 0 */
+} netreel_parameter;
+
+/* A command of the engine. */
+typedef struct netreel_command {
+    const char *name;  /* a word, or several with a blank between them: "pick up" */
+    const char *about; /* what it does, in a line, for `help`; may be NULL */
+    const netreel_parameter *parameters;
+    uint32_t parameters_count;
+    uint32_t reserved; /* 0 */
+} netreel_command;
+
+/* A console. Fill with zeros, then set size and what you want. All is copied. */
+typedef struct netreel_console_options {
+    uint32_t size; /* sizeof(netreel_console_options) */
+    uint32_t commands_count;
+    const char *address; /* "127.0.0.1:7100", "[::1]:7100"; port 0 is a free one. NULL: a free port of
+                            loopback. One that other machines reach needs a token */
+    const char *token;   /* who connects must give it before anything else; NULL: none is needed */
+    const netreel_command *commands; /* `help` is the console's own */
+} netreel_console_options;
+
+/* An argument that was given. */
+typedef struct netreel_value {
+    uint32_t kind;     /* INTEGER, NUMBER, or TEXT for all other kinds */
+    uint32_t reserved;
+    int64_t integer;   /* INTEGER */
+    double number;     /* NUMBER, INTEGER */
+    const char *text;  /* TEXT: UTF-8, ends with a zero byte and has none in it; else "" */
+    uint64_t text_length;
+} netreel_value;
+
+/* netreel_request.kind */
+#define NETREEL_REQUEST_NONE 0u    /* nobody wants anything */
+#define NETREEL_REQUEST_COMMAND 1u /* one of the commands, with arguments of the right kinds */
+#define NETREEL_REQUEST_SCRIPT 2u  /* a script, where the engine has a language */
+
+/* What somebody asks of the engine. Pointers stay until it is answered. */
+typedef struct netreel_request {
+    uint32_t size;            /* set by you: sizeof(netreel_request) */
+    uint32_t kind;            /* NETREEL_REQUEST_... */
+    uint64_t id;              /* for console_answer */
+    uint32_t command;         /* COMMAND: its place in the list of commands, from 0 */
+    uint32_t arguments_count; /* COMMAND: those that were given */
+    const netreel_value *arguments;
+    const char *line;         /* COMMAND: as it was written; SCRIPT: its text. UTF-8, ends with a
+                                 zero byte and has none in it */
+    uint64_t line_length;
+    const void *binary;       /* the bytes that came with it; NULL where there are none */
+    uint64_t binary_length;
+} netreel_request;
 
 /*
  * The table. Fill it with netreel_load; keep it as long as you like, share it between threads.
@@ -404,6 +470,36 @@ typedef struct netreel_api {
     /* The same of a value that is a text, or the name of an enum's member. UTF-8. */
     int32_t (*believes_text)(netreel_thread *thread, uint64_t object, const char *property,
                              const char *text, uint64_t length);
+
+    /*
+     * ---- A console ----
+     *
+     * May be left out. A TCP server in a thread of the library: people and scripts (`netreel console`,
+     * `netreel run`, nc) speak to the engine by commands with typed arguments. Wrong ones never reach
+     * it. docs/scenarios.md describes what is spoken. It needs no recorder; to have in a reel what was
+     * said, record it as a note, and what the network layer is called for by it as an input.
+     */
+
+    /* Begins to listen. *console is NULL on errors.
+     * E_ARGUMENT: an address that other machines reach, without a token; a command that cannot be,
+     * which and why. E_IO: the address cannot be had. E_LIMIT, E_UNSUPPORTED. */
+    int32_t (*console_open)(const netreel_console_options *options, netreel_console **console);
+
+    /* Ends it. Requests that were not answered are refused. */
+    int32_t (*console_close)(netreel_console *console);
+
+    /* Where it listens. */
+    int32_t (*console_local)(netreel_console *console, netreel_endpoint *local);
+
+    /* The next request: call it in each tick until its kind is NETREEL_REQUEST_NONE. Never waits for
+     * the network or for the console's thread. E_LIMIT: 1024 requests wait for their answers. */
+    int32_t (*console_take)(netreel_console *console, netreel_request *request);
+
+    /* Answers a request, now or in a later tick, from any thread: done (not 0) with what came of it,
+     * or not done (0) with why. UTF-8, at most 64 KiB, the rest is cut.
+     * E_ARGUMENT: no request with this id waits. */
+    int32_t (*console_answer)(netreel_console *console, uint64_t id, int32_t done,
+                              const char *text, uint64_t length);
 } netreel_api;
 
 #if defined(__GNUC__)

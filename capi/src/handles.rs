@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
+use crate::console::Answering;
 use crate::error::{Failure, failure};
 use crate::record::{Recording, Thread, forked};
 use crate::replay::Replaying;
@@ -24,6 +25,7 @@ pub(crate) enum Object {
     Recorder(Box<Recording>),
     Thread(Box<Thread>),
     Replay(Box<Replaying>),
+    Console(Box<Answering>),
 }
 
 /// The kinds of objects, as callers know them.
@@ -32,6 +34,7 @@ pub(crate) enum Kind {
     Recorder = 1,
     Thread = 2,
     Replay = 3,
+    Console = 4,
 }
 
 impl Kind {
@@ -40,11 +43,12 @@ impl Kind {
             Kind::Recorder => "netreel_recorder",
             Kind::Thread => "netreel_thread",
             Kind::Replay => "netreel_replay",
+            Kind::Console => "netreel_console",
         }
     }
 
     fn from_number(number: usize) -> Option<Kind> {
-        [Kind::Recorder, Kind::Thread, Kind::Replay]
+        [Kind::Recorder, Kind::Thread, Kind::Replay, Kind::Console]
             .into_iter()
             .find(|kind| *kind as usize == number)
     }
@@ -75,7 +79,7 @@ macro_rules! named {
     )* };
 }
 
-named! { Recorder Recording Thread Thread Replay Replaying }
+named! { Recorder Recording Thread Thread Replay Replaying Console Answering }
 
 struct Slot {
     /// Odd while an object is there, and then part of its handle; one more when it goes and when the
@@ -126,7 +130,7 @@ impl Slot {
             return failure;
         }
         let advice = match kind {
-            Kind::Recorder => "another call on it does not end",
+            Kind::Recorder | Kind::Console => "another call on it does not end",
             Kind::Thread => "another thread is using it; open one for each thread",
             Kind::Replay => "another thread is using it; a replay is for one thread at a time",
         };

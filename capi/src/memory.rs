@@ -4,7 +4,10 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 
 use crate::error::{Failure, failure};
-use crate::types::{COptions, CPacket, CReport, CStep, CSummary, E_ARGUMENT, E_UNSUPPORTED};
+use crate::types::{
+    CConsoleOptions, COptions, CPacket, CReport, CRequest, CStep, CSummary, E_ARGUMENT,
+    E_UNSUPPORTED,
+};
 
 /// A struct that begins with its size and grows at its end. Without padding, and all zeros is a
 /// value of it.
@@ -34,6 +37,14 @@ unsafe impl Sized32 for CPacket {
 // SAFETY: as above.
 unsafe impl Sized32 for CReport {
     const NAME: &'static str = "netreel_report";
+}
+// SAFETY: as above.
+unsafe impl Sized32 for CConsoleOptions {
+    const NAME: &'static str = "netreel_console_options";
+}
+// SAFETY: as above.
+unsafe impl Sized32 for CRequest {
+    const NAME: &'static str = "netreel_request";
 }
 
 /// No struct of ours is this large: a larger `size` was never set.

@@ -4,20 +4,22 @@ use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
 use netreel_capture::Summary;
-use netreel_reel::{Believed, Event, say_numbers, say_text};
+use netreel_reel::Event;
 
 use crate::addresses;
+use crate::believes::{
+    believes_created, believes_destroyed, believes_owner, believes_text, believes_value,
+};
+use crate::console::{console_answer, console_close, console_local, console_open, console_take};
 use crate::error::{self, Failure, failure, guarded};
 use crate::handles::{Object, insert, remove, with, with_shared};
-use crate::memory::{
-    SIZE_MAX, buffer, bytes, check_sized, get, items, null, put, text, write_sized,
-};
+use crate::memory::{SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized};
 use crate::options;
 use crate::record::{Recording, Thread};
 use crate::replay::Replaying;
 use crate::types::{
-    self, API_VERSION, CEndpoint, COptions, CPacket, CReport, CSent, CStep, CSummary, E_ARGUMENT,
-    E_INTERNAL, E_LIMIT, E_VERSION, Handle, NO_OWNER, OK,
+    self, API_VERSION, CConsoleOptions, CEndpoint, COptions, CPacket, CReport, CRequest, CSent,
+    CStep, CSummary, E_ARGUMENT, E_INTERNAL, E_LIMIT, E_VERSION, Handle, OK,
 };
 
 /// A function of the table, or its place in a table that lacks it.
@@ -82,6 +84,11 @@ table! {
     believes_owner: fn(Handle, u64, u64) -> i32;
     believes_value: fn(Handle, u64, *const c_char, *const f64, u32) -> i32;
     believes_text: fn(Handle, u64, *const c_char, *const c_char, u64) -> i32;
+    console_open: fn(*const CConsoleOptions, *mut Handle) -> i32;
+    console_close: fn(Handle) -> i32;
+    console_local: fn(Handle, *mut CEndpoint) -> i32;
+    console_take: fn(Handle, *mut CRequest) -> i32;
+    console_answer: fn(Handle, u64, i32, *const c_char, u64) -> i32;
 }
 
 /// Fills `api` with as much of the table as its `size` bytes hold; the rest becomes 0.
@@ -163,7 +170,7 @@ unsafe extern "C" fn endpoint_to_sockaddr(
 }
 
 /// Puts a new object's handle where the caller wants it; a null handle where there is an error.
-unsafe fn opened<T: crate::handles::Named>(
+pub(crate) unsafe fn opened<T: crate::handles::Named>(
     place: *mut Handle,
     name: &str,
     make: impl FnOnce() -> Result<T, Failure>,
@@ -400,89 +407,6 @@ unsafe extern "C" fn snapshot(thread: Handle, state: *const c_void, length: u64)
         let state = unsafe { bytes(state, length, "state")? };
         with(thread, |it: &mut Thread| {
             it.record(Event::Snapshot { state })
-        })
-    })
-}
-
-unsafe extern "C" fn believes_created(thread: Handle, object: u64, owner: u64) -> i32 {
-    let owner = Some(owner).filter(|&owner| owner != NO_OWNER);
-    believes(thread, object, Believed::Created { owner })
-}
-
-unsafe extern "C" fn believes_destroyed(thread: Handle, object: u64) -> i32 {
-    believes(thread, object, Believed::Destroyed)
-}
-
-unsafe extern "C" fn believes_owner(thread: Handle, object: u64, owner: u64) -> i32 {
-    believes(thread, object, Believed::Owner { owner })
-}
-
-unsafe extern "C" fn believes_value(
-    thread: Handle,
-    object: u64,
-    property: *const c_char,
-    numbers: *const f64,
-    count: u32,
-) -> i32 {
-    guarded(|| {
-        // SAFETY: see above.
-        let (property, numbers) =
-            unsafe { (property_name(property)?, items(numbers, count, "numbers")?) };
-        let mut said = String::new();
-        say_numbers(&property, numbers, &mut said);
-        believes_said(thread, object, &said)
-    })
-}
-
-unsafe extern "C" fn believes_text(
-    thread: Handle,
-    object: u64,
-    property: *const c_char,
-    text: *const c_char,
-    length: u64,
-) -> i32 {
-    guarded(|| {
-        // SAFETY: see above.
-        let (property, text) = unsafe {
-            (
-                property_name(property)?,
-                bytes(text.cast(), length, "text")?,
-            )
-        };
-        let mut said = String::new();
-        say_text(&property, &String::from_utf8_lossy(text), &mut said);
-        believes_said(thread, object, &said)
-    })
-}
-
-/// The name of a property.
-///
-/// # Safety
-/// As for [`text`].
-unsafe fn property_name(property: *const c_char) -> Result<String, Failure> {
-    // SAFETY: the caller promises it.
-    let property = unsafe { text(property) };
-    match property.is_empty() || property.contains(char::is_whitespace) {
-        true => {
-            let why = format!("property: `{property}` is no name: one has no blanks");
-            Err(failure(E_ARGUMENT, why))
-        }
-        false => Ok(property),
-    }
-}
-
-fn believes_said(thread: Handle, object: u64, said: &str) -> Result<i32, Failure> {
-    let said = said.as_bytes();
-    let believed = Believed::Value { said };
-    with(thread, |it: &mut Thread| {
-        it.record(Event::Believed { object, believed })
-    })
-}
-
-fn believes(thread: Handle, object: u64, believed: Believed<'_>) -> i32 {
-    guarded(|| {
-        with(thread, |it: &mut Thread| {
-            it.record(Event::Believed { object, believed })
         })
     })
 }

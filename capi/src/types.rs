@@ -55,6 +55,16 @@ pub const DROP_WHEN_FULL: u32 = 2;
 pub const CLOCK_MONOTONIC: u32 = 4;
 pub const ZSTD: u32 = 8;
 
+pub const ARGUMENT_INTEGER: u32 = 0;
+pub const ARGUMENT_NUMBER: u32 = 1;
+pub const ARGUMENT_TEXT: u32 = 2;
+pub const ARGUMENT_REST: u32 = 3;
+pub const ARGUMENT_ONE_OF: u32 = 4;
+
+pub const REQUEST_NONE: u32 = 0;
+pub const REQUEST_COMMAND: u32 = 1;
+pub const REQUEST_SCRIPT: u32 = 2;
+
 pub const STEP_END: u32 = 0;
 pub const STEP_TICK: u32 = 1;
 pub const STEP_INPUT: u32 = 2;
@@ -183,6 +193,61 @@ pub struct CReport {
     pub finished: u32,
     pub cut: u32,
     pub text: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CParameter {
+    pub name: *const c_char,
+    pub words: *const c_char,
+    pub kind: u32,
+    pub optional: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CCommand {
+    pub name: *const c_char,
+    pub about: *const c_char,
+    pub parameters: *const CParameter,
+    pub parameters_count: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CConsoleOptions {
+    pub size: u32,
+    pub commands_count: u32,
+    pub address: *const c_char,
+    pub token: *const c_char,
+    pub commands: *const CCommand,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CValue {
+    pub kind: u32,
+    pub reserved: u32,
+    pub integer: i64,
+    pub number: f64,
+    pub text: *const c_char,
+    pub text_length: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CRequest {
+    pub size: u32,
+    pub kind: u32,
+    pub id: u64,
+    pub command: u32,
+    pub arguments_count: u32,
+    pub arguments: *const CValue,
+    pub line: *const c_char,
+    pub line_length: u64,
+    pub binary: *const c_void,
+    pub binary_length: u64,
 }
 
 impl From<Endpoint> for CEndpoint {

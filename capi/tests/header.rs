@@ -98,6 +98,15 @@ fn lines() -> Lines {
         netreel_report CReport {
             size outcome ticks inputs sends bytes event finished cut text
         }
+        netreel_parameter CParameter { name words kind optional }
+        netreel_command CCommand { name about parameters parameters_count reserved }
+        netreel_console_options CConsoleOptions {
+            size commands_count address token commands
+        }
+        netreel_value CValue { kind reserved integer number text text_length }
+        netreel_request CRequest {
+            size kind id command arguments_count arguments line line_length binary binary_length
+        }
         netreel_api Api {
             size version error_text code_name endpoint_from_sockaddr endpoint_to_sockaddr
             open close trigger thread_open thread_close switch_on socket_opened socket_closed
@@ -105,14 +114,16 @@ fn lines() -> Lines {
             clock_read random_drawn note snapshot replay_open replay_close replay_start
             replay_socket replay_next replay_tick replay_input replay_receive replay_send
             replay_clock replay_random replay_report believes_created believes_destroyed
-            believes_owner believes_value believes_text
+            believes_owner believes_value believes_text console_open console_close
+            console_local console_take console_answer
         }
     }
     constants! { lines:
         API_VERSION OK OFF DROPPED END E_ARGUMENT E_HANDLE E_CLOSED E_KIND E_BUSY E_EXISTS E_IO
         E_STOPPED E_FORKED E_LIMIT E_VERSION E_UNSUPPORTED E_REEL E_NOT_REPLAYABLE E_DIVERGED
         E_NO_RING E_INTERNAL REPLACE DROP_WHEN_FULL CLOCK_MONOTONIC ZSTD STEP_END STEP_TICK
-        STEP_INPUT RECEIVED EMPTY FAILED EXACT DIVERGED
+        STEP_INPUT ARGUMENT_INTEGER ARGUMENT_NUMBER ARGUMENT_TEXT ARGUMENT_REST ARGUMENT_ONE_OF
+        REQUEST_NONE REQUEST_COMMAND REQUEST_SCRIPT RECEIVED EMPTY FAILED EXACT DIVERGED
     }
     lines
 }

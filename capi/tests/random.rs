@@ -48,10 +48,14 @@ fn a_hundred_thousand_calls_at_random_do_no_harm() {
         let mut buffer = [0u8; 64];
         // SAFETY: zeros are values of these.
         let (mut step, mut packet, mut report): (CStep, CPacket, CReport) = unsafe { zeroed() };
+        // SAFETY: as above.
+        let (mut console, mut request): (CConsoleOptions, CRequest) = unsafe { zeroed() };
+        console.size = size_of::<CConsoleOptions>() as u32;
+        request.size = seed.below(90) as u32;
         step.size = seed.below(60) as u32;
         packet.size = seed.below(50) as u32;
         report.size = seed.below(66) as u32;
-        let code = match seed.below(400) {
+        let code = match seed.below(430) {
             0..4 => {
                 files += 1;
                 let path = c_path(&folder.path().join(format!("{}.reel", files % 5)));
@@ -116,6 +120,11 @@ fn a_hundred_thousand_calls_at_random_do_no_harm() {
                 api,
                 believes_text(handle, length, c"name".as_ptr(), bytes.cast(), length)
             ),
+            400..401 => call!(api, console_open(&console, &mut new)),
+            401..415 => call!(api, console_take(handle, &mut request)),
+            415..420 => call!(api, console_local(handle, &mut endpoint)),
+            420..424 => call!(api, console_answer(handle, length, 1, bytes.cast(), length)),
+            424..426 => call!(api, console_close(handle)),
             380..390 => call!(api, replay_socket(handle, number, &mut endpoint)),
             _ => call!(api, replay_report(handle, &mut report)),
         };
@@ -129,12 +138,14 @@ fn a_hundred_thousand_calls_at_random_do_no_harm() {
             call!(api, close(gone, null_mut()));
             call!(api, thread_close(gone));
             call!(api, replay_close(gone));
+            call!(api, console_close(gone));
         }
     }
     for handle in handles {
         call!(api, close(handle, null_mut()));
         call!(api, thread_close(handle));
         call!(api, replay_close(handle));
+        call!(api, console_close(handle));
     }
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();

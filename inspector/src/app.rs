@@ -25,6 +25,7 @@ use crate::views::compare::{self, Other};
 use crate::views::dialogs::{NoteBox, PathBox};
 use crate::views::finder::Finder;
 use crate::views::replay::Seat;
+use crate::views::run::RunList;
 use crate::views::{axis, head, lane_hands, map, notes, top};
 use photo::Photo;
 
@@ -91,6 +92,8 @@ pub struct Inspector {
     note_box: Option<NoteBox>,
     finder: Option<Finder>,
     candidates: Option<Candidates>,
+    /// The run whose matches can be chosen from.
+    run: Option<RunList>,
     photo: Photo,
     looks: Looks,
     seat: Seat,
@@ -150,6 +153,7 @@ impl Inspector {
             note_box: None,
             finder: None,
             candidates: None,
+            run: None,
             photo: Photo::default(),
             looks: Looks::default(),
             seat: Seat::default(),
@@ -304,6 +308,7 @@ impl Inspector {
         self.note(ui, &mut commands);
         self.find(ui, &mut commands);
         self.try_wires(ui);
+        self.choose_match(ui);
         self.photo.take(ui.ctx());
         self.focus(ui.ctx());
         self.play(ui, &mut commands);

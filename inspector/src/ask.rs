@@ -8,6 +8,7 @@ use std::sync::Arc;
 use netreel_inspector_model::{Bookmark, Followed, Model};
 use netreel_protocol::session::{PacketId, Session, SessionTime};
 
+use crate::kept_run::KeptRun;
 use crate::settings::Settings;
 
 /// Something that the window cannot do itself: it knows no files.
@@ -15,6 +16,8 @@ use crate::settings::Settings;
 pub enum Request {
     /// Show what is recorded at these paths: reels, folders of reels, packet captures.
     Open(Vec<PathBuf>),
+    /// Show what is recorded at the first path, and hold what is at the second against it.
+    OpenBoth(PathBuf, PathBuf),
     /// Record the demonstration and show it.
     Demonstration,
     /// Show the same under this wire.
@@ -245,6 +248,13 @@ pub enum Answer {
         title: String,
         /// Where it lies.
         paths: Vec<PathBuf>,
+    },
+    /// The matches of a run that were kept: to be chosen from now, or whenever somebody asks.
+    Run {
+        /// Which.
+        run: KeptRun,
+        /// Whether somebody asked for it.
+        is_asked: bool,
     },
     /// The wire that is edited has a mistake: a sentence with its line. What is shown stays.
     Mistake(String),

@@ -9,6 +9,7 @@ mod app;
 mod ask;
 mod following;
 mod glyph;
+mod kept_run;
 mod keys;
 mod layout;
 mod palette;
@@ -29,6 +30,7 @@ pub use ask::{
     Wake, Wanted,
 };
 pub use following::{Follower, Look};
+pub use kept_run::{KeptMatch, KeptRun};
 pub use layout::{Axis, Cut, Edge, Pane, Tree, Workspace};
 pub use netreel_inspector_model::{Bookmark, Command, Followed, Growth, Model, Spot};
 pub use picture::{PictureError, SIDE_MAX, draw, draw_views, photograph, screenshot};

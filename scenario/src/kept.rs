@@ -43,6 +43,24 @@ pub fn kept(folder: &Path, matches: &[Match]) -> BTreeMap<u64, PathBuf> {
     folders.filter(|(_, folder)| folder.is_dir()).collect()
 }
 
+/// What a run lists as kept, in the order of their numbers; `None` where there is no such list in the folder.
+///
+/// # Errors
+/// There is one that cannot be read.
+pub fn listed(folder: &Path) -> std::io::Result<Option<Vec<Kept>>> {
+    match std::fs::read(folder.join(KEPT)) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if is_none(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an error says that there is no such file.
+fn is_none(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
 /// Lists those that there are, in place of what was listed before.
 pub(crate) fn list<'a>(
     folder: &Path,

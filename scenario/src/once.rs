@@ -16,7 +16,7 @@ use crate::judged::{AskedState, Expected, Judged, gravity};
 use crate::log::Log;
 use crate::node::{GRACE, LOOK, Running};
 use crate::places::Ports;
-use crate::played::{Match, Notes, Outcome, PlayError, Wants};
+use crate::played::{Match, Notes, Outcome, PlayError, Waiting, Wants};
 use crate::reach::Reach;
 use crate::script;
 use crate::secrets::Secrets;
@@ -60,7 +60,7 @@ pub(crate) fn play_with(
         expected: Vec::new(),
         asked: Vec::new(),
         is_undoing: false,
-        until: Arc::new(Mutex::new(match wants.debugs {
+        until: Arc::new(Mutex::new(match wants.debugs.is_some() {
             true => begun + NO_LIMIT,
             false => begun + Duration::from_secs_f64(scenario.limit),
         })),
@@ -183,7 +183,7 @@ impl<'a> Stage<'a> {
 
     /// How long an answer may take.
     pub fn patience(&self) -> Duration {
-        match self.wants.debugs {
+        match self.wants.debugs.is_some() {
             true => NO_LIMIT,
             false => READY,
         }
@@ -202,7 +202,7 @@ impl<'a> Stage<'a> {
     /// Starts nodes in order, each once more if it has ended, and waits until the console of each listens: of
     /// each before the next, or of all where somebody has to do something for each.
     pub fn start(&mut self, names: &[String]) -> Result<(), String> {
-        if self.wants.debugs {
+        if self.wants.debugs.is_some() {
             names.iter().try_for_each(|name| self.launch(name))?;
             return names
                 .iter()
@@ -232,7 +232,7 @@ impl<'a> Stage<'a> {
             (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
         }
         let mut filled = filled;
-        if self.wants.debugs && plan.start == Start::Local && plan.reach.is_empty() {
+        if self.wants.debugs.is_some() && plan.start == Start::Local && plan.reach.is_empty() {
             self.wait_for_debugger(plan, &mut filled)?;
         }
         let reach = self.reach(plan)?;
@@ -268,7 +268,7 @@ impl<'a> Stage<'a> {
             if is_there.map_err(|why| format!("node {name}: {why}"))? {
                 return Ok(());
             }
-            if Instant::now() > ready && !by_hand && !self.wants.debugs {
+            if Instant::now() > ready && !by_hand && self.wants.debugs.is_none() {
                 let seconds = READY.as_secs();
                 return Err(format!(
                     "node {name}: nobody listens at its console after {seconds} s"
@@ -285,9 +285,17 @@ impl<'a> Stage<'a> {
         let program = filled.words.first().cloned().unwrap_or_default();
         let server = ["gdbserver", "--once", &place].map(str::to_owned);
         filled.words.splice(0..0, server);
-        let (name, program) = (&plan.name, crate::fill::quoted(&program));
+        let (name, quoted) = (&plan.name, crate::fill::quoted(&program));
+        if let Some(hears) = self.wants.debugs {
+            hears(&Waiting {
+                number: self.wants.number,
+                node: name.clone(),
+                server: place.clone(),
+                program,
+            });
+        }
         (self.wants.tell)(&format!(
-            "node {name} waits: gdb -ex 'target remote {place}' {program}"
+            "node {name} waits: gdb -ex 'target remote {place}' {quoted}"
         ));
         Ok(())
     }
@@ -330,7 +338,7 @@ impl<'a> Stage<'a> {
             self.go_on()?;
             let is_so = is_so(self)?;
             let took = begun.elapsed().as_secs_f64();
-            if is_so || took > seconds && !self.wants.debugs {
+            if is_so || took > seconds && self.wants.debugs.is_none() {
                 return self.waited(what, (is_so, took), seconds);
             }
             std::thread::sleep(LOOK);

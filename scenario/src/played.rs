@@ -26,7 +26,7 @@ pub(crate) struct Wants<'a> {
     /// What nobody may read.
     pub secrets: &'a Arc<Secrets>,
     /// See [`crate::Loop::debugs`].
-    pub debugs: bool,
+    pub debugs: Option<Debugs<'a>>,
     /// Says when the run is to end.
     pub is_cancelled: &'a Arc<AtomicBool>,
     /// Hears what a person has to do, and what the script prints.
@@ -39,6 +39,22 @@ pub(crate) struct Wants<'a> {
     /// The rules whose findings that may be; none where nobody knows.
     pub rules: &'a [&'static str],
 }
+
+/// A node that waits for a debugger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Of which match.
+    pub number: u64,
+    /// Which node.
+    pub node: String,
+    /// Where the debugger's server is: `127.0.0.1:4711`.
+    pub server: String,
+    /// The program, as the node's command names it.
+    pub program: String,
+}
+
+/// Hears of each node that waits for a debugger, before it starts.
+pub type Debugs<'a> = &'a (dyn Fn(&Waiting) + Sync);
 
 /// Who writes down what the runner did.
 pub type Notes = Box<dyn FnMut(&str)>;

@@ -82,12 +82,8 @@ impl Reach {
             if there.get(to) == digests.get(to) {
                 continue;
             }
-            // One that was there before, and is another, is not taken away again.
-            if let Some(journal) = journal.filter(|_| !there.contains_key(to)) {
-                let new = quoted(&new_name(to));
-                let line = format!("rm -f {} {new}", quoted(to));
-                let undo = journal.undo(self.command(&line));
-                undo.map_err(|error| error.to_string())?;
+            if let Some(journal) = journal {
+                self.undone_by(journal, to, there.contains_key(to))?;
             }
             self.copy(from, to)?;
         }
@@ -95,6 +91,28 @@ impl Reach {
         match files.keys().find(|to| now.get(*to) != digests.get(*to)) {
             Some(to) => Err(format!("{to} is another file there than was brought")),
             None => Ok(digests),
+        }
+    }
+
+    /// Writes down what takes away what is about to be brought; one that was there before, and is another, is kept
+    /// beside it until then and comes back.
+    fn undone_by(&self, journal: &Journal, to: &str, was_there: bool) -> Result<(), String> {
+        let before = format!("{to}.netreel-before-{}", journal.run_mark());
+        let half = quoted(&format!("{before}.new"));
+        let (before, new, to) = (quoted(&before), quoted(&new_name(to)), quoted(to));
+        // It may be done at any point of bringing, and twice.
+        let line = match was_there {
+            true => format!("rm -f {new} {half}; [ ! -f {before} ] || mv -f {before} {to}"),
+            false => format!("rm -f {to} {new}"),
+        };
+        let undo = journal.undo(self.command(&line));
+        undo.map_err(|error| error.to_string())?;
+        match was_there {
+            true => {
+                let keeps = format!("cp -p {to} {half} && mv -f {half} {before}");
+                self.run(&keeps, None).map(drop)
+            }
+            false => Ok(()),
         }
     }
 
@@ -231,4 +249,69 @@ fn digest(file: &Path) -> Result<String, String> {
 /// Bytes as people write them.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with what is brought, and one that it goes to, which has another file of its name.
+    fn replaced() -> (tempfile::TempDir, Vec<Bring>) {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (name, text) in [("from", "new"), ("it's there", "old")] {
+            std::fs::write(at(name), text).unwrap();
+        }
+        let to = at("it's there").display().to_string();
+        let brings = vec![Bring {
+            from: at("from"),
+            to,
+        }];
+        (folder, brings)
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    fn check(undoes: impl FnOnce(Journal, &Path)) {
+        let ((folder, brings), run) = (replaced(), tempfile::tempdir().unwrap());
+        let (journal, _) = Journal::open(run.path()).unwrap();
+        Reach::default().bring(&brings, Some(&journal)).unwrap();
+        let there = || std::fs::read_to_string(&brings[0].to).unwrap();
+        assert_eq!(there(), "new");
+        undoes(journal, run.path());
+        assert_eq!(there(), "old");
+        assert_eq!(names(folder.path()), ["from", "it's there"]);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_comes_back_when_the_run_is_over() {
+        check(|journal, _| assert_eq!(journal.over(), [""; 0]));
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_comes_back_also_where_the_runner_was_killed() {
+        check(|journal, run| {
+            drop(journal);
+            assert_eq!(crate::recover(run).unwrap().commands, 1);
+        });
+    }
+
+    #[test]
+    fn who_was_killed_before_a_file_was_replaced_has_changed_nothing() {
+        let ((folder, brings), run) = (replaced(), tempfile::tempdir().unwrap());
+        let (journal, _) = Journal::open(run.path()).unwrap();
+        Reach::default()
+            .undone_by(&journal, &brings[0].to, true)
+            .unwrap();
+        drop(journal);
+        crate::recover(run.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&brings[0].to).unwrap(), "old");
+        assert_eq!(names(folder.path()), ["from", "it's there"]);
+    }
 }

@@ -18,7 +18,7 @@ use crate::judged::Judge;
 use crate::kept;
 use crate::node::LOOK;
 use crate::once::{of_a_run, play_with};
-use crate::played::{MakesNotes, Match, PlayError, Wants};
+use crate::played::{Debugs, MakesNotes, Match, PlayError, Wants};
 use crate::reach::{Reach, hex};
 use crate::secrets::Secrets;
 
@@ -50,9 +50,9 @@ pub struct Loop<'a> {
     pub keeps_good: bool,
     /// The program that `{netreel}` stands for.
     pub netreel: &'a Path,
-    /// Whether each node of this machine waits for a debugger before its first instruction, and nothing has a
-    /// time-out.
-    pub debugs: bool,
+    /// Each node of this machine waits for a debugger before its first instruction, and nothing has a time-out: who
+    /// hears of each. `None`: nobody debugs.
+    pub debugs: Option<Debugs<'a>>,
     /// Says when the run is to end.
     pub is_cancelled: &'a Arc<AtomicBool>,
     /// Hears what happens.

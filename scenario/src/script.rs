@@ -479,7 +479,7 @@ fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result
         let what = what.first().map(Value::to_string).transpose()?;
         let what = format!("wait for {}", what.as_deref().unwrap_or("a function"));
         let begun = Instant::now();
-        let debugs = stage.borrow().wants.debugs;
+        let debugs = stage.borrow().wants.debugs.is_some();
         loop {
             with(stage, |stage| stage.go_on())?;
             // The function may do whatever a script does: the match is not held meanwhile.

@@ -48,9 +48,15 @@ pub struct Run {
     /// Each node of this machine waits for a debugger (gdbserver); where, is told. Nothing has a time-out meanwhile.
     #[arg(long)]
     pub gdb: bool,
+    /// Write a launch file for VS Code, which attaches to all nodes that wait at once.
+    #[arg(long, value_name = "FILE", requires = "gdb")]
+    pub vscode: Option<PathBuf>,
     /// Write a report for people: one page, with a picture of each bad match.
     #[arg(long, value_name = "FILE.html")]
     pub html: Option<PathBuf>,
+    /// Add each match to a dataset (docs/fleet.md): all of one that is kept, and what the others came to.
+    #[arg(long, value_name = "DIR", conflicts_with = "gather")]
+    pub dataset: Option<PathBuf>,
     /// Another run: whether this one is better or worse.
     #[arg(long, value_name = "DIR")]
     pub against: Option<PathBuf>,

@@ -40,7 +40,7 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    let written = one(&story, &paths.join(" "), folder)?;
+    let written = one((&story, &paths.join(" ")), folder, Rows::All)?;
     line(&paths.join(" "), &written, out)?;
     story.answered(out)
 }
@@ -56,7 +56,10 @@ fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answe
             let story = open::in_silence(source, &[session], wire.clone(), |inputs, wire, keys| {
                 Session::build_on(processors, inputs, wire, keys)
             });
-            let done = story.and_then(|story| one(&story, &session.display().to_string(), folder));
+            let done = story.and_then(|story| {
+                let path = session.display().to_string();
+                one((&story, &path), folder, Rows::All)
+            });
             match done {
                 Ok(done) => Ok(Ok(done)),
                 // One that cannot be read does not keep the others from the dataset.
@@ -105,9 +108,32 @@ fn line(path: &str, written: &Written, out: &mut dyn Write) -> Result<(), Failur
     )?)
 }
 
+/// What of a session becomes rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// All of it.
+    All,
+    /// What it came to: of a session that is not kept.
+    Sums,
+}
+
+/// Adds a session that was read from a path to the dataset in a folder, in place of what was there of
+/// it.
+///
+/// # Errors
+/// It is still being recorded, or the folder cannot be written.
+pub fn add((story, path): (&Story, &str), folder: &Path, rows: Rows) -> Result<(), Failure> {
+    let written = one((story, path), folder, rows);
+    written.map(drop).map_err(|failure| match failure {
+        // The dataset is named by another option here.
+        Failure::Told(why) => Failure::new(why.replacen("--out ", "--dataset ", 1)),
+        other => other,
+    })
+}
+
 /// Writes one session: first files that no reader of the dataset looks at, which then take the places
 /// of those that are there.
-fn one(story: &Story, path: &str, folder: &Path) -> Result<Written, Failure> {
+fn one((story, path): (&Story, &str), folder: &Path, rows: Rows) -> Result<Written, Failure> {
     let mut files = story.files.iter();
     if let Some(file) = files.find(|file| netreel_capture::is_recorded(Path::new(file))) {
         return Err(Failure::new(format!(
@@ -126,7 +152,11 @@ fn one(story: &Story, path: &str, folder: &Path) -> Result<Written, Failure> {
         folder,
         begun: Vec::new(),
     };
-    let written = netreel_fleet::write(&recording, &name, &mut |table| files.begin(table, &name));
+    let write = match rows {
+        Rows::All => netreel_fleet::write,
+        Rows::Sums => netreel_fleet::write_sums,
+    };
+    let written = write(&recording, &name, &mut |table| files.begin(table, &name));
     let written = written.map_err(|error| match error {
         FleetError::Output(error) => files.failed(&error),
         other => files.failed(&other),

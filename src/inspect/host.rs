@@ -15,7 +15,7 @@ use crate::inspect::comparing::Folder;
 use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened, reread};
 use crate::inspect::sitting::Seat;
 use crate::inspect::wires::Watched;
-use crate::inspect::{Own, bookmarks, comparing, cutting, listing, settings, wires};
+use crate::inspect::{Own, bookmarks, comparing, cutting, kept, listing, settings, wires};
 use crate::open::Story;
 use crate::outcome::Failure;
 
@@ -97,12 +97,19 @@ impl Opener {
         let rules = self.rules.take();
         self.follows = false;
         self.watch(&source);
-        self.begin(
-            move |told| match opened(&source, (&filter, rules.as_ref()), told) {
-                Ok((answer, story)) => told.bring(answer, Brings::Shown(Box::new((source, story)))),
+        self.begin(move |told| {
+            if let Some(run) = kept::run(&source.paths) {
+                return told.say(run);
+            }
+            let above = kept::above(&source.paths);
+            match opened(&source, (&filter, rules.as_ref()), told) {
+                Ok((answer, story)) => {
+                    told.bring(answer, Brings::Shown(Box::new((source, story))));
+                    above.into_iter().for_each(|run| told.say(run));
+                }
                 Err(failure) => told.say(Answer::Failed(failure.to_string())),
-            },
-        );
+            }
+        });
     }
 
     /// Begins to follow it.
@@ -442,6 +449,10 @@ impl Host for Opener {
                     no_index: self.source.no_index,
                 };
                 self.open_as(source, String::new());
+            }
+            Request::OpenBoth(one, other) => {
+                self.compare_first(other);
+                self.ask(Request::Open(vec![one]));
             }
             Request::Demonstration => self.demonstrate(),
             Request::Wire(wire) => self.read_with(wire),

@@ -95,7 +95,8 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
         .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
     let program = program.display().to_string();
     if let Some(file) = &arguments.gdb.vscode {
-        write_launch(file, &program, &stops)?;
+        let configurations: Vec<Json> = stops.iter().map(|stop| stop.of_vscode(&program)).collect();
+        write_launch(file, &program, &configurations)?;
         writeln!(out, "{}", file.display())?;
         return Ok(Answer::Clean);
     }
@@ -206,13 +207,18 @@ fn is_own(text: &str, program: &str) -> bool {
         let name = |path: &Json| Path::new(path.as_str()?).file_name().map(ToOwned::to_owned);
         name(&it["program"]) == Path::new(program).file_name().map(ToOwned::to_owned)
             && it["args"][0] == "replay"
+            || it["miDebuggerServerAddress"].is_string()
     };
     launch.keys().all(|key| OWN_KEYS.contains(&key.as_str()))
         && all("configurations", &is_replay)
         && all("compounds", &|it| it["name"] == COMPOUND)
 }
 
-fn write_launch(file: &Path, program: &str, stops: &[Stop]) -> Result<(), Failure> {
+/// Writes a launch file that starts these configurations at once, in place of one that was written here.
+///
+/// # Errors
+/// Somebody else's file is there, or it cannot be written.
+pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Result<(), Failure> {
     let there = std::fs::read_to_string(file);
     let is_lost = match &there {
         Ok(text) => !is_own(text, program),
@@ -220,13 +226,12 @@ fn write_launch(file: &Path, program: &str, stops: &[Stop]) -> Result<(), Failur
     };
     if is_lost {
         return Err(Failure::new(format!(
-            "--vscode {}: there is such a file, with more than replays in it; name another one, and \
+            "--vscode {}: there is such a file, with more than netreel writes in it; name another one, and \
              take its configurations over",
             file.display()
         )));
     }
-    let configurations: Vec<Json> = stops.iter().map(|stop| stop.of_vscode(program)).collect();
-    let names: Vec<String> = stops.iter().map(Stop::title).collect();
+    let names: Vec<&Json> = configurations.iter().map(|it| &it["name"]).collect();
     let launch = json!({
         "version": "0.2.0",
         "configurations": configurations,

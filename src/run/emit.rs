@@ -134,6 +134,10 @@ fn command(arguments: &Run, file: &Path, part: &str, parts: u64) -> String {
         );
     }
     command.push_str(&level(arguments));
+    if let Some(dataset) = &arguments.dataset {
+        let dataset = netreel_scenario::quoted(&dataset.display().to_string());
+        let _ = write!(command, " --dataset {dataset}");
+    }
     if arguments.keep_all {
         command.push_str(" --keep-all");
     }

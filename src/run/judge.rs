@@ -12,8 +12,9 @@ use netreel_scenario::{AskedState, Believed, Found, Judged, Notes};
 use netreel_wire::Wire;
 
 use crate::arguments::Source;
+use crate::export::Rows;
 use crate::open::Story;
-use crate::{boxes, open, text};
+use crate::{boxes, export, open, text};
 
 /// The name of the runner in a session.
 const RUNNER: &str = "RUNNER";
@@ -32,13 +33,16 @@ pub fn story(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Story, String> {
     story.map_err(|failure| failure.to_string())
 }
 
-/// Reads the reels in a folder, and judges them.
+/// Reads the reels in a folder, and judges them. Where a dataset is named, it gets what they came to.
 pub fn judge(
     folder: &Path,
     asked: &[AskedState],
-    wire: Option<&Arc<Wire>>,
+    (wire, dataset): (Option<&Arc<Wire>>, Option<&Path>),
 ) -> Result<Judged, String> {
     let story = story(folder, wire)?;
+    if let Some(dataset) = dataset {
+        add((&story, folder), dataset, Rows::Sums)?;
+    }
     let (session, history) = (&story.session, story.history());
     let judgement = Judgement::new(session, history, Level::Error, &story.unread);
     let findings = history.findings.iter().map(|finding| Found {
@@ -57,6 +61,16 @@ pub fn judge(
             .map(|asked| believed(session, history, asked).unwrap_or_default())
             .collect(),
     })
+}
+
+/// Adds all of a match that was kept to a dataset.
+pub fn add_kept(folder: &Path, wire: Option<&Arc<Wire>>, dataset: &Path) -> Result<(), String> {
+    add((&story(folder, wire)?, folder), dataset, Rows::All)
+}
+
+fn add((story, folder): (&Story, &Path), dataset: &Path, rows: Rows) -> Result<(), String> {
+    let path = folder.display().to_string();
+    export::add((story, &path), dataset, rows).map_err(|failure| failure.to_string())
 }
 
 /// What a node believed of an object when the runner asked; `None` where nobody can tell.

@@ -1,5 +1,6 @@
 //! `netreel run`: matches that a script drives, again and again.
 
+mod debuggers;
 mod emit;
 mod html;
 mod judge;
@@ -14,14 +15,17 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use netreel_capture::Signals;
-use netreel_scenario::{Loop, Match, Outcome, Recovered, Scenario, Share, Sums, Told, repeat};
+use netreel_scenario::{
+    Loop, Match, Outcome, Recovered, Scenario, Share, Sums, Told, Waiting, repeat,
+};
 use serde_json::json;
 
 use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
+use debuggers::Debuggers;
 use netreel_protocol::history::RULES;
 
-use crate::{open, text};
+use crate::{export, open, text};
 
 /// Between two looks at whether somebody wants the run to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -61,9 +65,20 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         netreel_scenario::played(folder)
             .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
     }
+    let dataset = arguments.dataset.as_deref();
+    if dataset.is_some() {
+        export::can_write_datasets()?;
+    }
+    let debuggers = Debuggers::new(arguments.vscode.as_deref(), &scenario.folder);
+    let hears = |waiting: &Waiting| debuggers.hear(waiting);
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let (lines, said) = channel();
     let tell = |told: Told<'_>| {
+        if let (Told::Over(played, Some(kept)), Some(dataset)) = (&told, dataset)
+            && let Err(why) = judge::add_kept(kept, wire.as_ref(), dataset)
+        {
+            anstream::eprintln!("netreel: match {}: {why}", played.number);
+        }
         // Who has stopped printing has stopped the run.
         let _ = lines.send(words(told, (level, arguments.json)));
     };
@@ -78,11 +93,11 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
         ends_at_bad: arguments.until_finding.is_some(),
         keeps_good: arguments.keep_all,
         netreel: &netreel,
-        debugs: arguments.gdb,
+        debugs: arguments.gdb.then_some(&hears),
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
-        judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
+        judge: &|folder, asked| judge::judge(folder, asked, (wire.as_ref(), dataset)),
         rules: &RULES,
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;

@@ -1,8 +1,9 @@
 extends Node
 # A server and its clients move a box each; the server hands the boxes round every second.
-# godot3-server --path DIR --role=server|client --seconds=N
+# godot3-server --path DIR --role=server|client --seconds=N [--port=N]
 
 var seconds = 5.0
+var port = 7777
 var time = 0.0
 var boxes = {}
 
@@ -13,19 +14,28 @@ func _ready():
 			role = argument.substr(7)
 		if argument.begins_with("--seconds="):
 			seconds = float(argument.substr(10))
+		if argument.begins_with("--port="):
+			port = int(argument.substr(7))
 	var peer = NetworkedMultiplayerENet.new()
 	if role == "server":
-		if peer.create_server(7777, 8) != OK:
+		if peer.create_server(port, 8) != OK:
 			get_tree().quit(2)
-	elif peer.create_client("127.0.0.1", 7777) != OK:
+	elif peer.create_client("127.0.0.1", port) != OK:
 		get_tree().quit(3)
 	get_tree().network_peer = peer
+	print("plays as ", role)
+
+func know(number, where):
+	if not boxes.has(number):
+		boxes[number] = where
+		print("knows ", boxes.size(), " boxes")
+	boxes[number] = where
 
 remote func box(number, x, y):
-	boxes[number] = Vector2(x, y)
+	know(number, Vector2(x, y))
 
 remotesync func owner_is(number, id):
-	boxes[number] = Vector2(id, 0)
+	know(number, Vector2(id, 0))
 
 func _physics_process(delta):
 	time += delta

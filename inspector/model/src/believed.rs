@@ -183,7 +183,7 @@ impl Model {
         let lanes = self.lanes().iter().copied();
         let recorded = |node: &NodeId| {
             let known = self.session().nodes.get(usize::from(node.0));
-            known.is_some_and(|node| node.recorded)
+            known.is_some_and(|known| known.recorded) && self.talks(*node)
         };
         lanes.filter(recorded).collect()
     }

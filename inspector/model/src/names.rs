@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use netreel_protocol::session::{Node, NodeId, Packet, Session};
+use netreel_reel::{EventKind, Header};
 
 use crate::{LaneRow, Model};
 
@@ -19,7 +20,9 @@ const HOST_MAX: usize = 15;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     /// Those that packets came from or went to; all where there are no packets.
-    talking: Vec<NodeId>,
+    talking: BTreeSet<NodeId>,
+    /// Those and whoever wrote into a recording of its own.
+    shown: Vec<NodeId>,
     lanes: Vec<String>,
     short: Vec<String>,
     /// How many characters the longest has: of lanes' names, short names, and links.
@@ -36,6 +39,10 @@ impl Names {
         if talking.is_empty() {
             talking.extend((0..full.len()).map(|place| NodeId(place as u16)));
         }
+        let shown: Vec<NodeId> = (0..full.len())
+            .map(|place| NodeId(place as u16))
+            .filter(|node| talking.contains(node) || writes(session, *node))
+            .collect();
         // Where no wire says what packets carry, there is room for whole addresses.
         let short = short(&full, &talking, session.wire.is_none());
         let length = |node: NodeId| short.get(usize::from(node.0)).map_or(1, |it| length(it));
@@ -45,19 +52,30 @@ impl Names {
         let ports: Vec<Option<u16>> = session.nodes.iter().map(port).collect();
         let lanes = lanes(&full, &ports);
         let longest = |names: &[String]| {
-            let shown = talking.iter();
-            let shown = shown.filter_map(|node| names.get(usize::from(node.0)));
-            shown.map(|name| name.chars().count()).max().unwrap_or(0)
+            let named = shown.iter();
+            let named = named.filter_map(|node| names.get(usize::from(node.0)));
+            named.map(|name| name.chars().count()).max().unwrap_or(0)
         };
         Names {
             link_length: links.max().unwrap_or(0),
             lane_length: longest(&lanes),
             short_length: longest(&short),
-            talking: talking.into_iter().collect(),
+            talking,
+            shown,
             lanes,
             short,
         }
     }
+}
+
+/// Whether a node wrote notes of its own. What the recorder of an unmodified program writes is not its
+/// program's.
+fn writes(session: &Session, node: NodeId) -> bool {
+    let reel = session.reels.get(usize::from(node.0));
+    reel.and_then(Option::as_ref).is_some_and(|reel| {
+        let is_own = reel.header().engine != Header::UNMODIFIED;
+        is_own && reel.counts().contains_key(&EventKind::Note)
+    })
 }
 
 impl Model {
@@ -67,10 +85,21 @@ impl Model {
         name.map_or("?", String::as_str)
     }
 
-    /// The nodes that have a lane: those that packets came from or went to. A helper process that was
-    /// recorded and sent nothing has none.
+    /// The nodes that have a lane: those that packets came from or went to, and whoever wrote notes and
+    /// took no part, such as what ran the nodes. A helper process that was recorded and sent nothing has
+    /// none.
     pub fn lanes(&self) -> &[NodeId] {
-        &self.names.talking
+        &self.names.shown
+    }
+
+    /// Whether packets came from a node or went to it; of a session without packets all do.
+    pub(crate) fn talks(&self, node: NodeId) -> bool {
+        self.names.talking.contains(&node)
+    }
+
+    /// How many nodes neither sent nor received anything.
+    pub(crate) fn quiet_nodes(&self) -> usize {
+        self.session.nodes.len() - self.names.talking.len()
     }
 
     /// How many characters the longest name beside a lane has.

@@ -177,7 +177,7 @@ impl Model {
         let session = self.session();
         let total = session.packet_count();
         let mut nodes = several(session.nodes.len(), "node", "nodes");
-        match session.nodes.len() - self.lanes().len() {
+        match self.quiet_nodes() {
             0 => {}
             quiet => nodes.push_str(&format!(", {quiet} without packets")),
         }

@@ -228,3 +228,18 @@ fn who_goes_on_from_another_port_has_one_lane() {
     after(&mut model, LaneMove::AsAtFirst);
     assert!(names(&model).contains(&client.to_owned()));
 }
+
+#[test]
+fn who_ran_the_nodes_has_a_lane_for_its_notes_and_believes_nothing() {
+    let model = fixture::race_with_runner([100, 200]);
+    let runner = model.lanes().iter().copied();
+    let runner = runner.max().expect("lanes");
+    assert_eq!(model.lane_name(runner), "RUNNER");
+    assert_eq!(names(&model), ["HOST", "A", "B", "X", "RUNNER"]);
+    assert!(!model.believers().contains(&runner));
+    assert!(model.status().starts_with("5 nodes, 1 without packets"));
+    let lines = model.log_lines(true).expect("read within the frame");
+    let own = lines.lines.iter().filter(|line| line.node == Some(runner));
+    let own: Vec<_> = own.map(|line| line.text.as_str()).collect();
+    assert_eq!(own, ["say A: spawn", "kill B"]);
+}

@@ -13,7 +13,7 @@ use crate::panes::{Arrangement, Lie};
 use crate::views::candidates::{self, Candidates};
 use crate::views::dialogs::{self, NoteBox, PathBox, Said};
 use crate::views::finder::{self, Do, Finder};
-use crate::views::{head, lane_hands, top};
+use crate::views::{head, lane_hands, run, top};
 
 impl Inspector {
     pub(super) fn keys(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
@@ -25,7 +25,8 @@ impl Inspector {
         let asks = self.path_box.is_some()
             || self.note_box.is_some()
             || self.finder.is_some()
-            || self.candidates.is_some();
+            || self.candidates.is_some()
+            || self.run.as_ref().is_some_and(|it| it.is_shown);
         let is_free = !types && !popup && !asks && !self.keys_shown;
         if !is_free {
             return;
@@ -180,6 +181,23 @@ impl Inspector {
         self.candidates = None;
     }
 
+    /// The matches of the run, while they are listed.
+    pub(super) fn choose_match(&mut self, ui: &Ui) {
+        let Some(list) = self.run.as_mut().filter(|it| it.is_shown) else {
+            return;
+        };
+        let said = run::show(ui, list);
+        list.is_shown = said == run::Said::Nothing;
+        match said {
+            run::Said::Nothing | run::Said::Close => {}
+            run::Said::Open(folder) => self.requests.push(Request::Open(vec![folder])),
+            run::Said::Compare(one, other) => {
+                self.requests.push(Request::OpenBoth(one, other));
+                self.go_to(Workspace::Compare);
+            }
+        }
+    }
+
     /// Takes a move of panes or lanes back, or does it again.
     fn step_panes(&mut self, is_back: bool) {
         let Some(Lie { trees, lanes }) = self.moves.step(is_back) else {
@@ -249,6 +267,14 @@ impl Inspector {
                 let shown = Shown(self.model.shared_session());
                 self.requests.push(Request::Candidates(shown));
             }
+            top::Asked::Run => match &mut self.run {
+                Some(list) => list.is_shown = true,
+                None => {
+                    let said =
+                        "No run is at hand: open the folder of one that `netreel run` wrote.";
+                    self.bar.done = Some(said.to_owned());
+                }
+            },
             top::Asked::Recent(paths) => self.requests.push(Request::Open(paths)),
         }
     }

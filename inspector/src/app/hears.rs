@@ -10,6 +10,7 @@ use crate::ask::Answer;
 use crate::layout::Workspace;
 use crate::views::compare::Other;
 use crate::views::replay::Seat;
+use crate::views::run::RunList;
 
 impl Inspector {
     /// Takes in what became of a request.
@@ -41,6 +42,19 @@ impl Inspector {
             } => {
                 model.go_on_from(&self.model);
                 self.opens(*model, title, &paths);
+            }
+            Answer::Run { run, is_asked } => {
+                // What somebody has picked stays where the same is told again.
+                let is_known = self.run.as_ref().is_some_and(|it| it.run == run);
+                match &mut self.run {
+                    Some(list) if is_known => list.is_shown |= is_asked,
+                    _ => self.run = Some(RunList::new(run, is_asked)),
+                }
+                if is_asked {
+                    (self.bar.working, self.bar.news) = (None, None);
+                    // Behind the list stands what can be opened, where nothing is.
+                    self.welcomes = true;
+                }
             }
             Answer::Mistake(sentence) => {
                 self.bar.working = None;

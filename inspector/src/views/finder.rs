@@ -295,6 +295,7 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     for (name, asked) in [
         ("open a wire", Asked::Wire),
         ("try the wires that are known", Asked::Candidates),
+        ("list the matches of the run", Asked::Run),
         ("copy a text for a bug report", Asked::Report),
         ("write a picture of the window", Asked::Picture),
         ("write what the filter takes as a session", Asked::Cut),

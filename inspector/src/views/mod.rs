@@ -32,6 +32,7 @@ pub mod parting;
 mod plot;
 mod plotted;
 pub mod replay;
+pub mod run;
 pub mod scroll;
 pub mod signs;
 pub mod status;

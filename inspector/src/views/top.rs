@@ -72,6 +72,8 @@ pub enum Asked {
     Cut,
     /// Try the wires that are known.
     Candidates,
+    /// List the matches of the run.
+    Run,
     Follow(bool),
     Cancel,
     /// Sit in the replay of this node.
@@ -140,6 +142,9 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
         }
         if ui.button("The demonstration").clicked() {
             bar.asked.push(Asked::Demonstration);
+        }
+        if ui.button("Matches of the run…").clicked() {
+            bar.asked.push(Asked::Run);
         }
         if ui.button("Wire…").clicked() {
             bar.asked.push(Asked::Wire);

@@ -57,3 +57,16 @@ pub fn write(
 ) -> Result<Vec<(Table, u64)>, FleetError> {
     tables::write(recording, name, open)
 }
+
+/// The same of a session that is not kept: the tables of nodes, findings and the session itself have
+/// their rows, all others are there without any.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_sums(
+    recording: &Recording<'_>,
+    name: &Name,
+    open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
+) -> Result<Vec<(Table, u64)>, FleetError> {
+    tables::write_sums(recording, name, open)
+}

@@ -97,7 +97,7 @@ impl Bench {
             ends_at_bad: false,
             keeps_good: false,
             netreel: Path::new("netreel"),
-            debugs: false,
+            debugs: None,
             is_cancelled: &self.is_cancelled,
             tell: &tell,
             notes: &notes,

@@ -112,22 +112,46 @@ pub(crate) fn write(
     open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
 ) -> Result<Vec<(Table, u64)>, FleetError> {
     let mut written = packets::write(recording, &mut |table| Rows::new(table, name, open(table)?))?;
-    type Write = fn(&Recording<'_>, &mut Rows) -> Result<(), FleetError>;
-    let others: [(Table, Write); 6] = [
-        (Table::Objects, objects::write),
-        (Table::States, states::write),
-        (Table::Findings, findings::findings),
-        (Table::Evidence, findings::evidence),
-        (Table::Nodes, sessions::nodes),
-        (Table::Sessions, sessions::session),
-    ];
-    for (table, write) in others {
+    for (table, write) in OTHERS {
         let mut rows = Rows::new(table, name, open(table)?)?;
         write(recording, &mut rows)?;
         written.push((table, rows.finish()?));
     }
     Ok(written)
 }
+
+/// See [`crate::write_sums`].
+pub(crate) fn write_sums(
+    recording: &Recording<'_>,
+    name: &Name,
+    open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
+) -> Result<Vec<(Table, u64)>, FleetError> {
+    let mut written = Vec::new();
+    for table in Table::ALL {
+        let mut rows = Rows::new(table, name, open(table)?)?;
+        let of_table = OTHERS.iter().find(|(other, _)| *other == table);
+        if let Some((_, write)) = of_table.filter(|_| SUMS.contains(&table)) {
+            write(recording, &mut rows)?;
+        }
+        written.push((table, rows.finish()?));
+    }
+    Ok(written)
+}
+
+type Write = fn(&Recording<'_>, &mut Rows) -> Result<(), FleetError>;
+
+/// The tables but for those that are filled with the packets.
+const OTHERS: [(Table, Write); 6] = [
+    (Table::Objects, objects::write),
+    (Table::States, states::write),
+    (Table::Findings, findings::findings),
+    (Table::Evidence, findings::evidence),
+    (Table::Nodes, sessions::nodes),
+    (Table::Sessions, sessions::session),
+];
+
+/// What stays of a session that is not kept.
+const SUMS: [Table; 3] = [Table::Findings, Table::Nodes, Table::Sessions];
 
 /// The moment of the calendar at which a time of the session was.
 fn moment(recording: &Recording<'_>, time_ns: i64) -> Cell<'static> {

@@ -22,6 +22,13 @@ pub(super) const NODES: &[Column] = &[
     )
     .or_null(),
     Column::of(
+        "seeds",
+        Kind::Text,
+        "what its randomness came from: `name=value`, with commas between; of what ran the nodes of a \
+         scripted match, the seed of the match",
+    )
+    .or_null(),
+    Column::of(
         "rules",
         Kind::Text,
         "the wire's name of the rules that it goes by",
@@ -97,6 +104,13 @@ pub(super) fn nodes(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), Fl
     for (place, node) in info.nodes.iter().enumerate() {
         let reel = session.reels.get(place).and_then(Option::as_ref);
         let header = reel.map(|reel| reel.header());
+        let seeds = header.filter(|it| !it.seeds.is_empty()).map(|it| {
+            let seeds = it
+                .seeds
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            seeds.collect::<Vec<_>>().join(",")
+        });
         rows.row([
             (&node.name).into(),
             node.peer.into(),
@@ -104,6 +118,7 @@ pub(super) fn nodes(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), Fl
             node.complete.into(),
             header.map(|it| &it.engine).into(),
             header.map(|it| &it.build).into(),
+            seeds.as_ref().into(),
             (&node.rules).into(),
             (&node.endpoints.join(",")).into(),
             node.start_ns.into(),
