@@ -24,7 +24,8 @@ impl Moment {
 /// One thing that the network does otherwise than it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
-    /// What would come over a link from `since` on comes at `until`, in its order.
+    /// What would come over a link from `since` on, had nothing been changed, comes at `until` or later, in
+    /// its order. Where several hold a packet, it comes when the last of them lets it go.
     Hold {
         /// The sender, by its place among the nodes.
         from: usize,
@@ -91,6 +92,24 @@ impl Change {
         self.ends_ns().saturating_sub(self.begins_ns())
     }
 
+    /// The node, and its turn, before which it changes nothing.
+    pub(super) fn first_turn(&self) -> (usize, u32) {
+        match *self {
+            Change::Hold { to, since, .. } => (to, since.turn),
+            Change::Lose { to, at, .. } | Change::Repeat { to, at, .. } => (to, at.turn),
+            Change::Stop { node, turn, .. } => (node, turn),
+        }
+    }
+
+    /// The node, and its turn, in which its own effect is over.
+    pub(super) fn last_turn(&self) -> (usize, u32) {
+        match *self {
+            Change::Hold { to, until, .. } => (to, until.turn),
+            Change::Repeat { to, again, .. } => (to, again.turn),
+            Change::Lose { .. } | Change::Stop { .. } => self.first_turn(),
+        }
+    }
+
     /// The receiver whose packets it moves, and the sender; `None` where it moves none.
     pub fn link(&self) -> Option<(usize, usize)> {
         match *self {
@@ -155,7 +174,8 @@ pub(super) struct Fate {
     pub again: Option<Moment>,
 }
 
-/// The fate of a packet under these changes.
+/// The fate of a packet under these changes, in whatever order they stand. Holds keep the order of a link: who
+/// comes later is held by all that hold who comes before, or comes behind their ends.
 pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) -> Fate {
     let mut fate = Fate {
         comes: Some(natural),
@@ -167,8 +187,8 @@ pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) ->
         }
         match *change {
             Change::Hold { since, until, .. } => {
-                let held = |at: Moment| (since..until).contains(&at);
-                fate.comes = fate.comes.map(|at| if held(at) { until } else { at });
+                let held = (since..until).contains(&natural);
+                fate.comes = fate.comes.map(|at| if held { at.max(until) } else { at });
             }
             Change::Lose { at, .. } if at == natural => fate.comes = None,
             Change::Repeat { at, again, .. } if at == natural => fate.again = Some(again),
@@ -203,6 +223,28 @@ mod tests {
             [2, 7, 7, 7].map(|turn| Some(at(turn)))
         );
         assert_eq!(fate(&[hold], (1, 0), at(4)).comes, Some(at(4)));
+    }
+
+    #[test]
+    fn holds_of_one_link_keep_its_order_and_do_not_depend_on_theirs() {
+        let hold = |since, until| Change::Hold {
+            from: 0,
+            to: 1,
+            since: at(since),
+            until: at(until),
+        };
+        let holds = [hold(1, 5), hold(3, 9), hold(4, 6)];
+        let comes = |holds: &[Change]| -> Vec<Option<Moment>> {
+            let turns = 0..12;
+            turns
+                .map(|turn| fate(holds, (0, 1), at(turn)).comes)
+                .collect()
+        };
+        let reversed: Vec<Change> = holds.iter().rev().copied().collect();
+        assert_eq!(comes(&holds), comes(&reversed));
+        assert!(comes(&holds).is_sorted());
+        // The first comes alone, and those behind it later.
+        assert_eq!(comes(&holds)[1..4], [5, 5, 9].map(|turn| Some(at(turn))));
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use super::change::Change;
 use super::cut::{Cut, PacketId};
 use super::ground::Ground;
-use super::races::{BaseOrder, Marks, Orders, Swap, Tries, swaps};
+use super::marks::Marks;
+use super::races::{BaseOrder, Orders, Tries};
 use super::run::Runner;
+use super::swaps::{Swap, swaps};
 use netreel_wire::Wire;
 
 /// A session that still fails, and what it took.

@@ -9,7 +9,8 @@ use std::time::Duration;
 use netreel_protocol::session::PacketId;
 use netreel_replay::explore::{
     Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Moment, Outcome,
-    PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, shrink, tighten,
+    PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, in_order, legal_orders,
+    shrink, tighten,
 };
 use netreel_replay::together::Reels;
 use netreel_sample_engine::{
@@ -20,7 +21,8 @@ use netreel_transport::{InputError, Layer, LinkFaults, ObjectBelief, RestoreErro
 use netreel_wire::Role;
 
 use crate::recorded::{record, replay, seeds_or, wire};
-use crate::together::{errors, events, plan, session};
+use crate::story::{plan, session};
+use crate::together::{errors, events};
 
 /// A world in which boxes are played with little delay, and nothing goes wrong.
 fn healthy(seed: u64, mode: Mode, ticks: u64) -> Vec<Vec<u8>> {
@@ -217,19 +219,6 @@ fn heard(reels: &[Vec<u8>], ground: &Ground, node: usize, object: u64) -> Vec<(u
     found
 }
 
-/// All orders of so many things.
-fn permutations(count: usize) -> Vec<Vec<usize>> {
-    let mut all = vec![Vec::new()];
-    for _ in 0..count {
-        let longer = all.iter().flat_map(|order: &Vec<usize>| {
-            let left = (0..count).filter(|it| !order.contains(it));
-            left.map(|it| [order.as_slice(), &[it]].concat())
-        });
-        all = longer.collect();
-    }
-    all
-}
-
 /// What comes of every order of these messages at a node, tried one by one.
 fn brute_force(
     ground: &Arc<Ground>,
@@ -238,32 +227,9 @@ fn brute_force(
 ) -> BTreeSet<Outcome> {
     let (mut runner, _) =
         Runner::new(Arc::clone(ground), maker(ground)).unwrap_or_else(|it| match it {});
-    let last = messages.last().expect("messages").1;
     let mut outcomes = BTreeSet::new();
-    for order in permutations(messages.len()) {
-        let pairs = order.iter().enumerate();
-        let mut pairs =
-            pairs.flat_map(|(at, &first)| order[at + 1..].iter().map(move |it| (first, *it)));
-        if !pairs.all(|(first, second)| messages[first].0 != messages[second].0 || first < second) {
-            continue;
-        }
-        let mut changes: Vec<Change> = order
-            .iter()
-            .zip(1..)
-            .map(|(&place, behind)| Change::Hold {
-                from: messages[place].0,
-                to: node,
-                since: messages[place].1,
-                until: Moment {
-                    turn: last.turn,
-                    ns: last.ns + behind,
-                },
-            })
-            .collect();
-        changes.reverse();
-        if order.is_sorted() {
-            changes.clear();
-        }
+    for order in legal_orders(messages) {
+        let changes = in_order(&order, messages, node);
         let ran = runner.write(&changes, &Cut::nothing(ground), Box::new(()));
         let (ran, _) = ran.unwrap_or_else(|it| match it {});
         outcomes.insert(Outcome::of(&ran));

@@ -12,6 +12,7 @@ mod inside;
 mod mutants;
 mod recorded;
 mod snapshots;
+mod story;
 mod time_outs;
 mod together;
 mod walks;
