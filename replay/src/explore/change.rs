@@ -12,11 +12,11 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Right behind it.
-    pub fn next(self) -> Moment {
+    /// So many nanoseconds later, in the same turn.
+    pub fn behind(self, ns: i64) -> Moment {
         Moment {
             turn: self.turn,
-            ns: self.ns.saturating_add(1),
+            ns: self.ns.saturating_add(ns),
         }
     }
 }

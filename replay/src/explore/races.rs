@@ -71,6 +71,10 @@ impl Heard {
     }
 }
 
+/// So far behind another packet the first change puts one; each further change half as far, so that it comes
+/// between. Less than lies between two packets of a turn. ns.
+const BEHIND_NS: i64 = 256;
+
 /// A node, and an object there.
 type Place = (usize, u64);
 
@@ -182,8 +186,12 @@ impl Orders {
         Orders { heard, order }
     }
 
-    /// What could have come in another order, of what would have come from this time on.
-    pub fn candidates(&self, ground: &Ground, tries: &Tries, since_ns: i64) -> Vec<Candidate> {
+    /// What could have come in another order.
+    ///
+    /// `depth`: how many changes there are already.
+    pub fn candidates(&self, ground: &Ground, tries: &Tries, depth: usize) -> Vec<Candidate> {
+        let behind_ns = BEHIND_NS.checked_shr(u32::try_from(depth).unwrap_or(u32::MAX));
+        let behind_ns = behind_ns.unwrap_or(0).max(1);
         let mut found: BTreeMap<Change, u8> = BTreeMap::new();
         for (&(node, object), list) in &self.heard {
             let is_other = tries.only.is_some_and(|only| only != node);
@@ -192,10 +200,9 @@ impl Orders {
             }
             let far = if object >= CHANNELS { 3 } else { 0 };
             for (place, held) in list.iter().enumerate() {
-                if held.natural.ns < since_ns {
-                    continue;
-                }
-                for (change, class) in changes(held, &list[place + 1..], node, (ground, tries)) {
+                for (change, class) in
+                    changes(held, &list[place + 1..], (node, behind_ns), (ground, tries))
+                {
                     let known = found.entry(change).or_insert(far + class);
                     *known = (*known).min(far + class);
                 }
@@ -272,7 +279,7 @@ fn reversed(place: Place, first: &Heard, second: &Heard) -> u64 {
 fn changes(
     held: &Heard,
     behind: &[Heard],
-    node: usize,
+    (node, behind_ns): (usize, i64),
     (ground, tries): (&Ground, &Tries),
 ) -> Vec<(Change, u8)> {
     let mut found = Vec::new();
@@ -290,7 +297,7 @@ fn changes(
             continue;
         }
         let class = u8::from(held.is_update()) + u8::from(passed.is_update());
-        let until = passed.at.next();
+        let until = passed.at.behind(behind_ns);
         let hold = Change::Hold {
             from,
             to,
@@ -358,6 +365,7 @@ fn telling(list: &mut Vec<Heard>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::sync::Arc;
 
     use super::super::by_hand::{Arrival, legal_orders};
@@ -441,7 +449,7 @@ mod tests {
             from,
             to: 0,
             since: heard(since, 0, create).at,
-            until: heard(until, 0, create).at.next(),
+            until: heard(until, 0, create).at.behind(1),
         };
         let before = orders(&recorded, &recorded);
         assert_eq!(before.order, 0);
@@ -469,7 +477,7 @@ mod tests {
             from: 2,
             to: 0,
             since: heard(2, 0, create).at,
-            until: heard(3, 0, create).at.next(),
+            until: heard(3, 0, create).at.behind(1),
         };
         assert_eq!(with(&moved, &back), 0);
     }
@@ -508,8 +516,8 @@ mod tests {
             object: None,
         };
         let mut reached = BTreeSet::new();
-        let mut waiting = vec![Vec::new()];
-        while let Some(changes) = waiting.pop() {
+        let mut waiting = VecDeque::from([Vec::new()]);
+        while let Some(changes) = waiting.pop_front() {
             let list = came(arrivals, &changes);
             let is_new = reached.insert(list.iter().map(|it| it.position).collect());
             if !is_new || changes.len() >= changes_max {
@@ -517,8 +525,7 @@ mod tests {
             }
             let heard = [(PLACE, list)].into();
             let orders = Orders { heard, order: 0 };
-            let since_ns = changes.iter().map(Change::begins_ns).max();
-            let found = orders.candidates(&ground, &tries, since_ns.unwrap_or(i64::MIN));
+            let found = orders.candidates(&ground, &tries, changes.len());
             waiting.extend(found.iter().map(|it| [&changes[..], &[it.change]].concat()));
         }
         reached

@@ -162,7 +162,7 @@ pub fn explore<E: Send>(
     match limits.by_chance {
         Some(seed) => search.chance = Some(Chance::new(ground, &limits.tries, seed)),
         None => {
-            let candidates = base.candidates(ground, &limits.tries, i64::MIN);
+            let candidates = base.candidates(ground, &limits.tries, 0);
             search.waiting.add(&[], candidates);
         }
     }
@@ -265,9 +265,8 @@ impl Batch {
             let ran = runner.run(&changes, &mut trace)?;
             let orders = Orders::of(&trace, &changes, base, marks);
             let goes_on = way.change.is_none() && limits.by_chance.is_none();
-            let since_ns = changes.iter().map(Change::begins_ns).max();
             let candidates = match goes_on {
-                true => orders.candidates(ground, &limits.tries, since_ns.unwrap_or(i64::MIN)),
+                true => orders.candidates(ground, &limits.tries, changes.len()),
                 false => Vec::new(),
             };
             let result = Result1 {
