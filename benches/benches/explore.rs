@@ -63,8 +63,9 @@ fn explored(
     let limits = Limits {
         tries: Tries {
             hold_max_ns: 1_000_000_000,
-            losses: false,
+            losses: 0,
             repeats: false,
+            overtakes: false,
             deaths: false,
             only: alone,
             object: None,

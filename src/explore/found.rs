@@ -145,6 +145,11 @@ impl Found {
         self.outcome == other.outcome && rules(other).is_subset(&rules(self))
     }
 
+    /// Whether check finds an error of this rule in it.
+    pub fn has(&self, rule: &str) -> bool {
+        self.findings.iter().any(|it| it.rule == rule)
+    }
+
     /// Writes its reels.
     pub fn write(&mut self, folder: PathBuf) -> Result<(), Failure> {
         self.reels.write(&folder)?;

@@ -158,7 +158,8 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
                 }
             }
         }
-        let is_enough = found.len() >= arguments.until;
+        let counts = |it: &&Found| arguments.rule.as_deref().is_none_or(|rule| it.has(rule));
+        let is_enough = found.iter().filter(counts).count() >= arguments.until;
         if is_enough || over || failed.is_some() || signals.asked() > 0 {
             return ControlFlow::Break(());
         }
@@ -252,6 +253,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Limits {
             hold_max_ns: hold_max_ns.unwrap_or(i64::MAX),
             losses: arguments.losses,
             repeats: arguments.repeats,
+            overtakes: arguments.overtakes,
             deaths: arguments.deaths,
             only,
             object: arguments.object,

@@ -215,8 +215,9 @@ fn cured(
 ) -> Result<Option<(String, Written)>, Failure> {
     let tries = Tries {
         hold_max_ns: HOLD_MAX_NS,
-        losses: false,
+        losses: 0,
         repeats: false,
+        overtakes: false,
         deaths: false,
         only: None,
         object: None,

@@ -56,6 +56,17 @@ pub enum Change {
         /// When it comes again.
         again: Moment,
     },
+    /// The packet of a link that would be there at a moment comes later, and those behind it do not wait.
+    Delay {
+        /// The sender.
+        from: usize,
+        /// The receiver.
+        to: usize,
+        /// When it would be there.
+        at: Moment,
+        /// When it comes.
+        until: Moment,
+    },
     /// A node does nothing any more, from one of its turns on.
     Stop {
         /// The node.
@@ -72,7 +83,7 @@ impl Change {
     pub fn begins_ns(&self) -> i64 {
         match self {
             Change::Hold { since, .. } => since.ns,
-            Change::Lose { at, .. } | Change::Repeat { at, .. } => at.ns,
+            Change::Lose { at, .. } | Change::Repeat { at, .. } | Change::Delay { at, .. } => at.ns,
             Change::Stop { ns, .. } => *ns,
         }
     }
@@ -80,7 +91,7 @@ impl Change {
     /// When its own effect is over; what follows from it goes on.
     pub fn ends_ns(&self) -> i64 {
         match self {
-            Change::Hold { until, .. } => until.ns,
+            Change::Hold { until, .. } | Change::Delay { until, .. } => until.ns,
             Change::Lose { at, .. } => at.ns,
             Change::Repeat { again, .. } => again.ns,
             Change::Stop { ns, .. } => *ns,
@@ -96,7 +107,9 @@ impl Change {
     pub(super) fn first_turn(&self) -> (usize, u32) {
         match *self {
             Change::Hold { to, since, .. } => (to, since.turn),
-            Change::Lose { to, at, .. } | Change::Repeat { to, at, .. } => (to, at.turn),
+            Change::Lose { to, at, .. }
+            | Change::Repeat { to, at, .. }
+            | Change::Delay { to, at, .. } => (to, at.turn),
             Change::Stop { node, turn, .. } => (node, turn),
         }
     }
@@ -104,7 +117,7 @@ impl Change {
     /// The node, and its turn, in which its own effect is over.
     pub(super) fn last_turn(&self) -> (usize, u32) {
         match *self {
-            Change::Hold { to, until, .. } => (to, until.turn),
+            Change::Hold { to, until, .. } | Change::Delay { to, until, .. } => (to, until.turn),
             Change::Repeat { to, again, .. } => (to, again.turn),
             Change::Lose { .. } | Change::Stop { .. } => self.first_turn(),
         }
@@ -115,7 +128,8 @@ impl Change {
         match *self {
             Change::Hold { from, to, .. }
             | Change::Lose { from, to, .. }
-            | Change::Repeat { from, to, .. } => Some((from, to)),
+            | Change::Repeat { from, to, .. }
+            | Change::Delay { from, to, .. } => Some((from, to)),
             Change::Stop { .. } => None,
         }
     }
@@ -160,6 +174,16 @@ impl fmt::Display for Words<'_> {
                     "a packet {from} -> {to} of {begins} once more at {again}"
                 )
             }
+            Change::Delay {
+                from, to, until, ..
+            } => {
+                let until = seconds(until.ns);
+                let (from, to) = (name(from), name(to));
+                write!(
+                    f,
+                    "a packet {from} -> {to} of {begins} comes at {until}, behind later ones"
+                )
+            }
             Change::Stop { node, .. } => write!(f, "{} dies at {begins}", name(node)),
         }
     }
@@ -189,6 +213,9 @@ pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) ->
             Change::Hold { since, until, .. } => {
                 let held = (since..until).contains(&natural);
                 fate.comes = fate.comes.map(|at| if held { at.max(until) } else { at });
+            }
+            Change::Delay { at, until, .. } if at == natural => {
+                fate.comes = fate.comes.map(|at| at.max(until));
             }
             Change::Lose { at, .. } if at == natural => fate.comes = None,
             Change::Repeat { at, again, .. } if at == natural => fate.again = Some(again),

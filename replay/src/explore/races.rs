@@ -31,10 +31,12 @@ pub(super) struct Candidate {
 pub struct Tries {
     /// A link is held for no longer than this. ns.
     pub hold_max_ns: i64,
-    /// Whether packets are lost.
-    pub losses: bool,
+    /// How many packets are lost in a run at most.
+    pub losses: usize,
     /// Whether packets come twice.
     pub repeats: bool,
+    /// Whether packets of one link overtake each other.
+    pub overtakes: bool,
     /// Whether nodes die.
     pub deaths: bool,
     /// The only node whose deliveries are moved.
@@ -188,8 +190,12 @@ impl Orders {
 
     /// What could have come in another order.
     ///
-    /// `depth`: how many changes there are already.
-    pub fn candidates(&self, ground: &Ground, tries: &Tries, depth: usize) -> Vec<Candidate> {
+    /// `before`: what is changed already.
+    pub fn candidates(&self, ground: &Ground, tries: &Tries, before: &[Change]) -> Vec<Candidate> {
+        let depth = before.len();
+        let lost = before.iter().filter(|it| matches!(it, Change::Lose { .. }));
+        let mut tries = *tries;
+        tries.losses = tries.losses.saturating_sub(lost.count());
         let behind_ns = BEHIND_NS.checked_shr(u32::try_from(depth).unwrap_or(u32::MAX));
         let behind_ns = behind_ns.unwrap_or(0).max(1);
         let mut found: BTreeMap<Change, u8> = BTreeMap::new();
@@ -200,9 +206,12 @@ impl Orders {
             }
             let far = if object >= CHANNELS { 3 } else { 0 };
             for (place, held) in list.iter().enumerate() {
-                for (change, class) in
-                    changes(held, &list[place + 1..], (node, behind_ns), (ground, tries))
-                {
+                for (change, class) in changes(
+                    held,
+                    &list[place + 1..],
+                    (node, behind_ns),
+                    (ground, &tries),
+                ) {
                     let known = found.entry(change).or_insert(far + class);
                     *known = (*known).min(far + class);
                 }
@@ -294,6 +303,16 @@ fn changes(
             break;
         }
         if passed.from == held.from {
+            if tries.overtakes {
+                let (at, until) = (since, passed.at.behind(behind_ns));
+                let delay = Change::Delay {
+                    from,
+                    to,
+                    at,
+                    until,
+                };
+                found.push((delay, 4));
+            }
             continue;
         }
         let class = u8::from(held.is_update()) + u8::from(passed.is_update());
@@ -316,7 +335,7 @@ fn changes(
             found.push((repeat, class + 6));
         }
     }
-    if tries.losses {
+    if tries.losses > 0 {
         found.push((
             Change::Lose {
                 from,
@@ -509,8 +528,9 @@ mod tests {
         let ground = Ground::new(Arc::new(Plan::empty()), options);
         let tries = Tries {
             hold_max_ns: i64::MAX,
-            losses: false,
+            losses: 0,
             repeats: false,
+            overtakes: false,
             deaths: false,
             only: None,
             object: None,
@@ -525,7 +545,7 @@ mod tests {
             }
             let heard = [(PLACE, list)].into();
             let orders = Orders { heard, order: 0 };
-            let found = orders.candidates(&ground, &tries, changes.len());
+            let found = orders.candidates(&ground, &tries, &changes);
             waiting.extend(found.iter().map(|it| [&changes[..], &[it.change]].concat()));
         }
         reached

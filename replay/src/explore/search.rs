@@ -162,7 +162,7 @@ pub fn explore<E: Send>(
     match limits.by_chance {
         Some(seed) => search.chance = Some(Chance::new(ground, &limits.tries, seed)),
         None => {
-            let candidates = base.candidates(ground, &limits.tries, 0);
+            let candidates = base.candidates(ground, &limits.tries, &[]);
             search.waiting.add(&[], candidates);
         }
     }
@@ -266,7 +266,7 @@ impl Batch {
             let orders = Orders::of(&trace, &changes, base, marks);
             let goes_on = way.change.is_none() && limits.by_chance.is_none();
             let candidates = match goes_on {
-                true => orders.candidates(ground, &limits.tries, changes.len()),
+                true => orders.candidates(ground, &limits.tries, &changes),
                 false => Vec::new(),
             };
             let result = Result1 {

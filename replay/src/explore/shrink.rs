@@ -81,7 +81,7 @@ pub fn cure<E>(
     let trace = runner.trace(&[], cut)?;
     let base = BaseOrder::of(&trace, &mut marks);
     let orders = Orders::of(&trace, &[], &base, &mut marks);
-    let mut candidates = orders.candidates(ground, tries, 0);
+    let mut candidates = orders.candidates(ground, tries, &[]);
     candidates.sort_by_key(|it| (it.class, it.change.length_ns(), it.change));
     for candidate in candidates {
         let changes = [candidate.change];

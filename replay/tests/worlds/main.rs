@@ -8,6 +8,7 @@ mod crowded;
 mod divergence;
 mod exact;
 mod explore;
+mod explore_campaign;
 mod inside;
 mod mutants;
 mod recorded;
