@@ -28,6 +28,9 @@ pub struct Explore {
     /// Where what is found is written, a folder of reels each; must be empty or not exist.
     #[arg(long, value_name = "DIR", conflicts_with = "node")]
     pub out: Option<PathBuf>,
+    /// Count only what has an error of this rule, towards --until; what else is found is told as well.
+    #[arg(long, value_name = "RULE")]
+    pub rule: Option<String>,
     /// End when so many different things were found.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub until: usize,
@@ -46,12 +49,22 @@ pub struct Explore {
     /// How long the nodes play on behind the end of the recording, so that all arrives.
     #[arg(long, value_name = "MS", default_value_t = 3000)]
     pub rest: u64,
-    /// Also lose packets.
-    #[arg(long)]
-    pub losses: bool,
+    /// Also lose packets, at most N in a run (1).
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = 0,
+        default_missing_value = "1"
+    )]
+    pub losses: usize,
     /// Also let packets come twice.
     #[arg(long)]
     pub repeats: bool,
+    /// Also let packets of one link overtake each other.
+    #[arg(long)]
+    pub overtakes: bool,
     /// Also let nodes die.
     #[arg(long)]
     pub deaths: bool,

@@ -17,8 +17,8 @@ use crate::outcome::Failure;
 use crate::replay::together;
 
 /// Plays a session anew.
-pub struct Anew<'a> {
-    pub ground: &'a Arc<Ground>,
+pub struct Anew {
+    pub ground: Arc<Ground>,
     pub wire: Option<Arc<Wire>>,
     /// For whom, in the note at the end of each reel.
     command: &'static str,
@@ -39,10 +39,10 @@ pub struct Told {
     pub json: Value,
 }
 
-impl<'a> Anew<'a> {
-    pub fn new(ground: &'a Arc<Ground>, session: &Session, command: &'static str) -> Anew<'a> {
+impl Anew {
+    pub fn new(ground: &Arc<Ground>, session: &Session, command: &'static str) -> Anew {
         Anew {
-            ground,
+            ground: Arc::clone(ground),
             wire: session.wire.clone(),
             command,
         }

@@ -6,18 +6,44 @@ use std::sync::Arc;
 
 use netreel_protocol::diff::Same;
 use netreel_protocol::session::Session;
-use netreel_replay::explore::{Change, Cut, Ground, Outcome, Runner, Swap, Wrong, tighten};
+use netreel_replay::explore::{
+    Change, Cut, Ground, MakeNode, Outcome, Runner, Swap, Wrong, tighten,
+};
 
 use super::anew::{Anew, Told, Written};
 use crate::outcome::Failure;
 
 /// Judges runs: by what nodes believe at the end, and by the rules of `netreel check`.
 pub struct Judge<'a> {
-    anew: Anew<'a>,
+    anew: Anew,
     /// What is found without changes too.
     known: BTreeSet<Same>,
     /// One node alone makes no session.
     alone: bool,
+    /// Plays the same session for longer: what nodes part in for good.
+    patient: Patient<'a>,
+}
+
+/// Nodes that part may only not be at rest yet: they play on for so many times as long.
+const PATIENCE: u32 = 4;
+
+/// Plays a session until even what takes long has come, once that is asked for.
+struct Patient<'a> {
+    make: &'a dyn Fn() -> Box<MakeNode<'a, Failure>>,
+    runner: Option<Runner<'a, Failure>>,
+}
+
+impl<'a> Patient<'a> {
+    fn runner(&mut self, ground: &Ground) -> Result<&mut Runner<'a, Failure>, Failure> {
+        let runner = match self.runner.take() {
+            Some(runner) => runner,
+            None => {
+                let ground = ground.resting(ground.rest().saturating_mul(PATIENCE));
+                Runner::new(Arc::new(ground), (self.make)())?.0
+            }
+        };
+        Ok(self.runner.insert(runner))
+    }
 }
 
 /// A way that came to something wrong.
@@ -38,23 +64,30 @@ impl<'a> Judge<'a> {
     /// Plays the session without changes, to know what is found in it.
     pub fn new(
         runner: &mut Runner<'_, Failure>,
-        ground: &'a Arc<Ground>,
         session: &Session,
         alone: bool,
+        make: &'a dyn Fn() -> Box<MakeNode<'a, Failure>>,
     ) -> Result<Judge<'a>, Failure> {
-        let anew = Anew::new(ground, session, "explore");
+        let ground = Arc::clone(runner.ground());
+        let anew = Anew::new(&ground, session, "explore");
         let mut known = BTreeSet::new();
         if !alone {
-            let (reels, ..) = anew.written(runner, &[], &Cut::nothing(ground))?;
+            let (reels, ..) = anew.written(runner, &[], &Cut::nothing(&ground))?;
             let findings = anew.findings(&reels)?.into_iter();
             known = findings.map(|it| it.key).collect();
         }
-        Ok(Judge { anew, known, alone })
+        let patient = Patient { make, runner: None };
+        Ok(Judge {
+            anew,
+            known,
+            alone,
+            patient,
+        })
     }
 
     /// What a run is, as short as it can be; `None` where nothing is wrong with it.
     pub fn judged(
-        &self,
+        &mut self,
         runner: &mut Runner<'_, Failure>,
         wrong: &Wrong,
     ) -> Result<Option<Found>, Failure> {
@@ -64,6 +97,9 @@ impl<'a> Judge<'a> {
             true => tighten(runner, &wrong.changes, &outcome)?,
             false => wrong.changes.clone(),
         };
+        if says && !self.alone && !self.stays(&changes, &outcome)? {
+            return Ok(None);
+        }
         let swaps = match &self.anew.wire {
             Some(wire) => runner.swaps(&changes, wire)?,
             None => Vec::new(),
@@ -79,7 +115,7 @@ impl<'a> Judge<'a> {
             folder: None,
         };
         if !self.alone {
-            let whole = Cut::nothing(self.anew.ground);
+            let whole = Cut::nothing(&self.anew.ground);
             (found.reels, ..) = self.anew.written(runner, &found.changes, &whole)?;
             let findings = self.anew.findings(&found.reels)?.into_iter();
             found.findings = findings
@@ -87,6 +123,12 @@ impl<'a> Judge<'a> {
                 .collect();
         }
         Ok((says || !found.findings.is_empty()).then_some(found))
+    }
+
+    /// Whether what is wrong with a run is so as well when nodes play on for longer.
+    fn stays(&mut self, changes: &[Change], outcome: &Outcome) -> Result<bool, Failure> {
+        let patient = self.patient.runner(&self.anew.ground)?;
+        Ok(outcome.is_in(&Outcome::of(&patient.ran(changes)?)))
     }
 }
 
@@ -101,6 +143,11 @@ impl Found {
                 .collect::<BTreeSet<_>>()
         };
         self.outcome == other.outcome && rules(other).is_subset(&rules(self))
+    }
+
+    /// Whether check finds an error of this rule in it.
+    pub fn has(&self, rule: &str) -> bool {
+        self.findings.iter().any(|it| it.rule == rule)
     }
 
     /// Writes its reels.

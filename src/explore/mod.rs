@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use netreel_capture::Signals;
-use netreel_protocol::session::Session;
+use netreel_protocol::session::{Session, SessionTime};
 use netreel_replay::explore::{
-    Counts, Ground, GroundOptions, Limits, MakeNode, Runner, Told, Tries, Wrong, explore,
+    Counts, Ground, GroundOptions, Limits, MakeNode, Runner, Stuck, Told, Tries, Wrong, explore,
 };
 use netreel_replay::together::Plan;
 
@@ -32,8 +32,61 @@ use found::{Found, Judge};
 /// A call into a plugin that takes longer does not come back.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// So often it is looked within that time whether a layer has returned.
+const LOOKS_IN_PATIENCE: u32 = 10;
+
 pub fn run(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
     in_a_process(arguments.layer.as_deref(), || explored(arguments, out))
+}
+
+/// Ends this process where a layer that is built in does not return from a call: its thread cannot be ended.
+pub fn watch(ground: &Arc<Ground>) {
+    let ground = Arc::downgrade(ground);
+    std::thread::spawn(move || {
+        let mut stuck = Stuck::default();
+        loop {
+            std::thread::sleep(PATIENCE / LOOKS_IN_PATIENCE);
+            let Some(ground) = ground.upgrade() else {
+                return;
+            };
+            if let Some(call) = stuck.look(&ground.calls(), LOOKS_IN_PATIENCE) {
+                let (name, at) = (ground.name(call.node), call.at_ns);
+                let at = crate::text::seconds(SessionTime(at));
+                anstream::eprintln!(
+                    "netreel: the layer of {name} does not return from what it was called for at {at} of the \
+                     session: for {} s nothing came of it. A debugger stops there: gdb -p {}",
+                    PATIENCE.as_secs(),
+                    std::process::id()
+                );
+                std::process::exit(2);
+            }
+        }
+    });
+}
+
+/// A layer that does not do the same when it is given the same is not explored: what is said of one run says
+/// nothing of the next.
+pub fn same_again(runner: &mut Runner<'_, Failure>) -> Result<(), Failure> {
+    let Some(unlike) = runner.unlike_itself()? else {
+        return Ok(());
+    };
+    let ground = runner.ground();
+    let who = unlike.node.map_or("a node", |node| ground.name(node));
+    let what = match unlike.at_ns {
+        Some(ns) => format!(
+            "what it sent, and what comes at {}, is not the same",
+            crate::text::seconds(SessionTime(ns))
+        ),
+        None => "what it believes at the end is not the same".to_owned(),
+    };
+    let why = match unlike.is_restored {
+        true => "brought back to a state that it saved itself and played on",
+        false => "played twice with the same packets, clock, random numbers and calls",
+    };
+    Err(Failure::new(format!(
+        "the layer of {who} does not do the same: {why}, {what}. A layer must follow from what it is given \
+         (docs/engines.md)"
+    )))
 }
 
 /// Does something with an engine; with a plugin in a process of its own, which may die of it or stand still.
@@ -69,7 +122,9 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     if !arguments.orders.is_empty() {
         return orders::run(arguments, (&ground, session), &mut runner, out);
     }
-    let judge = Judge::new(&mut runner, &ground, session, alone)?;
+    same_again(&mut runner)?;
+    let patient = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
+    let mut judge = Judge::new(&mut runner, session, alone, &patient)?;
     if let Some(folder) = &arguments.out {
         together::prepare(folder)?;
     }
@@ -78,6 +133,7 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     }
     let begun = Instant::now();
     let signals = Signals::catch();
+    watch(&ground);
     let progress = Progress::new("exploring");
     let mut found: Vec<Found> = Vec::new();
     let mut failed = None;
@@ -88,7 +144,7 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
         match told {
             Told::Counts(counts) => progress.say(words(counts, found.len())),
             Told::Wrong(wrong) | Told::Other(wrong) => {
-                match take(&mut runner, &judge, wrong, &found, arguments) {
+                match take(&mut runner, &mut judge, wrong, &found, arguments) {
                     Ok(Some(it)) => {
                         let written = match arguments.read.json {
                             true => Ok(()),
@@ -102,7 +158,8 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
                 }
             }
         }
-        let is_enough = found.len() >= arguments.until;
+        let counts = |it: &&Found| arguments.rule.as_deref().is_none_or(|rule| it.has(rule));
+        let is_enough = found.iter().filter(counts).count() >= arguments.until;
         if is_enough || over || failed.is_some() || signals.asked() > 0 {
             return ControlFlow::Break(());
         }
@@ -125,7 +182,7 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
 /// What a wrong run is once it was judged; `None` where it is what was found before, or nothing.
 fn take(
     runner: &mut Runner<'_, Failure>,
-    judge: &Judge<'_>,
+    judge: &mut Judge<'_>,
     wrong: &Wrong,
     known: &[Found],
     arguments: &Explore,
@@ -196,6 +253,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Limits {
             hold_max_ns: hold_max_ns.unwrap_or(i64::MAX),
             losses: arguments.losses,
             repeats: arguments.repeats,
+            overtakes: arguments.overtakes,
             deaths: arguments.deaths,
             only,
             object: arguments.object,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use netreel_protocol::session::{PacketId, Session};
-use netreel_replay::explore::{Change, Cut, Ground, Moment, Runner, Table};
+use netreel_replay::explore::{Cut, Ground, Moment, Runner, Table, in_order, legal_orders};
 use serde_json::{Value, json};
 
 use crate::arguments::Explore;
@@ -50,11 +50,9 @@ pub fn run(
         )));
     }
     let mut rows = Vec::new();
-    for order in permutations(moved.len()) {
-        if !is_legal(&order, &moved) {
-            continue;
-        }
-        let changes = changes(&order, &moved, node);
+    let arrivals: Vec<_> = moved.iter().map(|it| (it.from, it.at)).collect();
+    for order in legal_orders(&arrivals) {
+        let changes = in_order(&order, &arrivals, node);
         runner.write(&changes, &Cut::nothing(ground), Box::new(()))?;
         let table = runner.beliefs(&[]).into_iter().nth(node).flatten();
         let table = table.ok_or_else(|| {
@@ -92,51 +90,6 @@ fn packet(
         at: at.ok_or_else(|| told("is none that a layer was given"))?,
         words: packets::messages(session, PacketId(u32::try_from(number).unwrap_or(u32::MAX))),
     })
-}
-
-/// Every order of so many things, that of the recording first.
-fn permutations(count: usize) -> Vec<Vec<usize>> {
-    let mut all = vec![Vec::new()];
-    for _ in 0..count {
-        let longer = all.iter().flat_map(|order: &Vec<usize>| {
-            let left = (0..count).filter(|it| !order.contains(it));
-            left.map(|it| [order.as_slice(), &[it]].concat())
-        });
-        all = longer.collect();
-    }
-    all
-}
-
-/// Packets of one sender stay in their order.
-fn is_legal(order: &[usize], moved: &[Moved]) -> bool {
-    let pairs = order.iter().enumerate();
-    let mut pairs =
-        pairs.flat_map(|(at, &first)| order[at + 1..].iter().map(move |&second| (first, second)));
-    pairs.all(|(first, second)| moved[first].from != moved[second].from || first < second)
-}
-
-/// Holds each link at its packets, until all of them would have been there.
-fn changes(order: &[usize], moved: &[Moved], node: usize) -> Vec<Change> {
-    if order.is_sorted() {
-        return Vec::new();
-    }
-    let last = moved.iter().map(|it| it.at).max().unwrap_or_default();
-    let mut changes: Vec<Change> = order
-        .iter()
-        .zip(1..)
-        .map(|(&place, behind)| Change::Hold {
-            from: moved[place].from,
-            to: node,
-            since: moved[place].at,
-            until: Moment {
-                turn: last.turn,
-                ns: last.ns.saturating_add(behind),
-            },
-        })
-        .collect();
-    // Of one link the later packets are held first: a packet is moved once.
-    changes.reverse();
-    changes
 }
 
 fn believes(table: &Table, object: u64) -> String {
@@ -216,31 +169,4 @@ fn as_json(rows: &[Row], moved: &[Moved], name: &str) -> Value {
         })
     });
     json!({ "node": name, "orders": rows.collect::<Vec<_>>(), "parted": parted })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn moved(from: usize, turn: u32) -> Moved {
-        Moved {
-            number: turn as usize,
-            from,
-            at: Moment {
-                turn,
-                ns: turn.into(),
-            },
-            words: String::new(),
-        }
-    }
-
-    #[test]
-    fn packets_of_one_sender_stay_in_their_order() {
-        let three = [moved(1, 1), moved(2, 2), moved(2, 3)];
-        let legal = permutations(3)
-            .into_iter()
-            .filter(|order| is_legal(order, &three));
-        let legal: Vec<_> = legal.collect();
-        assert_eq!(legal, [vec![0, 1, 2], vec![1, 0, 2], vec![1, 2, 0]]);
-    }
 }

@@ -171,6 +171,13 @@ pub fn end(
         out,
         "{runs}, {orders}; {saved} more would have been one of these, and were not played"
     )?;
+    if counts.unreached > 0 {
+        let orders = text::counted(counts.unreached, "order");
+        writeln!(
+            out,
+            "{orders} were looked for and did not come: the layers do not let them happen"
+        )?;
+    }
     let seconds = took.as_secs_f64();
     if seconds > 0.0 {
         let rate = counts.runs as f64 / seconds;
@@ -205,6 +212,7 @@ pub fn json(found: &[Found], explored: &Explored, ground: &Ground, session: &Ses
         "turns": counts.turns,
         "orders": counts.orders,
         "saved": counts.saved,
+        "unreached": counts.unreached,
         "wrong": counts.wrong,
         "waiting": counts.waiting,
         "given_up": counts.given_up,
@@ -259,6 +267,7 @@ fn change(change: &Change, name: &dyn Fn(usize) -> String) -> Value {
         Change::Hold { .. } => "hold",
         Change::Lose { .. } => "lose",
         Change::Repeat { .. } => "repeat",
+        Change::Delay { .. } => "delay",
         Change::Stop { .. } => "stop",
     };
     let node = match change {

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::arguments::Shrink;
 use crate::explore::anew::{Anew, Told, Written, evidence};
-use crate::explore::{in_a_process, maker, swapped};
+use crate::explore::{in_a_process, maker, same_again, swapped, watch};
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::progress::Progress;
@@ -74,6 +74,7 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     let layer = arguments.layer.as_deref();
     let make = maker(layer, Changes::default(), Arc::clone(&ground));
     let (mut runner, _) = Runner::new(Arc::clone(&ground), make)?;
+    same_again(&mut runner)?;
     let anew = Anew::new(&ground, session, "shrink");
     let (whole, ..) = anew.written(&mut runner, &[], &Cut::nothing(&ground))?;
     let shown = anew.findings(&whole)?;
@@ -82,6 +83,7 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let begun = Instant::now();
     let signals = Signals::catch();
+    watch(&ground);
     let progress = Progress::new("shrinking");
     let mut tries = 0;
     let shrunk = shrink(&ground, &mut |cut| {
@@ -180,7 +182,7 @@ fn ground(arguments: &Shrink, session: &Session) -> Result<Arc<Ground>, Failure>
 }
 
 fn small(
-    anew: &Anew<'_>,
+    anew: &Anew,
     runner: &mut Runner<'_, Failure>,
     reason: &Reason,
     shrunk: Shrunk,
@@ -190,7 +192,7 @@ fn small(
     let told = anew.findings(&reels)?;
     let told = reason.found(&told).cloned();
     let told = told.ok_or_else(|| Failure::new("the small session does not fail any more"))?;
-    let (calls, ticks) = shrunk.cut.counts(anew.ground);
+    let (calls, ticks) = shrunk.cut.counts(&anew.ground);
     let cure = cured(anew, runner, reason, &shrunk.cut)?;
     Ok(Small {
         packets: session.packet_count() as u64,
@@ -206,15 +208,16 @@ fn small(
 
 /// The one order that cures the small session.
 fn cured(
-    anew: &Anew<'_>,
+    anew: &Anew,
     runner: &mut Runner<'_, Failure>,
     reason: &Reason,
     cut: &Cut,
 ) -> Result<Option<(String, Written)>, Failure> {
     let tries = Tries {
         hold_max_ns: HOLD_MAX_NS,
-        losses: false,
+        losses: 0,
         repeats: false,
+        overtakes: false,
         deaths: false,
         only: None,
         object: None,
@@ -227,12 +230,13 @@ fn cured(
         Ok::<_, Failure>(!fails)
     };
     let wire = anew.wire.as_deref();
-    let Some((change, swaps)) = cure(runner, anew.ground, wire, (cut, &tries), &mut try_it)? else {
+    let Some((change, swaps)) = cure(runner, &anew.ground, wire, (cut, &tries), &mut try_it)?
+    else {
         return Ok(None);
     };
     let name = |node: usize| anew.ground.name(node).to_owned();
     let words = match swaps.first() {
-        Some(swap) => swapped(swap, anew.ground),
+        Some(swap) => swapped(swap, &anew.ground),
         None => change.words(&name).to_string(),
     };
     Ok(healthy.map(|reels| (words, reels)))

@@ -12,11 +12,11 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Right behind it.
-    pub fn next(self) -> Moment {
+    /// So many nanoseconds later, in the same turn.
+    pub fn behind(self, ns: i64) -> Moment {
         Moment {
             turn: self.turn,
-            ns: self.ns.saturating_add(1),
+            ns: self.ns.saturating_add(ns),
         }
     }
 }
@@ -24,7 +24,8 @@ impl Moment {
 /// One thing that the network does otherwise than it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
-    /// What would come over a link from `since` on comes at `until`, in its order.
+    /// What would come over a link from `since` on, had nothing been changed, comes at `until` or later, in
+    /// its order. Where several hold a packet, it comes when the last of them lets it go.
     Hold {
         /// The sender, by its place among the nodes.
         from: usize,
@@ -55,6 +56,17 @@ pub enum Change {
         /// When it comes again.
         again: Moment,
     },
+    /// The packet of a link that would be there at a moment comes later, and those behind it do not wait.
+    Delay {
+        /// The sender.
+        from: usize,
+        /// The receiver.
+        to: usize,
+        /// When it would be there.
+        at: Moment,
+        /// When it comes.
+        until: Moment,
+    },
     /// A node does nothing any more, from one of its turns on.
     Stop {
         /// The node.
@@ -71,7 +83,7 @@ impl Change {
     pub fn begins_ns(&self) -> i64 {
         match self {
             Change::Hold { since, .. } => since.ns,
-            Change::Lose { at, .. } | Change::Repeat { at, .. } => at.ns,
+            Change::Lose { at, .. } | Change::Repeat { at, .. } | Change::Delay { at, .. } => at.ns,
             Change::Stop { ns, .. } => *ns,
         }
     }
@@ -79,7 +91,7 @@ impl Change {
     /// When its own effect is over; what follows from it goes on.
     pub fn ends_ns(&self) -> i64 {
         match self {
-            Change::Hold { until, .. } => until.ns,
+            Change::Hold { until, .. } | Change::Delay { until, .. } => until.ns,
             Change::Lose { at, .. } => at.ns,
             Change::Repeat { again, .. } => again.ns,
             Change::Stop { ns, .. } => *ns,
@@ -91,12 +103,33 @@ impl Change {
         self.ends_ns().saturating_sub(self.begins_ns())
     }
 
+    /// The node, and its turn, before which it changes nothing.
+    pub(super) fn first_turn(&self) -> (usize, u32) {
+        match *self {
+            Change::Hold { to, since, .. } => (to, since.turn),
+            Change::Lose { to, at, .. }
+            | Change::Repeat { to, at, .. }
+            | Change::Delay { to, at, .. } => (to, at.turn),
+            Change::Stop { node, turn, .. } => (node, turn),
+        }
+    }
+
+    /// The node, and its turn, in which its own effect is over.
+    pub(super) fn last_turn(&self) -> (usize, u32) {
+        match *self {
+            Change::Hold { to, until, .. } | Change::Delay { to, until, .. } => (to, until.turn),
+            Change::Repeat { to, again, .. } => (to, again.turn),
+            Change::Lose { .. } | Change::Stop { .. } => self.first_turn(),
+        }
+    }
+
     /// The receiver whose packets it moves, and the sender; `None` where it moves none.
     pub fn link(&self) -> Option<(usize, usize)> {
         match *self {
             Change::Hold { from, to, .. }
             | Change::Lose { from, to, .. }
-            | Change::Repeat { from, to, .. } => Some((from, to)),
+            | Change::Repeat { from, to, .. }
+            | Change::Delay { from, to, .. } => Some((from, to)),
             Change::Stop { .. } => None,
         }
     }
@@ -141,6 +174,16 @@ impl fmt::Display for Words<'_> {
                     "a packet {from} -> {to} of {begins} once more at {again}"
                 )
             }
+            Change::Delay {
+                from, to, until, ..
+            } => {
+                let until = seconds(until.ns);
+                let (from, to) = (name(from), name(to));
+                write!(
+                    f,
+                    "a packet {from} -> {to} of {begins} comes at {until}, behind later ones"
+                )
+            }
             Change::Stop { node, .. } => write!(f, "{} dies at {begins}", name(node)),
         }
     }
@@ -155,7 +198,8 @@ pub(super) struct Fate {
     pub again: Option<Moment>,
 }
 
-/// The fate of a packet under these changes.
+/// The fate of a packet under these changes, in whatever order they stand. Holds keep the order of a link: who
+/// comes later is held by all that hold who comes before, or comes behind their ends.
 pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) -> Fate {
     let mut fate = Fate {
         comes: Some(natural),
@@ -167,8 +211,11 @@ pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) ->
         }
         match *change {
             Change::Hold { since, until, .. } => {
-                let held = |at: Moment| (since..until).contains(&at);
-                fate.comes = fate.comes.map(|at| if held(at) { until } else { at });
+                let held = (since..until).contains(&natural);
+                fate.comes = fate.comes.map(|at| if held { at.max(until) } else { at });
+            }
+            Change::Delay { at, until, .. } if at == natural => {
+                fate.comes = fate.comes.map(|at| at.max(until));
             }
             Change::Lose { at, .. } if at == natural => fate.comes = None,
             Change::Repeat { at, again, .. } if at == natural => fate.again = Some(again),
@@ -203,6 +250,28 @@ mod tests {
             [2, 7, 7, 7].map(|turn| Some(at(turn)))
         );
         assert_eq!(fate(&[hold], (1, 0), at(4)).comes, Some(at(4)));
+    }
+
+    #[test]
+    fn holds_of_one_link_keep_its_order_and_do_not_depend_on_theirs() {
+        let hold = |since, until| Change::Hold {
+            from: 0,
+            to: 1,
+            since: at(since),
+            until: at(until),
+        };
+        let holds = [hold(1, 5), hold(3, 9), hold(4, 6)];
+        let comes = |holds: &[Change]| -> Vec<Option<Moment>> {
+            let turns = 0..12;
+            turns
+                .map(|turn| fate(holds, (0, 1), at(turn)).comes)
+                .collect()
+        };
+        let reversed: Vec<Change> = holds.iter().rev().copied().collect();
+        assert_eq!(comes(&holds), comes(&reversed));
+        assert!(comes(&holds).is_sorted());
+        // The first comes alone, and those behind it later.
+        assert_eq!(comes(&holds)[1..4], [5, 5, 9].map(|turn| Some(at(turn))));
     }
 
     #[test]

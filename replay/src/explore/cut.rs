@@ -2,20 +2,26 @@
 
 use std::collections::BTreeSet;
 
+use netreel_reel::{Endpoint, SocketId};
+
 use super::ground::{Begins, Ground};
 
-/// A packet of a run: its sender, in which of the sender's turns it was sent, to whom, and the how manieth
-/// to that receiver it was in that turn.
+/// What arrives of a packet of a run: its sender, in which of the sender's turns it was sent, by which socket
+/// and to which address, the how manieth it was there in that turn, and the how manieth of its arrivals it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId {
     /// The sender, by its place.
     pub from: usize,
     /// The sender's turn.
     pub turn: u32,
-    /// The receiver.
-    pub to: usize,
+    /// The sender's socket.
+    pub socket: SocketId,
+    /// Where it was sent to.
+    pub to: Endpoint,
     /// From 0.
-    pub nth: usize,
+    pub nth: u32,
+    /// From 0; more than one where a packet came twice, or to several nodes.
+    pub arrival: u32,
 }
 
 /// What of a session is not played. Where nobody has a turn for a while, that while is left out of all
@@ -42,6 +48,11 @@ impl Cut {
             lost: BTreeSet::new(),
             shifts: ground.nodes.iter().map(|it| vec![0; turns(it)]).collect(),
         }
+    }
+
+    /// Whether all is played.
+    pub fn is_nothing(&self) -> bool {
+        self.lost.is_empty() && !self.skipped.iter().flatten().any(|skipped| *skipped)
     }
 
     /// The same without some turns.

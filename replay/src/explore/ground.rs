@@ -1,11 +1,12 @@
 //! What all runs of an exploration have in common: a recorded session, ready to be played any number of
 //! times.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use netreel_reel::{Duration, Endpoint, Event, EventNumber, OwnedRecord, Reel, SocketId, Time};
 
 use super::change::Moment;
+use super::stuck::{Call, Watched};
 use crate::together::Plan;
 use crate::together::plan::{PlanNode, PlanTurn, hash};
 
@@ -21,6 +22,12 @@ pub struct Ground {
     pub(super) order: Vec<(usize, u32)>,
     /// What usually lies between two ticks of a node.
     pub(super) period_ns: u64,
+    options: GroundOptions,
+    /// Behind the middle of the time in which nodes tick on, nothing is moved: what is moved has time to
+    /// settle. On the session's clock.
+    still_ns: i64,
+    /// Of each that plays it, the call that it is in.
+    watched: Mutex<Vec<Weak<Watched>>>,
 }
 
 /// How a session is played behind its end.
@@ -99,6 +106,14 @@ impl Ground {
         for node in 0..plan.nodes.len() {
             nodes.push(read(&plan, node, options.alone));
         }
+        let ends = nodes
+            .iter()
+            .filter_map(|node| Some(node.turns.last()?.at_ns));
+        let half_ns = i64::try_from(options.rest.as_nanos() / 2).unwrap_or(i64::MAX);
+        let still_ns = match options.alone {
+            None => ends.max().unwrap_or(0).saturating_add(half_ns),
+            Some(_) => i64::MAX,
+        };
         let order = plan.schedule.iter();
         let mut order: Vec<(usize, u32)> = order
             .map(|&(node, turn)| (node, u32::try_from(turn).unwrap_or(u32::MAX)))
@@ -113,12 +128,29 @@ impl Ground {
         }
         let mut ground = Ground {
             period_ns: period_ns(&nodes),
+            options,
+            still_ns,
+            watched: Mutex::default(),
             plan,
             nodes,
             order,
         };
         ground.gather_unsent();
         ground
+    }
+
+    /// The same session, whose nodes tick on for another time.
+    pub fn resting(&self, rest: Duration) -> Ground {
+        let options = GroundOptions {
+            rest,
+            ..self.options
+        };
+        Ground::new(Arc::clone(&self.plan), options)
+    }
+
+    /// For how long the nodes tick on behind the end of the recording.
+    pub fn rest(&self) -> Duration {
+        self.options.rest
     }
 
     /// The names of the nodes, in their order.
@@ -146,26 +178,54 @@ impl Ground {
         })
     }
 
+    /// The calls into layers that are under way, of all that play this session.
+    pub fn calls(&self) -> Vec<Call> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = watched.iter().enumerate().filter_map(|(player, it)| {
+            let (number, node, turn) = it.upgrade()?.call()?;
+            Some(Call {
+                player,
+                number,
+                node,
+                at_ns: self.turn_ns(node, turn).unwrap_or_default(),
+            })
+        });
+        calls.collect()
+    }
+
+    /// Somebody plays this session.
+    pub(super) fn watch(&self) -> Arc<Watched> {
+        let watched = Arc::new(Watched::default());
+        let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Arc::downgrade(&watched));
+        watched
+    }
+
     /// How many turns a run has at most.
     pub fn turns(&self) -> usize {
         self.order.len()
     }
 
-    /// When a turn is, on the session's clock.
-    pub(super) fn at_ns(&self, rank: usize) -> i64 {
-        let turn = self.order.get(rank).map(|&(node, turn)| {
-            let turn = self.nodes[node].turns.get(turn as usize);
-            turn.map_or(i64::MAX, |turn| turn.at_ns)
-        });
-        turn.unwrap_or(i64::MAX)
+    /// Where a node's turn stands in [`Ground::order`]; behind the last one its end.
+    pub(super) fn rank(&self, (node, turn): (usize, u32)) -> usize {
+        let of = self.nodes.get(node);
+        let turn = of.and_then(|of| of.turns.get(turn as usize));
+        turn.map_or(self.order.len(), |turn| turn.rank)
     }
 
-    /// The first turn that is not before this time.
-    pub(super) fn rank_at(&self, ns: i64) -> usize {
-        self.order.partition_point(|&(node, turn)| {
-            let turn = self.nodes[node].turns.get(turn as usize);
-            turn.is_some_and(|turn| turn.at_ns < ns)
-        })
+    /// The last turn of a node in which something is moved.
+    pub(super) fn last_turn_to_move(&self, node: usize) -> u32 {
+        let Some(of) = self.nodes.get(node) else {
+            return u32::MAX;
+        };
+        let turn = of.turns.partition_point(|turn| turn.at_ns <= self.still_ns);
+        u32::try_from(turn.saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    /// When a node's turn is, on the session's clock, in nanoseconds.
+    pub(super) fn turn_ns(&self, node: usize, turn: u32) -> Option<i64> {
+        let of = self.nodes.get(node)?;
+        Some(of.turns.get(turn as usize)?.at_ns)
     }
 
     /// Where the packet goes that a node sends in a turn on a link, the nth one of that turn and link.
@@ -333,14 +393,23 @@ fn read(plan: &Plan, node: usize, alone: Option<usize>) -> GroundNode {
     read
 }
 
+/// So much lies between two packets that are read in one turn: what is put between them has room. ns.
+const BETWEEN_RECEIPTS_NS: i64 = 1000;
+
 /// When each packet came, none at the same time as the one before it in a turn: the order in which they
 /// were read stays.
 fn came(node: &PlanNode) -> Vec<i64> {
     let mut last = (usize::MAX, i64::MIN);
     let receipts = node.receipts.iter().map(|receipt| {
+        let turn_ns = node.turns.get(receipt.turn).map_or(0, |turn| turn.at_ns);
+        // Of what nobody recorded at its sender the turn alone is known.
+        let known_ns = match receipt.latest.0 {
+            i64::MIN => turn_ns,
+            latest_ns => latest_ns,
+        };
         let ns = match last.0 == receipt.turn {
-            true => receipt.latest.0.max(last.1.saturating_add(1)),
-            false => receipt.latest.0,
+            true => known_ns.max(last.1.saturating_add(BETWEEN_RECEIPTS_NS)),
+            false => known_ns,
         };
         last = (receipt.turn, ns);
         ns

@@ -18,22 +18,33 @@
 //! What is found is played once more from its beginning and written as a session: see
 //! [`Runner::write`].
 
+mod by_hand;
+mod chance;
 mod change;
 mod cut;
 mod ground;
+mod marks;
 mod net;
 mod races;
 mod run;
 mod search;
 mod shrink;
+mod stuck;
+mod swaps;
 mod tables;
+mod tighten;
+mod waiting;
 
+pub use by_hand::{Arrival, in_order, legal_orders};
 pub use change::{Change, Moment};
 pub use cut::{Cut, PacketId};
 pub use ground::{Ground, GroundOptions};
 pub use net::{BROKEN, Broken, NodeSocket};
-pub use races::{Swap, Tries};
-pub use run::{MakeNode, Ran, Runner};
-pub use search::{Counts, Explored, Limits, Makers, Outcome, Told, Wrong, explore, tighten};
+pub use races::Tries;
+pub use run::{MakeNode, Ran, Runner, Unlike};
+pub use search::{Counts, Explored, Limits, Makers, Outcome, Told, Wrong, explore};
 pub use shrink::{Heals, Shrunk, Try, cure, shrink};
+pub use stuck::{Call, Stuck};
+pub use swaps::Swap;
 pub use tables::{Belief, Difference, Parting, Table, differences};
+pub use tighten::tighten;

@@ -12,6 +12,7 @@ use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Shared, Transpo
 use super::change::{Change, Moment, fate};
 use super::cut::{Cut, PacketId};
 use super::ground::{Ground, Natural, number_of};
+use super::tables::number as packet_number;
 use crate::together::Sink;
 
 /// How a note of a layer begins that says that one of its invariants does not hold.
@@ -28,7 +29,17 @@ pub(super) struct Delivery {
     pub natural: Moment,
     /// `None` where no layer sent it.
     pub sent: Option<PacketId>,
+    /// A number for the packet, the same in every run.
+    pub key: u64,
     pub payload: Arc<[u8]>,
+}
+
+impl Delivery {
+    /// Whether the same came at the same time from the same node.
+    pub fn is_like(&self, other: &Delivery) -> bool {
+        let key = |it: &Delivery| (it.node, it.from, it.at);
+        key(self) == key(other) && self.payload == other.payload
+    }
 }
 
 /// A layer said that something in it is broken.
@@ -57,8 +68,8 @@ pub(super) struct NodeState {
     draw: Draw,
     inbox: BTreeMap<(Moment, u64), Item>,
     unsent: usize,
-    /// Packets of this turn, by socket and destination.
-    sends: BTreeMap<(SocketId, Endpoint), usize>,
+    /// How many packets of this turn went out by a socket to a destination.
+    sends: Vec<((SocketId, Endpoint), u32)>,
     /// What the game and the layer said that they believe: the owner, and a number for each property.
     pub beliefs: BTreeMap<u64, (Option<u64>, BTreeMap<u64, u64>)>,
     written: u64,
@@ -70,6 +81,7 @@ struct Item {
     from: usize,
     natural: Moment,
     sent: Option<PacketId>,
+    key: u64,
     socket: SocketId,
     source: Endpoint,
     payload: Arc<[u8]>,
@@ -82,7 +94,8 @@ pub(super) struct Net {
     pub trace: Vec<Delivery>,
     pub broken: Vec<Broken>,
     pub sink: Option<Box<dyn Sink>>,
-    pub cut: Cut,
+    /// What is not played; `None`: all is.
+    pub cut: Option<Arc<Cut>>,
     naturals: Vec<Natural>,
 }
 
@@ -101,7 +114,7 @@ impl NetState {
             draw: Draw::named(1, &node.name),
             inbox: BTreeMap::new(),
             unsent: 0,
-            sends: BTreeMap::new(),
+            sends: Vec::new(),
             beliefs: BTreeMap::new(),
             written: 0,
             now: Time::ZERO,
@@ -112,25 +125,15 @@ impl NetState {
         }
     }
 
-    /// Gives all that is under way the fate that it has under these changes.
+    /// Gives all that is under way without changes the fate that it has under these.
     pub fn changed(mut self, changes: &[Change]) -> NetState {
         for (place, node) in self.nodes.iter_mut().enumerate() {
             let moves = |change: &Change| change.link().is_some_and(|(_, to)| to == place);
             if !changes.iter().any(moves) {
                 continue;
             }
-            let inbox = std::mem::take(&mut node.inbox);
-            for ((at, number), item) in inbox {
-                let fate = fate(changes, (item.from, place), item.natural);
-                // What is a copy stays one.
-                let is_first = at == item.natural;
-                let comes = if is_first { fate.comes } else { Some(at) };
-                if let Some(again) = fate.again.filter(|_| is_first) {
-                    node.inbox.insert((again, number), item.clone());
-                }
-                if let Some(comes) = comes {
-                    node.inbox.insert((comes, number), item);
-                }
+            for ((_, number), item) in std::mem::take(&mut node.inbox) {
+                put(node, changes, (place, number), item);
             }
         }
         self
@@ -141,7 +144,7 @@ impl Net {
     pub fn new(ground: Arc<Ground>) -> Net {
         Net {
             state: NetState::new(&ground),
-            cut: Cut::nothing(&ground),
+            cut: None,
             ground,
             changes: Vec::new(),
             trace: Vec::new(),
@@ -160,7 +163,7 @@ impl Net {
         state.turn = turn;
         state.clocks = it.clocks.start;
         state.sends.clear();
-        let shift = self.cut.shift_ns(node, turn);
+        let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
         state.now = state.now.max(earlier(it.time, shift));
         if self.sink.is_some() {
             for record in &it.beside {
@@ -177,6 +180,7 @@ impl Net {
                 from: unsent.from,
                 natural: unsent.at,
                 sent: None,
+                key: packet_number(&(node, number)),
                 socket: unsent.socket,
                 source: unsent.source,
                 payload: Arc::clone(&unsent.payload),
@@ -216,7 +220,9 @@ impl Net {
                 .copied()
                 .unwrap_or(turn.clock),
         };
-        let value = earlier(value, self.cut.shift_ns(node, self.state.nodes[node].turn));
+        let turn = state.turn;
+        let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
+        let value = earlier(value, shift);
         self.write(node, Event::Clock { value });
         value
     }
@@ -245,26 +251,23 @@ impl Net {
         let outcome = SendOutcome::Sent;
         self.write(node, Event::SendResult { of, outcome });
         let state = &mut self.state.nodes[node];
-        let nth = state.sends.entry((socket, to)).or_insert(0);
-        let (place, turn) = (*nth, state.turn);
-        *nth += 1;
+        let (nth, turn) = (nth_of(&mut state.sends, (socket, to)), state.turn);
         let at_ns = ground.nodes[node].turns[turn as usize].at_ns;
         let mut naturals = std::mem::take(&mut self.naturals);
+        let place = nth as usize;
         ground.natural((node, turn), (socket, to), (place, at_ns), &mut naturals);
         let payload: Arc<[u8]> = payload.into();
-        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-        for natural in naturals.drain(..) {
+        for (natural, arrival) in naturals.drain(..).zip(0..) {
             self.state.sent += 1;
-            // Several sockets may have sent to one node: those of this one count.
-            let of_this = counts.entry(natural.node).or_insert(0);
             let packet = PacketId {
                 from: node,
                 turn,
-                to: natural.node,
-                nth: place * 2 + (*of_this).min(1),
+                socket,
+                to,
+                nth,
+                arrival,
             };
-            *of_this += 1;
-            if self.cut.loses(&packet) {
+            if self.cut.as_ref().is_some_and(|cut| cut.loses(&packet)) {
                 continue;
             }
             // Behind what is not sent by a layer.
@@ -273,6 +276,7 @@ impl Net {
                 from: node,
                 natural: natural.at,
                 sent: Some(packet),
+                key: packet_number(&packet),
                 socket: natural.socket,
                 source: natural.source,
                 payload: Arc::clone(&payload),
@@ -319,6 +323,7 @@ impl Net {
             at,
             natural: item.natural,
             sent: item.sent,
+            key: item.key,
             payload: item.payload,
         });
         Some(Datagram {
@@ -358,6 +363,20 @@ impl Net {
                 let of = beliefs.entry(object).or_default();
                 of.1.insert(number_of(name), number_of(said));
             }
+        }
+    }
+}
+
+/// The how manieth packet of a turn this is on its way, from 0.
+fn nth_of(sends: &mut Vec<((SocketId, Endpoint), u32)>, way: (SocketId, Endpoint)) -> u32 {
+    match sends.iter_mut().find(|it| it.0 == way) {
+        Some((_, count)) => {
+            *count += 1;
+            *count - 1
+        }
+        None => {
+            sends.push((way, 1));
+            0
         }
     }
 }

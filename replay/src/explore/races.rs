@@ -5,88 +5,15 @@
 //! came the other way round than in the recording; two runs of the same order are one. UPDATEs of one sender
 //! that came next to each other in the recording count as one.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use netreel_wire::{PacketFacts, Role, Wire};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::BuildHasherDefault;
 
 use super::change::{Change, Moment};
 use super::cut::PacketId;
-use super::ground::{Ground, number_of};
+use super::ground::Ground;
+use super::marks::{AsItIs, CHANNELS, Marks};
 use super::net::Delivery;
 use super::tables::number;
-
-/// What a packet says of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
-    object: u64,
-    /// The message's own number, the same in its copies; `None`: an UPDATE.
-    id: Option<u64>,
-}
-
-/// From here on numbers are of channels, not of objects.
-const CHANNELS: u64 = u64::MAX - (1 << 16);
-
-/// Reads what packets say of objects, each packet once.
-pub(super) struct Marks<'w> {
-    wire: Option<&'w Wire>,
-    known: BTreeMap<u64, Arc<[Mark]>>,
-    facts: PacketFacts,
-}
-
-impl<'w> Marks<'w> {
-    /// Without a wire every packet depends on every other one.
-    pub fn new(wire: Option<&'w Wire>) -> Marks<'w> {
-        Marks {
-            wire,
-            known: BTreeMap::new(),
-            facts: PacketFacts::default(),
-        }
-    }
-
-    fn of(&mut self, payload: &[u8]) -> Arc<[Mark]> {
-        let key = number_of(payload);
-        if let Some(known) = self.known.get(&key) {
-            return Arc::clone(known);
-        }
-        let marks: Arc<[Mark]> = match self.wire {
-            None => [Mark {
-                object: CHANNELS,
-                id: Some(key),
-            }]
-            .into(),
-            Some(wire) => read(wire, payload, &mut self.facts).into(),
-        };
-        self.known.insert(key, Arc::clone(&marks));
-        marks
-    }
-}
-
-fn read(wire: &Wire, payload: &[u8], facts: &mut PacketFacts) -> Vec<Mark> {
-    wire.facts(payload, facts);
-    let marks = facts.messages.iter().filter_map(|message| {
-        let kind = wire.kinds().get(usize::from(message.kind?.0))?;
-        let place = message.reliable_sequence.map(|it| it.value);
-        let id = (
-            kind.role,
-            message.migration_counter,
-            message.owner,
-            message.new_owner,
-            place,
-        );
-        let id = (kind.role != Role::Update).then(|| number(&id));
-        let channel = CHANNELS + message.channel.unwrap_or(0).min(u64::MAX - CHANNELS);
-        match message.object {
-            Some(object) => Some(Mark { object, id }),
-            None if message.reliable => Some(Mark {
-                object: channel,
-                id,
-            }),
-            None => None,
-        }
-    });
-    marks.collect()
-}
 
 /// A change to try, and the order that it should lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +22,8 @@ pub(super) struct Candidate {
     /// The lower, the sooner it is tried.
     pub class: u8,
     pub order: u64,
+    /// Whether the order is told by what came: of what is lost, or comes twice, it is not.
+    pub is_told: bool,
 }
 
 /// What is tried besides holding links.
@@ -102,10 +31,12 @@ pub(super) struct Candidate {
 pub struct Tries {
     /// A link is held for no longer than this. ns.
     pub hold_max_ns: i64,
-    /// Whether packets are lost.
-    pub losses: bool,
+    /// How many packets are lost in a run at most.
+    pub losses: usize,
     /// Whether packets come twice.
     pub repeats: bool,
+    /// Whether packets of one link overtake each other.
+    pub overtakes: bool,
     /// Whether nodes die.
     pub deaths: bool,
     /// The only node whose deliveries are moved.
@@ -132,6 +63,8 @@ struct Heard {
     from: usize,
     sent: Option<PacketId>,
     said: Said,
+    /// When this was first heard in the recording.
+    position: Option<u32>,
 }
 
 impl Heard {
@@ -140,6 +73,10 @@ impl Heard {
     }
 }
 
+/// So far behind another packet the first change puts one; each further change half as far, so that it comes
+/// between. Less than lies between two packets of a turn. ns.
+const BEHIND_NS: i64 = 256;
+
 /// A node, and an object there.
 type Place = (usize, u64);
 
@@ -147,8 +84,8 @@ type Place = (usize, u64);
 #[derive(Debug, Default)]
 pub(super) struct BaseOrder {
     heard: BTreeMap<Place, BTreeMap<(usize, Said), u32>>,
-    /// Which UPDATEs of an object a packet has.
-    updates: BTreeMap<(Place, PacketId), u32>,
+    /// Of each packet, by its key: which UPDATEs of an object it has.
+    updates: HashMap<u64, Vec<(u64, u32)>, BuildHasherDefault<AsItIs>>,
 }
 
 impl BaseOrder {
@@ -165,9 +102,8 @@ impl BaseOrder {
                         if *updates_of != Some(delivery.from) {
                             *run += 1;
                         }
-                        if let Some(packet) = delivery.sent {
-                            base.updates.insert((place, packet), *run);
-                        }
+                        let of = base.updates.entry(delivery.key).or_default();
+                        of.push((mark.object, *run));
                         Said::Updates(*run)
                     }
                 };
@@ -184,39 +120,36 @@ impl BaseOrder {
         base
     }
 
-    /// When this was first heard in the recording.
-    fn position(&self, place: Place, heard: &Heard) -> Option<u32> {
-        self.heard
-            .get(&place)?
-            .get(&(heard.from, heard.said))
-            .copied()
+    /// When something was first heard in the recording.
+    fn position(&self, place: Place, from: usize, said: Said) -> Option<u32> {
+        self.heard.get(&place)?.get(&(from, said)).copied()
     }
 }
 
 /// The order of a run's deliveries, from somewhere on.
-pub(super) struct Orders<'b> {
-    base: &'b BaseOrder,
+pub(super) struct Orders {
     /// Those whose order matters.
     heard: BTreeMap<Place, Vec<Heard>>,
     /// A number for the order of all.
     pub order: u64,
 }
 
-impl<'b> Orders<'b> {
+impl Orders {
     /// Of what a run with these changes delivered from its first change on.
     pub fn of(
         trace: &[Delivery],
         changes: &[Change],
-        base: &'b BaseOrder,
+        base: &BaseOrder,
         marks: &mut Marks<'_>,
-    ) -> Orders<'b> {
+    ) -> Orders {
         let mut heard: BTreeMap<Place, Vec<Heard>> = BTreeMap::new();
         for delivery in trace {
             for mark in marks.of(&delivery.payload).iter() {
                 let place = (delivery.node, mark.object);
                 let updates = || {
-                    let run = base.updates.get(&(place, delivery.sent?));
-                    run.map(|run| Said::Updates(*run))
+                    let mut of = base.updates.get(&delivery.key)?.iter();
+                    let of = of.find(|it| it.0 == mark.object)?;
+                    Some(Said::Updates(of.1))
                 };
                 let said = match mark.id {
                     Some(id) => Said::Message(id),
@@ -228,6 +161,7 @@ impl<'b> Orders<'b> {
                     from: delivery.from,
                     sent: delivery.sent,
                     said,
+                    position: base.position(place, delivery.from, said),
                 });
             }
         }
@@ -240,17 +174,30 @@ impl<'b> Orders<'b> {
             }
         }
         for (place, list) in &heard {
+            // What came as it was recorded has nothing that came the other way round.
+            let positions = list.iter().filter_map(|it| it.position);
+            if positions.is_sorted() {
+                continue;
+            }
             for (at, first) in list.iter().enumerate() {
                 for second in &list[at + 1..] {
-                    order = order.wrapping_add(base.reversed(*place, first, second));
+                    order = order.wrapping_add(reversed(*place, first, second));
                 }
             }
         }
-        Orders { base, heard, order }
+        Orders { heard, order }
     }
 
-    /// What could have come in another order, from this time on, and was not moved yet.
-    pub fn candidates(&self, ground: &Ground, tries: &Tries, since_ns: i64) -> Vec<Candidate> {
+    /// What could have come in another order.
+    ///
+    /// `before`: what is changed already.
+    pub fn candidates(&self, ground: &Ground, tries: &Tries, before: &[Change]) -> Vec<Candidate> {
+        let depth = before.len();
+        let lost = before.iter().filter(|it| matches!(it, Change::Lose { .. }));
+        let mut tries = *tries;
+        tries.losses = tries.losses.saturating_sub(lost.count());
+        let behind_ns = BEHIND_NS.checked_shr(u32::try_from(depth).unwrap_or(u32::MAX));
+        let behind_ns = behind_ns.unwrap_or(0).max(1);
         let mut found: BTreeMap<Change, u8> = BTreeMap::new();
         for (&(node, object), list) in &self.heard {
             let is_other = tries.only.is_some_and(|only| only != node);
@@ -259,25 +206,43 @@ impl<'b> Orders<'b> {
             }
             let far = if object >= CHANNELS { 3 } else { 0 };
             for (place, held) in list.iter().enumerate() {
-                if held.at.ns < since_ns || held.at != held.natural {
-                    continue;
-                }
-                for (change, class) in changes(held, &list[place + 1..], node, (ground, tries)) {
+                for (change, class) in changes(
+                    held,
+                    &list[place + 1..],
+                    (node, behind_ns),
+                    (ground, &tries),
+                ) {
                     let known = found.entry(change).or_insert(far + class);
                     *known = (*known).min(far + class);
                 }
             }
         }
+        let links = self.links();
         let orders = found.into_iter().map(|(change, class)| Candidate {
             change,
             class,
-            order: self.order_with(&change),
+            order: self.order_with(&change, &links),
+            is_told: matches!(change, Change::Hold { .. }),
         });
         orders.collect()
     }
 
+    /// What came over each link, by when it would have come without changes.
+    fn links(&self) -> Links<'_> {
+        let mut links = Links::new();
+        for (&place, list) in &self.heard {
+            for (at, heard) in list.iter().enumerate() {
+                let of = links.entry((heard.from, place.0)).or_default();
+                of.push((heard.natural, place, &list[at..]));
+            }
+        }
+        let sort = |of: &mut Vec<(Moment, Place, &[Heard])>| of.sort_by_key(|it| (it.0, it.1));
+        links.values_mut().for_each(sort);
+        links
+    }
+
     /// The order that this change should lead to, as far as it can be told beforehand.
-    fn order_with(&self, change: &Change) -> u64 {
+    fn order_with(&self, change: &Change, links: &Links<'_>) -> u64 {
         let Change::Hold {
             from,
             to,
@@ -287,38 +252,35 @@ impl<'b> Orders<'b> {
         else {
             return self.order.wrapping_add(number(change));
         };
+        let of = links.get(&(from, to)).map_or(&[][..], Vec::as_slice);
+        let first = of.partition_point(|it| it.0 < since);
+        let behind = of[first..].partition_point(|it| it.0 < until);
         let mut order = self.order;
-        for (place, list) in self.heard.range((to, 0)..=(to, u64::MAX)) {
-            let held = list.iter().enumerate();
-            let held =
-                held.filter(|(_, it)| it.from == from && (since..until).contains(&it.natural));
-            for (at, held) in held {
-                for passed in &list[at + 1..] {
-                    if passed.at >= until {
-                        break;
-                    }
-                    if passed.from != from {
-                        order = order
-                            .wrapping_sub(self.base.reversed(*place, held, passed))
-                            .wrapping_add(self.base.reversed(*place, passed, held));
-                    }
-                }
+        for (_, place, list) in &of[first..first + behind] {
+            let Some((held, passed)) = list.split_first().filter(|it| it.0.at < until) else {
+                continue;
+            };
+            let passed = passed.iter().take_while(|it| it.at < until);
+            for passed in passed.filter(|it| it.from != from) {
+                order = order
+                    .wrapping_sub(reversed(*place, held, passed))
+                    .wrapping_add(reversed(*place, passed, held));
             }
         }
         order
     }
 }
 
-impl BaseOrder {
-    /// A number for this pair if it came the other way round in the recording; else 0.
-    fn reversed(&self, place: Place, first: &Heard, second: &Heard) -> u64 {
-        let positions = (self.position(place, first), self.position(place, second));
-        match positions {
-            (Some(at), Some(before)) if at > before && first.from != second.from => {
-                number(&(place, at, before))
-            }
-            _ => 0,
+/// By link: when something would have come, of what, and that with all that came behind it.
+type Links<'o> = BTreeMap<(usize, usize), Vec<(Moment, Place, &'o [Heard])>>;
+
+/// A number for this pair if it came the other way round in the recording; else 0.
+fn reversed(place: Place, first: &Heard, second: &Heard) -> u64 {
+    match (first.position, second.position) {
+        (Some(at), Some(before)) if at > before && first.from != second.from => {
+            number(&(place, at, before))
         }
+        _ => 0,
     }
 }
 
@@ -326,20 +288,35 @@ impl BaseOrder {
 fn changes(
     held: &Heard,
     behind: &[Heard],
-    node: usize,
+    (node, behind_ns): (usize, i64),
     (ground, tries): (&Ground, &Tries),
 ) -> Vec<(Change, u8)> {
     let mut found = Vec::new();
-    let (from, to, since) = (held.from, node, held.at);
+    let (from, to, since) = (held.from, node, held.natural);
+    let last_turn = ground.last_turn_to_move(node);
+    if held.at.turn > last_turn {
+        return found;
+    }
     for passed in behind {
-        if passed.at.ns.saturating_sub(held.at.ns) > tries.hold_max_ns {
+        let held_ns = passed.at.ns.saturating_sub(since.ns);
+        if passed.at.turn > last_turn || held_ns > tries.hold_max_ns {
             break;
         }
         if passed.from == held.from {
+            if tries.overtakes {
+                let (at, until) = (since, passed.at.behind(behind_ns));
+                let delay = Change::Delay {
+                    from,
+                    to,
+                    at,
+                    until,
+                };
+                found.push((delay, 4));
+            }
             continue;
         }
         let class = u8::from(held.is_update()) + u8::from(passed.is_update());
-        let until = passed.at.next();
+        let until = passed.at.behind(behind_ns);
         let hold = Change::Hold {
             from,
             to,
@@ -348,7 +325,7 @@ fn changes(
         };
         found.push((hold, class));
         if tries.repeats {
-            let (at, again) = (held.at, until);
+            let (at, again) = (since, until);
             let repeat = Change::Repeat {
                 from,
                 to,
@@ -358,7 +335,7 @@ fn changes(
             found.push((repeat, class + 6));
         }
     }
-    if tries.losses {
+    if tries.losses > 0 {
         found.push((
             Change::Lose {
                 from,
@@ -405,63 +382,16 @@ fn telling(list: &mut Vec<Heard>) {
     }
 }
 
-/// A message that came before another one that it came behind in the recording.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Swap {
-    /// The receiver.
-    pub node: usize,
-    /// The protocol's number of the object that both are about.
-    pub object: u64,
-    /// What came late: its kind, as the wire spells it, and its sender.
-    pub late: (String, usize),
-    /// What came before it.
-    pub early: (String, usize),
-}
-
-/// A message that was delivered: with what, its kind, and whether it is an UPDATE.
-type Message<'a> = (&'a Delivery, String, bool);
-
-/// What these changes put into another order at one node, those that are no UPDATEs first. Each pair of
-/// kinds once for an object.
-pub(super) fn swaps(trace: &[Delivery], wire: &Wire) -> Vec<Swap> {
-    let mut facts = PacketFacts::default();
-    let mut said: BTreeMap<Place, Vec<Message<'_>>> = BTreeMap::new();
-    for delivery in trace {
-        wire.facts(&delivery.payload, &mut facts);
-        for message in &facts.messages {
-            let kind = message
-                .kind
-                .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
-            if let (Some(object), Some(kind)) = (message.object, kind) {
-                let is_update = kind.role == Role::Update;
-                let list = said.entry((delivery.node, object)).or_default();
-                list.push((delivery, kind.name.clone(), is_update));
-            }
-        }
-    }
-    let mut found: BTreeSet<(bool, Swap)> = BTreeSet::new();
-    for ((node, object), list) in said {
-        for (place, (early, early_kind, early_updates)) in list.iter().enumerate() {
-            for (late, late_kind, late_updates) in &list[place + 1..] {
-                if late.from == early.from || late.natural >= early.natural {
-                    continue;
-                }
-                let swap = Swap {
-                    node,
-                    object,
-                    late: (late_kind.clone(), late.from),
-                    early: (early_kind.clone(), early.from),
-                };
-                found.insert((*early_updates || *late_updates, swap));
-            }
-        }
-    }
-    found.into_iter().map(|it| it.1).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+
+    use super::super::by_hand::{Arrival, legal_orders};
+    use super::super::change::fate;
+    use super::super::ground::GroundOptions;
     use super::*;
+    use crate::together::Plan;
 
     fn heard(turn: u32, from: usize, said: Said) -> Heard {
         let at = Moment {
@@ -474,34 +404,40 @@ mod tests {
             from,
             sent: None,
             said,
+            position: None,
         }
     }
 
     const PLACE: Place = (0, 42);
 
-    fn base(list: &[Heard]) -> BaseOrder {
-        let positions = list
+    /// The orders of what came so, where it was recorded in the order of `recorded`.
+    fn orders(list: &[Heard], recorded: &[Heard]) -> Orders {
+        let position = |it: &Heard| {
+            let mut recorded = recorded.iter();
+            let place = recorded.position(|of| (of.from, of.said) == (it.from, it.said));
+            place.and_then(|place| u32::try_from(place).ok())
+        };
+        let list: Vec<Heard> = list
             .iter()
-            .zip(0..)
-            .map(|(it, at)| ((it.from, it.said), at));
-        BaseOrder {
-            heard: [(PLACE, positions.collect())].into(),
-            updates: BTreeMap::new(),
-        }
-    }
-
-    fn orders<'b>(list: &[Heard], base: &'b BaseOrder) -> Orders<'b> {
+            .map(|it| Heard {
+                position: position(it),
+                ..*it
+            })
+            .collect();
         let mut order = 0u64;
         for (at, first) in list.iter().enumerate() {
             for second in &list[at + 1..] {
-                order = order.wrapping_add(base.reversed(PLACE, first, second));
+                order = order.wrapping_add(reversed(PLACE, first, second));
             }
         }
         Orders {
-            base,
-            heard: [(PLACE, list.to_vec())].into(),
+            heard: [(PLACE, list)].into(),
             order,
         }
+    }
+
+    fn with(orders: &Orders, change: &Change) -> u64 {
+        orders.order_with(change, &orders.links())
     }
 
     #[test]
@@ -528,35 +464,109 @@ mod tests {
             heard(2, 2, migrate),
             heard(3, 3, destroy),
         ];
-        let base = base(&recorded);
         let hold = |from, since: u32, until: u32| Change::Hold {
             from,
             to: 0,
             since: heard(since, 0, create).at,
-            until: heard(until, 0, create).at.next(),
+            until: heard(until, 0, create).at.behind(1),
         };
-        let before = orders(&recorded, &base);
+        let before = orders(&recorded, &recorded);
         assert_eq!(before.order, 0);
         let after = [
             heard(2, 2, migrate),
             heard(3, 1, create),
             heard(4, 3, destroy),
         ];
-        let after = orders(&after, &base);
-        assert_eq!(before.order_with(&hold(1, 1, 2)), after.order);
+        let after = orders(&after, &recorded);
+        assert_eq!(with(&before, &hold(1, 1, 2)), after.order);
         let last = [
             heard(2, 2, migrate),
             heard(3, 3, destroy),
             heard(4, 1, create),
         ];
         assert_eq!(
-            before.order_with(&hold(1, 1, 3)),
-            orders(&last, &base).order
+            with(&before, &hold(1, 1, 3)),
+            orders(&last, &recorded).order
         );
         // And back again.
         let mut moved = heard(3, 1, create);
         moved.natural = heard(1, 1, create).at;
-        let moved = orders(&[heard(2, 2, migrate), moved], &base);
-        assert_eq!(moved.order_with(&hold(2, 2, 3)), 0);
+        let moved = orders(&[heard(2, 2, migrate), moved], &recorded);
+        let back = Change::Hold {
+            from: 2,
+            to: 0,
+            since: heard(2, 0, create).at,
+            until: heard(3, 0, create).at.behind(1),
+        };
+        assert_eq!(with(&moved, &back), 0);
+    }
+
+    /// What comes to a node in this order by these changes.
+    fn came(arrivals: &[Arrival], changes: &[Change]) -> Vec<Heard> {
+        let mut came: Vec<Heard> = Vec::new();
+        for (&(from, natural), place) in arrivals.iter().zip(0u32..) {
+            let at = fate(changes, (from, 0), natural).comes;
+            came.push(Heard {
+                at: at.expect("nothing is lost"),
+                natural,
+                from,
+                sent: None,
+                said: Said::Message(place.into()),
+                position: Some(place),
+            });
+        }
+        came.sort_by_key(|it| (it.at, it.position));
+        came
+    }
+
+    /// All orders that are reached by adding one change after another.
+    fn reached(arrivals: &[Arrival], changes_max: usize) -> BTreeSet<Vec<Option<u32>>> {
+        let options = GroundOptions {
+            rest: netreel_reel::Duration::ZERO,
+            alone: None,
+        };
+        let ground = Ground::new(Arc::new(Plan::empty()), options);
+        let tries = Tries {
+            hold_max_ns: i64::MAX,
+            losses: 0,
+            repeats: false,
+            overtakes: false,
+            deaths: false,
+            only: None,
+            object: None,
+        };
+        let mut reached = BTreeSet::new();
+        let mut waiting = VecDeque::from([Vec::new()]);
+        while let Some(changes) = waiting.pop_front() {
+            let list = came(arrivals, &changes);
+            let is_new = reached.insert(list.iter().map(|it| it.position).collect());
+            if !is_new || changes.len() >= changes_max {
+                continue;
+            }
+            let heard = [(PLACE, list)].into();
+            let orders = Orders { heard, order: 0 };
+            let found = orders.candidates(&ground, &tries, &changes);
+            waiting.extend(found.iter().map(|it| [&changes[..], &[it.change]].concat()));
+        }
+        reached
+    }
+
+    #[test]
+    fn every_order_that_links_allow_is_reached() {
+        let worlds: [&[usize]; 5] = [
+            &[1, 2],
+            &[1, 2, 3],
+            &[1, 1, 2, 2],
+            &[1, 2, 1, 2, 3],
+            &[1, 1, 2, 2, 3, 1],
+        ];
+        for senders in worlds {
+            let arrivals = senders.iter().zip(1..);
+            let arrivals: Vec<Arrival> = arrivals
+                .map(|(&from, turn)| (from, heard(turn, from, Said::Unknown).at))
+                .collect();
+            let all = legal_orders(&arrivals).len();
+            assert_eq!(reached(&arrivals, 4).len(), all, "{senders:?}");
+        }
     }
 }

@@ -11,7 +11,8 @@ use super::change::Change;
 use super::cut::{Cut, PacketId};
 use super::ground::{Begins, Ground};
 use super::net::{Broken, Delivery, Net, NetState, NodeSocket};
-use super::races::{Swap, swaps};
+use super::stuck::Watched;
+use super::swaps::{Swap, swaps};
 use super::tables::{Difference, Table, differences, number};
 use crate::together::Sink;
 
@@ -50,6 +51,17 @@ impl Ran {
     }
 }
 
+/// A layer that does not do the same when it is given the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unlike {
+    /// Who sent something else, or believes something else at the end, by its place; `None`: it cannot be told.
+    pub node: Option<usize>,
+    /// When what it sent comes, on the session's clock, in nanoseconds.
+    pub at_ns: Option<i64>,
+    /// Whether it was brought back to a state of its own; else it began anew.
+    pub is_restored: bool,
+}
+
 /// How a layer is brought back to where it was.
 enum Kept {
     Fork(Box<dyn Layer>),
@@ -82,8 +94,7 @@ pub struct Runner<'a, E> {
     base_tables: Vec<Option<Table>>,
     /// Turns between two looks.
     stride: usize,
-    /// What is not played.
-    cut: Cut,
+    watched: Arc<Watched>,
 }
 
 impl<'a, E> Runner<'a, E> {
@@ -113,8 +124,8 @@ impl<'a, E> Runner<'a, E> {
             base_broken: Vec::new(),
             base_tables: Vec::new(),
             stride: (TICKS_BETWEEN_LOOKS * played.max(1)).max(1),
-            cut: Cut::nothing(&ground),
             net,
+            watched: ground.watch(),
             ground,
         };
         runner
@@ -133,6 +144,11 @@ impl<'a, E> Runner<'a, E> {
         Ok((runner, ran))
     }
 
+    /// What is played.
+    pub fn ground(&self) -> &Arc<Ground> {
+        &self.ground
+    }
+
     /// What a run without changes delivers.
     pub(super) fn base(&self) -> &[Delivery] {
         &self.base
@@ -149,14 +165,8 @@ impl<'a, E> Runner<'a, E> {
     /// # Errors
     /// A layer that cannot be made anew.
     pub(super) fn run(&mut self, changes: &[Change], trace: &mut Vec<Delivery>) -> Result<Ran, E> {
-        let begins = changes
-            .iter()
-            .map(Change::begins_ns)
-            .min()
-            .unwrap_or(i64::MIN);
-        let first = self.ground.rank_at(begins);
-        // One turn back: what comes at a turn may have its time before it.
-        let until = first.saturating_sub(self.ground.nodes.len());
+        let first = changes.iter().map(|it| self.ground.rank(it.first_turn()));
+        let until = first.min().unwrap_or(0);
         let at = self.snapshots.partition_point(|it| it.rank <= until);
         let rank = match at.checked_sub(1) {
             Some(at) => self.restore(at, changes)?,
@@ -174,6 +184,14 @@ impl<'a, E> Runner<'a, E> {
             ran.differences = self.parted(changes);
         }
         Ok(ran)
+    }
+
+    /// What a run with these changes comes to.
+    ///
+    /// # Errors
+    /// A layer that cannot be made anew.
+    pub fn ran(&mut self, changes: &[Change]) -> Result<Ran, E> {
+        self.run(changes, &mut Vec::new())
     }
 
     /// What these changes put into another order, as the wire reads it.
@@ -215,16 +233,14 @@ impl<'a, E> Runner<'a, E> {
     ) -> Result<(Ran, Vec<Delivery>), E> {
         self.begin(changes);
         let mut net = self.net.lock();
-        net.cut.clone_from(cut);
+        net.cut = (!cut.is_nothing()).then(|| Arc::new(cut.clone()));
         net.sink = sink;
         drop(net);
-        self.cut.clone_from(cut);
         let mut ran = Ran::default();
         let played = self.play(0, changes, &mut ran, Mode::Whole);
-        self.cut = Cut::nothing(&self.ground);
         let mut net = self.net.lock();
         net.sink = None;
-        net.cut = Cut::nothing(&self.ground);
+        net.cut = None;
         let trace = std::mem::take(&mut net.trace);
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
@@ -275,17 +291,15 @@ impl<'a, E> Runner<'a, E> {
 
     fn keep(&mut self, rank: usize) {
         let mut layers = Vec::new();
-        for (node, layer) in self.layers.iter().enumerate() {
-            let kept = match layer {
-                None if self.ground.nodes[node].reel.is_some() && rank > 0 => None,
-                None => {
-                    layers.push(None);
-                    continue;
-                }
-                Some(layer) => match layer.fork() {
-                    Some(fork) => Some(Kept::Fork(fork)),
-                    None => layer.save().map(Kept::State),
-                },
+        for layer in &self.layers {
+            // A layer that does not begin before is made by its first turn.
+            let Some(layer) = layer else {
+                layers.push(None);
+                continue;
+            };
+            let kept = match layer.fork() {
+                Some(fork) => Some(Kept::Fork(fork)),
+                None => layer.save().map(Kept::State),
             };
             let Some(kept) = kept else { return };
             layers.push(Some(kept));
@@ -349,6 +363,44 @@ impl<'a, E> Runner<'a, E> {
         found
     }
 
+    /// Plays the session without changes once more, from its beginning and from a state in its middle, and
+    /// compares what is delivered and believed with the first time; what is not the same, if something is
+    /// not. Such an engine does not follow from what it is given, and nothing that is said of its runs holds.
+    ///
+    /// # Errors
+    /// A layer that cannot be made anew.
+    pub fn unlike_itself(&mut self) -> Result<Option<Unlike>, E> {
+        let middle = self.snapshots.len() / 2;
+        let mut ways = vec![None];
+        ways.extend((middle > 0).then_some(Some(middle)));
+        for snapshot in ways {
+            let from = match snapshot {
+                Some(at) => self.restore(at, &[])?,
+                None => self.begin(&[]),
+            };
+            let mut ran = Ran::default();
+            self.play(from, &[], &mut ran, Mode::Whole)?;
+            let trace = std::mem::take(&mut self.net.lock().trace);
+            let before = self.base.len().saturating_sub(trace.len());
+            let base = self.base.get(before..).unwrap_or_default();
+            let mut pairs = base.iter().zip(&trace);
+            let unlike = pairs.find(|(base, now)| !base.is_like(now)).map(|it| it.0);
+            let unlike = unlike.or_else(|| base.get(trace.len()));
+            let sender = unlike.map(|it| (it.from, it.natural.ns));
+            let tables = self.tables(&[]);
+            let mut nodes = tables.iter().zip(&self.base_tables).enumerate();
+            let believes = nodes.find(|(_, (now, base))| now != base).map(|it| it.0);
+            if sender.is_some() || believes.is_some() || trace.len() > self.base.len() {
+                return Ok(Some(Unlike {
+                    node: sender.map(|it| it.0).or(believes),
+                    at_ns: sender.map(|it| it.1),
+                    is_restored: snapshot.is_some(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether layers, or their games, say what they believe.
     pub fn says_beliefs(&self) -> bool {
         self.looks
@@ -400,11 +452,9 @@ impl<'a, E> Runner<'a, E> {
         mode: Mode,
     ) -> Result<(), E> {
         let ground = Arc::clone(&self.ground);
-        let over_ns = changes
-            .iter()
-            .map(Change::ends_ns)
-            .max()
-            .unwrap_or(i64::MIN);
+        let cut = self.net.lock().cut.clone();
+        let over = changes.iter().map(|it| ground.rank(it.last_turn())).max();
+        let over = over.unwrap_or(0);
         let kept_every = self.stride * (ground.order.len() / self.stride / STATES_MAX + 1);
         let (mut alike, mut last) = (0, Vec::new());
         for rank in from..ground.order.len() {
@@ -416,7 +466,7 @@ impl<'a, E> Runner<'a, E> {
                             self.keep(rank);
                         }
                     }
-                    Mode::Changed if ground.at_ns(rank) > over_ns => {
+                    Mode::Changed if rank > over => {
                         let is_alike = self.is_alike(rank / self.stride, &mut last);
                         alike = if is_alike { alike + 1 } else { 0 };
                         if alike >= LOOKS_ALIKE {
@@ -432,7 +482,8 @@ impl<'a, E> Runner<'a, E> {
                 continue;
             }
             let stops = |it: &Change| matches!(it, Change::Stop { node: of, turn: at, .. } if *of == node && *at <= turn);
-            if changes.iter().any(stops) || !self.cut.plays(node, turn) {
+            let plays = cut.as_ref().is_none_or(|cut| cut.plays(node, turn));
+            if changes.iter().any(stops) || !plays {
                 continue;
             }
             ran.turns += 1;
@@ -470,12 +521,14 @@ impl<'a, E> Runner<'a, E> {
             return Ok(Ok(()));
         };
         let mut io = self.sockets[node].clone();
+        let call = self.watched.begin(node, turn);
         let played = catch_unwind(AssertUnwindSafe(|| match &it.begins {
             Begins::Start => {}
             Begins::Tick(..) => layer.tick(&mut io),
             // What a layer refuses it has not done: that is an answer, not a fault.
             Begins::Call(call) => drop(layer.input(call, &mut io)),
         }));
+        drop(call);
         Ok(played.map_err(|panic| {
             let words = panic.downcast_ref::<String>().map(String::as_str);
             let words = words.or_else(|| panic.downcast_ref::<&str>().copied());

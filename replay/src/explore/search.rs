@@ -5,14 +5,16 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netreel_transport::Draw;
 use netreel_wire::Wire;
 
-use super::change::{Change, Moment};
+use super::chance::Chance;
+use super::change::Change;
 use super::ground::Ground;
-use super::races::{BaseOrder, Candidate, Marks, Orders, Tries};
+use super::marks::Marks;
+use super::races::{BaseOrder, Candidate, Orders, Tries};
 use super::run::{MakeNode, Ran, Runner};
 use super::tables::Parting;
+use super::waiting::{Meant, Waiting, Way};
 
 /// What is tried, and how much of it.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +31,6 @@ pub struct Limits {
     pub by_chance: Option<u64>,
 }
 
-/// So many ways wait to be tried at most; what would take longest is given up beyond.
-const WAITING_MAX: usize = 400_000;
-
 /// So many runs are made before their results are looked at, however many threads there are: what is tried next
 /// follows from them.
 const BATCH: usize = 64;
@@ -45,8 +44,11 @@ pub struct Counts {
     pub turns: u64,
     /// Orders that were seen.
     pub orders: u64,
-    /// Ways that would have led to an order that was seen, or waited, and were not tried.
+    /// Ways that would have led to an order that was seen, or to which another way led, and were not tried.
     pub saved: u64,
+    /// Orders to which no way that should have led there did: layers do not let them happen, or nobody knows
+    /// how.
+    pub unreached: u64,
     /// Runs that came to something wrong.
     pub wrong: u64,
     /// Ways that wait.
@@ -124,24 +126,13 @@ pub struct Explored {
 /// Makes what makes layers, for each thread.
 pub type Makers<'a, E> = dyn Fn() -> Box<MakeNode<'a, E>> + Sync + 'a;
 
-/// A way that waits.
-struct Way {
-    before: Arc<[Change]>,
-    /// `None`: it was tried, and what may be changed besides is still to be looked for.
-    change: Option<Change>,
-}
-
-impl Way {
-    fn changes(&self) -> Vec<Change> {
-        self.before.iter().copied().chain(self.change).collect()
-    }
-}
-
 /// What a thread made of a way.
 struct Result1 {
     changes: Vec<Change>,
     ran: Ran,
     order: u64,
+    /// The order that it should have had.
+    meant: Option<Meant>,
     /// Whether it was played to be judged.
     tried: bool,
     candidates: Vec<Candidate>,
@@ -165,13 +156,15 @@ pub fn explore<E: Send>(
     let mut marks = Marks::new(wire);
     let order = &BaseOrder::of(first.base(), &mut marks);
     let base = Orders::of(first.base(), &[], order, &mut marks);
-    search.seen.insert(base.order);
-    search.reached.insert(base.order);
+    search.waiting.reached(base.order, None);
     search.says_beliefs = says_beliefs;
     search.counts.orders = 1;
     match limits.by_chance {
         Some(seed) => search.chance = Some(Chance::new(ground, &limits.tries, seed)),
-        None => search.add(&[], base.candidates(ground, &limits.tries, i64::MIN)),
+        None => {
+            let candidates = base.candidates(ground, &limits.tries, &[]);
+            search.waiting.add(&[], candidates);
+        }
     }
     let jobs = limits.jobs.max(1);
     let ended = std::thread::scope(|scope| {
@@ -222,7 +215,7 @@ pub fn explore<E: Send>(
                     return Ok(false);
                 }
             }
-            search.counts.waiting = search.waiting.len() as u64;
+            search.waiting.count(&mut search.counts);
             if tell(Told::Counts(&search.counts)).is_break() {
                 return Ok(false);
             }
@@ -231,6 +224,7 @@ pub fn explore<E: Send>(
             }
         }
     })?;
+    search.waiting.count(&mut search.counts);
     Ok(Explored {
         counts: search.counts,
         whole: ended && search.counts.given_up == 0 && search.chance.is_none(),
@@ -271,15 +265,15 @@ impl Batch {
             let ran = runner.run(&changes, &mut trace)?;
             let orders = Orders::of(&trace, &changes, base, marks);
             let goes_on = way.change.is_none() && limits.by_chance.is_none();
-            let since_ns = changes.iter().map(Change::begins_ns).max();
             let candidates = match goes_on {
-                true => orders.candidates(ground, &limits.tries, since_ns.unwrap_or(i64::MIN)),
+                true => orders.candidates(ground, &limits.tries, &changes),
                 false => Vec::new(),
             };
             let result = Result1 {
                 changes,
                 ran,
                 order: orders.order,
+                meant: way.meant,
                 tried: !goes_on,
                 candidates,
             };
@@ -294,19 +288,12 @@ impl Batch {
     }
 }
 
-/// By how much a way is put back: the number of its changes, its class, how long it takes, when it came.
-type Cost = (usize, u8, i64, u64);
-
 struct Search<'a> {
     limits: &'a Limits,
     counts: Counts,
-    /// Orders that were reached, or that a way that waits should reach.
-    seen: BTreeSet<u64>,
-    reached: BTreeSet<u64>,
     says_beliefs: bool,
-    waiting: BTreeMap<Cost, Way>,
+    waiting: Waiting,
     outcomes: BTreeSet<Outcome>,
-    added: u64,
     chance: Option<Chance>,
 }
 
@@ -315,12 +302,9 @@ impl<'a> Search<'a> {
         Search {
             limits,
             counts: Counts::default(),
-            seen: BTreeSet::new(),
-            reached: BTreeSet::new(),
             says_beliefs: false,
-            waiting: BTreeMap::new(),
+            waiting: Waiting::default(),
             outcomes: BTreeSet::new(),
-            added: 0,
             chance: None,
         }
     }
@@ -332,54 +316,12 @@ impl<'a> Search<'a> {
         while ways.len() < count {
             let way = match &mut self.chance {
                 Some(chance) => Some(chance.way()),
-                None => self.waiting.pop_first().map(|it| it.1),
+                None => self.waiting.next(),
             };
             let Some(way) = way else { break };
             ways.push(way);
         }
         ways
-    }
-
-    /// Puts candidates behind these changes among those that wait.
-    fn add(&mut self, before: &[Change], candidates: Vec<Candidate>) {
-        let before: Arc<[Change]> = before.into();
-        let length: i64 = before.iter().map(Change::length_ns).sum();
-        let mut candidates = candidates;
-        candidates.sort_by_key(|it| (it.class, it.change.length_ns(), it.change));
-        for Candidate {
-            change,
-            class,
-            order,
-        } in candidates
-        {
-            if !self.seen.insert(order) {
-                self.counts.saved += 1;
-                continue;
-            }
-            self.added += 1;
-            let length = length.saturating_add(change.length_ns());
-            let cost = (before.len() + 1, class, length, self.added);
-            let change = Some(change);
-            let before = Arc::clone(&before);
-            self.waiting.insert(cost, Way { before, change });
-        }
-        while self.waiting.len() > WAITING_MAX {
-            self.waiting.pop_last();
-            self.counts.given_up += 1;
-        }
-    }
-
-    /// Keeps a way that came to nothing wrong, to look for what may be changed besides once all ways with as
-    /// many changes were tried.
-    fn go_on(&mut self, changes: &[Change]) {
-        self.added += 1;
-        let length = changes.iter().map(Change::length_ns).sum();
-        let way = Way {
-            before: changes.into(),
-            change: None,
-        };
-        self.waiting
-            .insert((changes.len() + 1, 0, length, self.added), way);
     }
 
     fn take(
@@ -390,11 +332,10 @@ impl<'a> Search<'a> {
         self.counts.runs += 1;
         self.counts.turns += result.ran.turns;
         if !result.tried {
-            self.add(&result.changes, result.candidates);
+            self.waiting.add(&result.changes, result.candidates);
             return ControlFlow::Continue(());
         }
-        let is_new = self.reached.insert(result.order);
-        self.seen.insert(result.order);
+        let is_new = self.waiting.reached(result.order, result.meant);
         self.counts.orders += u64::from(is_new);
         if result.ran.is_wrong() {
             self.counts.wrong += 1;
@@ -406,7 +347,7 @@ impl<'a> Search<'a> {
             return ControlFlow::Continue(());
         }
         if result.changes.len() < self.limits.changes_max && self.limits.by_chance.is_none() {
-            self.go_on(&result.changes);
+            self.waiting.go_on(&result.changes);
         }
         if is_new && !self.says_beliefs {
             let run = self.counts.runs;
@@ -415,121 +356,4 @@ impl<'a> Search<'a> {
         }
         ControlFlow::Continue(())
     }
-}
-
-/// Holds of any link, at any time, of any length: what a loop over random delays would try.
-struct Chance {
-    draw: Draw,
-    /// Links, sender and receiver, with the times of the receiver's turns.
-    links: Vec<(usize, usize)>,
-    turns: Vec<Vec<i64>>,
-    hold_max_ns: i64,
-}
-
-impl Chance {
-    fn new(ground: &Ground, tries: &Tries, seed: u64) -> Chance {
-        let nodes = ground.nodes.len();
-        let all = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to)));
-        let only = |to: usize| tries.only.is_none_or(|only| only == to);
-        let times =
-            |node: &super::ground::GroundNode| node.turns.iter().map(|it| it.at_ns).collect();
-        Chance {
-            draw: Draw::new(seed),
-            links: all.filter(|&(from, to)| from != to && only(to)).collect(),
-            turns: ground.nodes.iter().map(times).collect(),
-            hold_max_ns: tries.hold_max_ns,
-        }
-    }
-
-    /// As many changes as there are links: each is held once, for some time.
-    fn way(&mut self) -> Way {
-        let mut changes = Vec::new();
-        for place in 0..self.links.len() {
-            let (from, to) = self.links[place];
-            let turns = &self.turns[to];
-            let turn = self.draw.below(turns.len() as u64) as usize;
-            let length = self.draw.below(self.hold_max_ns.max(1) as u64) as i64;
-            let (Some(&since_ns), Some(end)) = (turns.get(turn), turns.last()) else {
-                continue;
-            };
-            let until_ns = since_ns.saturating_add(length).min(*end);
-            let until = turns.partition_point(|at| *at < until_ns);
-            let moment = |turn: usize, ns| Moment {
-                turn: u32::try_from(turn).unwrap_or(u32::MAX),
-                ns,
-            };
-            let (since, until) = (moment(turn, i64::MIN), moment(until, until_ns));
-            // The time of a hold is that of its turn; what comes in the turn is held from the first on.
-            let since = Moment {
-                ns: since_ns,
-                ..since
-            };
-            changes.push(Change::Hold {
-                from,
-                to,
-                since,
-                until,
-            });
-        }
-        Way {
-            before: changes.into(),
-            change: None,
-        }
-    }
-}
-
-/// Makes every change as short as it can be while the run still comes to all that is wrong in `outcome`:
-/// drops those that are not needed, and halves holds.
-///
-/// # Errors
-/// A layer that cannot be made anew.
-pub fn tighten<E>(
-    runner: &mut Runner<'_, E>,
-    changes: &[Change],
-    outcome: &Outcome,
-) -> Result<Vec<Change>, E> {
-    let mut trace = Vec::new();
-    let mut changes = changes.to_vec();
-    let mut fails = |changes: &[Change]| {
-        let ran = runner.run(changes, &mut trace);
-        ran.map(|ran| outcome.is_in(&Outcome::of(&ran)))
-    };
-    let mut place = 0;
-    while place < changes.len() && changes.len() > 1 {
-        let mut fewer = changes.clone();
-        fewer.remove(place);
-        match fails(&fewer)? {
-            true => changes = fewer,
-            false => place += 1,
-        }
-    }
-    for place in 0..changes.len() {
-        let Change::Hold { since, until, .. } = changes[place] else {
-            continue;
-        };
-        // The shortest lies in a turn between: it is looked for by halves, as far as halves tell.
-        let (mut low, mut high) = (since.turn, until.turn);
-        while high.saturating_sub(low) > 1 {
-            let middle = low + (high - low) / 2;
-            let Change::Hold { from, to, .. } = changes[place] else {
-                break;
-            };
-            let share =
-                f64::from(middle - since.turn) / f64::from((until.turn - since.turn).max(1));
-            let ns = since.ns + ((until.ns - since.ns) as f64 * share) as i64;
-            let shorter = Change::Hold {
-                from,
-                to,
-                since,
-                until: Moment { turn: middle, ns },
-            };
-            let mut tried = changes.clone();
-            tried[place] = shorter;
-            match fails(&tried)? {
-                true => (changes, high) = (tried, middle),
-                false => low = middle,
-            }
-        }
-    }
-    Ok(changes)
 }

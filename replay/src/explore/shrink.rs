@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use super::change::Change;
 use super::cut::{Cut, PacketId};
 use super::ground::Ground;
-use super::races::{BaseOrder, Marks, Orders, Swap, Tries, swaps};
+use super::marks::Marks;
+use super::races::{BaseOrder, Orders, Tries};
 use super::run::Runner;
+use super::swaps::{Swap, swaps};
 use netreel_wire::Wire;
 
 /// A session that still fails, and what it took.
@@ -79,7 +81,7 @@ pub fn cure<E>(
     let trace = runner.trace(&[], cut)?;
     let base = BaseOrder::of(&trace, &mut marks);
     let orders = Orders::of(&trace, &[], &base, &mut marks);
-    let mut candidates = orders.candidates(ground, tries, i64::MIN);
+    let mut candidates = orders.candidates(ground, tries, &[]);
     candidates.sort_by_key(|it| (it.class, it.change.length_ns(), it.change));
     for candidate in candidates {
         let changes = [candidate.change];

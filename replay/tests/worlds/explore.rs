@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_protocol::session::PacketId;
+use netreel_reel::{EventNumber, Reel};
 use netreel_replay::explore::{
     Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Moment, Outcome,
-    PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, shrink, tighten,
+    PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, in_order, legal_orders,
+    shrink, tighten,
 };
 use netreel_replay::together::Reels;
 use netreel_sample_engine::{
@@ -20,7 +22,8 @@ use netreel_transport::{InputError, Layer, LinkFaults, ObjectBelief, RestoreErro
 use netreel_wire::Role;
 
 use crate::recorded::{record, replay, seeds_or, wire};
-use crate::together::{errors, events, plan, session};
+use crate::story::{plan, session};
+use crate::together::{errors, events};
 
 /// A world in which boxes are played with little delay, and nothing goes wrong.
 fn healthy(seed: u64, mode: Mode, ticks: u64) -> Vec<Vec<u8>> {
@@ -32,7 +35,7 @@ fn healthy(seed: u64, mode: Mode, ticks: u64) -> Vec<Vec<u8>> {
     record(&start, ticks + 60)
 }
 
-fn ground(reels: &[Vec<u8>]) -> Arc<Ground> {
+pub fn ground(reels: &[Vec<u8>]) -> Arc<Ground> {
     let options = GroundOptions {
         rest: Duration::from_secs(3),
         alone: None,
@@ -40,7 +43,7 @@ fn ground(reels: &[Vec<u8>]) -> Arc<Ground> {
     Arc::new(Ground::new(plan(&session(reels)), options))
 }
 
-fn maker(ground: &Arc<Ground>) -> Box<MakeNode<'static, Infallible>> {
+pub fn maker(ground: &Arc<Ground>) -> Box<MakeNode<'static, Infallible>> {
     faulty(ground, None)
 }
 
@@ -55,12 +58,13 @@ fn faulty(ground: &Arc<Ground>, fault: Option<Fault>) -> Box<MakeNode<'static, I
     })
 }
 
-fn limits(runs_max: u64) -> Limits {
+pub fn limits(runs_max: u64) -> Limits {
     Limits {
         tries: Tries {
             hold_max_ns: 1_000_000_000,
-            losses: false,
+            losses: 0,
             repeats: false,
+            overtakes: false,
             deaths: false,
             only: None,
             object: None,
@@ -94,8 +98,7 @@ fn explored(ground: &Arc<Ground>, limits: &Limits, until: usize) -> (Explored, V
 }
 
 fn written(ground: &Arc<Ground>, changes: &[Change]) -> Vec<Vec<u8>> {
-    let (mut runner, _) =
-        Runner::new(Arc::clone(ground), maker(ground)).unwrap_or_else(|it| match it {});
+    let mut runner = runner(ground);
     let headers = (0..ground.names().count()).map(|node| {
         let header = ground.reel(node)?.header().clone();
         Some((header, Vec::new()))
@@ -142,8 +145,7 @@ fn the_zombie_is_found_in_healthy_recordings_and_replays() {
         eprintln!("seed {seed}: {explored:?} {wrong:?}");
         let Some(wrong) = wrong.first() else { continue };
         found += 1;
-        let (mut runner, _) =
-            Runner::new(Arc::clone(&ground), maker(&ground)).unwrap_or_else(|it| match it {});
+        let mut runner = runner(&ground);
         let outcome = Outcome::of(&wrong.ran);
         let changes =
             tighten(&mut runner, &wrong.changes, &outcome).unwrap_or_else(|it| match it {});
@@ -184,6 +186,42 @@ fn what_is_found_is_the_same_for_any_number_of_threads() {
     assert_eq!(with(1), with(3));
 }
 
+/// The packets that a node received from its first peer: their events and bytes.
+fn received(reel: &[u8]) -> Vec<(EventNumber, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut first = None;
+    let reel = Reel::from_bytes(reel.to_vec()).expect("a reel");
+    reel.for_each(|record| {
+        if let netreel_reel::Event::Received { from, payload, .. } = record.event
+            && *first.get_or_insert(from) == from
+        {
+            found.push((record.number, payload.to_vec()));
+        }
+    });
+    found
+}
+
+#[test]
+fn a_packet_that_is_delayed_is_overtaken_on_its_link() {
+    let reels = healthy(0, Mode::Owner, 120);
+    let ground = ground(&reels);
+    let recorded = received(&reels[3]);
+    let (one, next) = (&recorded[40], &recorded[41]);
+    let at = |number| ground.came(3, number).expect("it was given to the layer");
+    let from = (0..3).find(|&from| {
+        let change = |from| Change::Delay {
+            from,
+            to: 3,
+            at: at(one.0),
+            until: at(next.0).behind(1),
+        };
+        let changed = received(&written(&ground, &[change(from)])[3]);
+        let place = |packet: &[u8]| changed.iter().position(|it| it.1 == packet);
+        place(&one.1) > place(&next.1)
+    });
+    assert!(from.is_some(), "nobody overtakes");
+}
+
 /// The messages of an object that reach a node, UPDATEs left out, each once: sender and moment.
 fn heard(reels: &[Vec<u8>], ground: &Ground, node: usize, object: u64) -> Vec<(usize, Moment)> {
     let session = session(reels);
@@ -217,53 +255,16 @@ fn heard(reels: &[Vec<u8>], ground: &Ground, node: usize, object: u64) -> Vec<(u
     found
 }
 
-/// All orders of this many things.
-fn permutations(count: usize) -> Vec<Vec<usize>> {
-    let mut all = vec![Vec::new()];
-    for _ in 0..count {
-        let longer = all.iter().flat_map(|order: &Vec<usize>| {
-            let left = (0..count).filter(|it| !order.contains(it));
-            left.map(|it| [order.as_slice(), &[it]].concat())
-        });
-        all = longer.collect();
-    }
-    all
-}
-
 /// What comes of every order of these messages at a node, tried one by one.
 fn brute_force(
     ground: &Arc<Ground>,
     node: usize,
     messages: &[(usize, Moment)],
 ) -> BTreeSet<Outcome> {
-    let (mut runner, _) =
-        Runner::new(Arc::clone(ground), maker(ground)).unwrap_or_else(|it| match it {});
-    let last = messages.last().expect("messages").1;
+    let mut runner = runner(ground);
     let mut outcomes = BTreeSet::new();
-    for order in permutations(messages.len()) {
-        let pairs = order.iter().enumerate();
-        let mut pairs =
-            pairs.flat_map(|(at, &first)| order[at + 1..].iter().map(move |it| (first, *it)));
-        if !pairs.all(|(first, second)| messages[first].0 != messages[second].0 || first < second) {
-            continue;
-        }
-        let mut changes: Vec<Change> = order
-            .iter()
-            .zip(1..)
-            .map(|(&place, behind)| Change::Hold {
-                from: messages[place].0,
-                to: node,
-                since: messages[place].1,
-                until: Moment {
-                    turn: last.turn,
-                    ns: last.ns + behind,
-                },
-            })
-            .collect();
-        changes.reverse();
-        if order.is_sorted() {
-            changes.clear();
-        }
+    for order in legal_orders(messages) {
+        let changes = in_order(&order, messages, node);
         let ran = runner.write(&changes, &Cut::nothing(ground), Box::new(()));
         let (ran, _) = ran.unwrap_or_else(|it| match it {});
         outcomes.insert(Outcome::of(&ran));
@@ -321,10 +322,14 @@ fn the_reduction_reaches_whatever_brute_force_reaches() {
     assert!(compared >= 3, "{compared}");
 }
 
+pub fn runner(ground: &Arc<Ground>) -> Runner<'static, Infallible> {
+    let made = Runner::new(Arc::clone(ground), maker(ground));
+    made.unwrap_or_else(|never| match never {}).0
+}
+
 /// Whether a session without what is cut has a zombie, and the packets that arrive in it.
-fn zombie_in(ground: &Arc<Ground>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
-    let (mut runner, _) =
-        Runner::new(Arc::clone(ground), maker(ground)).unwrap_or_else(|it| match it {});
+pub fn zombie_in(runner: &mut Runner<'_, Infallible>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
+    let ground = Arc::clone(runner.ground());
     let headers = (0..ground.names().count()).map(|node| {
         let header = ground.reel(node)?.header().clone();
         Some((header, Vec::new()))
@@ -341,12 +346,13 @@ fn zombie_in(ground: &Arc<Ground>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
 fn what_was_shrunk_is_minimal() {
     let start = SimWorldStart::new(5, Mode::Host, Topology::PeerToPeer, Script::Demonstration);
     let ground = ground(&record(&start, 400));
+    let mut runner = runner(&ground);
     let shrunk = shrink(&ground, &mut |cut| {
-        Ok::<_, Infallible>(Some(zombie_in(&ground, cut)))
+        Ok::<_, Infallible>(Some(zombie_in(&mut runner, cut)))
     });
     let shrunk = shrunk.unwrap_or_else(|it| match it {});
     assert!(shrunk.minimal);
-    let (fails, packets) = zombie_in(&ground, &shrunk.cut);
+    let (fails, packets) = zombie_in(&mut runner, &shrunk.cut);
     assert!(fails);
     let turns = shrunk.cut.turns(&ground);
     println!(
@@ -358,11 +364,11 @@ fn what_was_shrunk_is_minimal() {
     assert!(packets.len() <= 12, "{packets:?}");
     for turn in turns {
         let fewer = shrunk.cut.without([turn], &ground);
-        assert!(!zombie_in(&ground, &fewer).0, "{turn:?} is not needed");
+        assert!(!zombie_in(&mut runner, &fewer).0, "{turn:?} is not needed");
     }
     for packet in packets {
         assert!(
-            !zombie_in(&ground, &shrunk.cut.losing([packet])).0,
+            !zombie_in(&mut runner, &shrunk.cut.losing([packet])).0,
             "{packet:?} is not needed"
         );
     }
@@ -418,7 +424,7 @@ fn found_after(
         return Some(0);
     }
     let mut limits = limits(runs);
-    limits.tries.losses = true;
+    limits.tries.losses = 1;
     limits.tries.deaths = true;
     limits.tries.repeats = true;
     limits.by_chance = by_chance;

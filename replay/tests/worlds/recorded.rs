@@ -42,6 +42,15 @@ pub fn record(start: &SimWorldStart, ticks: u64) -> Vec<Vec<u8>> {
 
 /// The same, with a snapshot as often as this.
 pub fn record_with(start: &SimWorldStart, ticks: u64, every: Option<Duration>) -> Vec<Vec<u8>> {
+    record_played(start, every, |world| world.run(ticks))
+}
+
+/// The same of a world that somebody plays.
+pub fn record_played(
+    start: &SimWorldStart,
+    every: Option<Duration>,
+    play: impl FnOnce(&mut SimWorld),
+) -> Vec<Vec<u8>> {
     let mut recorders: Vec<MemoryRecorder> = Vec::new();
     let mut world = SimWorld::wrapped(start, |node, faults| {
         let header = Header {
@@ -68,7 +77,7 @@ pub fn record_with(start: &SimWorldStart, ticks: u64, every: Option<Duration>) -
         Box::new(recorded)
     })
     .expect("good conditions");
-    world.run(ticks);
+    play(&mut world);
     recorders
         .into_iter()
         .map(|recorder| recorder.finish())

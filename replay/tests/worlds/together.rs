@@ -2,61 +2,21 @@
 //! been.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use netreel_protocol::history::{History, Level};
-use netreel_protocol::session::{Fate, NodeId, ReelInput, Session, SessionTime};
 use netreel_reel::{Endpoint, Event, Reel, Time};
-use netreel_replay::together::{Plan, Played, Reels, Story, StoryNode, StoryPacket, play};
+use netreel_replay::together::{Played, Reels, play};
 use netreel_sample_engine::{Mode, NetLayer, Script, SimWorldStart, Start, Topology, Tuning};
 use netreel_transport::Layer;
 
 use crate::recorded::{WAYS, boxes, record, replay};
+use crate::story::{plan, session};
 
 fn seeds(without: u64) -> u64 {
     let asked = std::env::var("NETREEL_SEEDS").ok();
     asked.map_or(without, |text| {
         text.parse().expect("NETREEL_SEEDS is a number")
     })
-}
-
-pub fn session(reels: &[Vec<u8>]) -> Session {
-    let inputs = reels.iter().enumerate().map(|(place, bytes)| ReelInput {
-        name: place.to_string(),
-        reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a reel")),
-    });
-    Session::build(inputs.collect(), None).expect("a session")
-}
-
-pub fn plan(session: &Session) -> Arc<Plan> {
-    let nodes = session.nodes.iter().zip(&session.reels);
-    let nodes = nodes.map(|(node, reel)| StoryNode {
-        name: node.name.clone(),
-        reel: reel.clone(),
-        endpoints: node.endpoints.clone(),
-    });
-    let packets = session.packets().map(|packet| StoryPacket {
-        from: packet.from.0.into(),
-        to: packet.to.0.into(),
-        sent: packet.sent.map(|sent| sent.number),
-        receipts: packet
-            .received
-            .iter()
-            .chain(&packet.duplicates)
-            .map(|it| it.number)
-            .collect(),
-        lost: packet.fate == Fate::Lost,
-    });
-    let story = Story {
-        nodes: nodes.collect(),
-        packets: packets.collect(),
-    };
-    let clock = |node, time, number| {
-        let node = NodeId(u16::try_from(node).expect("few nodes"));
-        let time = session.time_of(node, time, number);
-        time.unwrap_or(SessionTime(0)).0
-    };
-    Arc::new(Plan::new(&story, &clock))
 }
 
 /// Plays reels on, each node's start as `change` leaves it.

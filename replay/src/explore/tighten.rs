@@ -1,0 +1,62 @@
+//! Changes as few and as short as they can be.
+
+use std::sync::Arc;
+
+use super::change::{Change, Moment};
+use super::run::Runner;
+use super::search::Outcome;
+
+/// Makes every change as short as it can be while the run still comes to all that is wrong in `outcome`:
+/// drops those that are not needed, and halves holds.
+///
+/// # Errors
+/// A layer that cannot be made anew.
+pub fn tighten<E>(
+    runner: &mut Runner<'_, E>,
+    changes: &[Change],
+    outcome: &Outcome,
+) -> Result<Vec<Change>, E> {
+    let mut trace = Vec::new();
+    let mut changes = changes.to_vec();
+    let ground = Arc::clone(runner.ground());
+    let mut fails = |changes: &[Change]| {
+        let ran = runner.run(changes, &mut trace);
+        ran.map(|ran| outcome.is_in(&Outcome::of(&ran)))
+    };
+    let mut place = 0;
+    while place < changes.len() && changes.len() > 1 {
+        let mut fewer = changes.clone();
+        fewer.remove(place);
+        match fails(&fewer)? {
+            true => changes = fewer,
+            false => place += 1,
+        }
+    }
+    for place in 0..changes.len() {
+        let Change::Hold { since, until, .. } = changes[place] else {
+            continue;
+        };
+        // The shortest lies in a turn between: it is looked for by halves, as far as halves tell.
+        let (mut low, mut high) = (since.turn, until.turn);
+        while high.saturating_sub(low) > 1 {
+            let middle = low + (high - low) / 2;
+            let Change::Hold { from, to, .. } = changes[place] else {
+                break;
+            };
+            let ns = ground.turn_ns(to, middle).unwrap_or(until.ns);
+            let shorter = Change::Hold {
+                from,
+                to,
+                since,
+                until: Moment { turn: middle, ns },
+            };
+            let mut tried = changes.clone();
+            tried[place] = shorter;
+            match fails(&tried)? {
+                true => (changes, high) = (tried, middle),
+                false => low = middle,
+            }
+        }
+    }
+    Ok(changes)
+}

@@ -1,0 +1,182 @@
+//! What exploring and shrinking come to where they are given time: `NETREEL_SPACE=OBJECTS` goes through the orders
+//! of a small session, `NETREEL_SHRINKS=SESSIONS` shrinks so many long ones. `./dev campaign` does both.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use netreel_protocol::session::PacketId;
+use netreel_replay::explore::{Cut, Explored, Ground, Outcome, Told, explore, shrink};
+use netreel_sample_engine::{Call, Mode, Peer, Script, SimWorldStart, Topology, Value};
+use netreel_transport::LinkFaults;
+
+use crate::explore::{ground, limits, maker, runner, zombie_in};
+use crate::recorded::{record, record_played, wire};
+use crate::story::session;
+use crate::together::errors;
+
+fn asked(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().expect("a number"))
+}
+
+/// A session of four nodes: A creates so many objects, the first goes to B and back, and A destroys it.
+fn there_and_back_again(mode: Mode, objects: u64) -> Vec<Vec<u8>> {
+    let start = SimWorldStart::new(1, mode, Topology::PeerToPeer, Script::Idle);
+    record_played(&start, None, |world| {
+        let (host, a, b) = (Peer(0), Peer(1), Peer(2));
+        world.run(30);
+        let mut made = Vec::new();
+        for _ in 0..objects {
+            let layer = world.layer(a).expect("it runs");
+            made.push(layer.next_object());
+            let values = vec![
+                Value::Vector(vec![1.0, 2.0, 3.0]),
+                Value::Number(0.0),
+                Value::Integer(7),
+                Value::Integer(0),
+                Value::Number(1.5),
+            ];
+            world.call(a, &Call::Spawn { kind: 0, values });
+            world.run(1);
+        }
+        world.run(12);
+        let object = made[0];
+        world.call(host, &Call::Migrate { object, to: b });
+        world.run(20);
+        world.call(host, &Call::Migrate { object, to: a });
+        world.run(20);
+        world.call(a, &Call::Destroy { object });
+        world.run(30);
+    })
+}
+
+/// In how many orders all messages of a session could reach all nodes, those of each object by themselves: the
+/// logarithm to base 10 of the product.
+fn brute_force(reels: &[Vec<u8>]) -> f64 {
+    let session = session(reels);
+    let mut heard: BTreeMap<(u16, u64), BTreeMap<u16, BTreeSet<u64>>> = BTreeMap::new();
+    for (place, packet) in session.packets().enumerate() {
+        let id = PacketId(u32::try_from(place).expect("few"));
+        for message in &session.look(id).messages {
+            if let (Some(object), Some(of)) = (message.object, message.reliable_sequence) {
+                let senders = heard.entry((packet.to.0, object)).or_default();
+                senders.entry(packet.from.0).or_default().insert(of.value);
+            }
+        }
+    }
+    let log = |n: usize| (1..=n).map(|it| (it as f64).log10()).sum::<f64>();
+    let places = heard.values().map(|senders| {
+        let all: usize = senders.values().map(BTreeSet::len).sum();
+        log(all) - senders.values().map(|it| log(it.len())).sum::<f64>()
+    });
+    places.sum()
+}
+
+fn through(ground: &Arc<Ground>, (changes, runs): (usize, u64)) -> (Explored, Vec<Outcome>) {
+    let mut limits = limits(runs);
+    limits.changes_max = changes;
+    limits.tries.losses = 1;
+    limits.tries.hold_max_ns = i64::MAX;
+    let mut found = Vec::new();
+    let wire = wire();
+    let makers = || maker(ground);
+    let explored = explore(ground, &makers, Some(&wire), &limits, &mut |told| {
+        if let Told::Wrong(wrong) = told {
+            found.push(Outcome::of(&wrong.ran));
+        }
+        ControlFlow::Continue(())
+    });
+    (explored.unwrap_or_else(|never| match never {}), found)
+}
+
+/// `NETREEL_SPACE_RUNS` and `NETREEL_SPACE_CHANGES` bound it: 400 runs, 2 changes.
+#[test]
+fn the_four_cures_hold_in_the_orders_of_a_small_session() {
+    let objects = asked("NETREEL_SPACE").unwrap_or(1);
+    let runs = asked("NETREEL_SPACE_RUNS").unwrap_or(400);
+    let changes = asked("NETREEL_SPACE_CHANGES").unwrap_or(2);
+    let changes = usize::try_from(changes).expect("few");
+    println!("| mode | brute force | runs | orders | saved | unreached | whole | seconds |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for mode in [Mode::Owner, Mode::Queue, Mode::Handshake, Mode::Order] {
+        let reels = there_and_back_again(mode, objects);
+        assert_eq!(errors(&reels), [""; 0], "{mode:?}");
+        let begun = Instant::now();
+        let (explored, found) = through(&ground(&reels), (changes, runs));
+        let counts = explored.counts;
+        println!(
+            "| {mode:?} | 10^{:.1} | {} | {} | {} | {} | {} | {:.0} |",
+            brute_force(&reels),
+            counts.runs,
+            counts.orders,
+            counts.saved,
+            counts.unreached,
+            explored.whole,
+            begun.elapsed().as_secs_f64()
+        );
+        assert_eq!(found, [], "{mode:?}");
+    }
+}
+
+/// A long session in which a zombie came up.
+fn failing(seed: u64, ticks: u64) -> Option<Vec<Vec<u8>>> {
+    let script = Script::Boxes { ticks };
+    let mut start = SimWorldStart::new(seed, Mode::Host, Topology::PeerToPeer, script);
+    start.faults = LinkFaults {
+        jitter: Duration::from_millis(60),
+        ..LinkFaults::default()
+    };
+    let reels = record(&start, ticks + 60);
+    errors(&reels).contains(&"zombie-object").then_some(reels)
+}
+
+/// `NETREEL_SHRINKS` sessions of `NETREEL_SHRINK_TICKS` ticks each (200); none where nobody asks for it.
+#[test]
+fn long_sessions_are_shrunk_to_a_few_packets() {
+    let Some(sessions) = asked("NETREEL_SHRINKS").filter(|it| *it > 0) else {
+        return;
+    };
+    let ticks = asked("NETREEL_SHRINK_TICKS").unwrap_or(200);
+    let mut rows: Vec<(usize, f64)> = Vec::new();
+    println!("| seed | packets before | packets | turns | tries | seconds |");
+    println!("|---|---|---|---|---|---|");
+    for (seed, reels) in (0..).filter_map(|seed| Some((seed, failing(seed, ticks)?))) {
+        let before = session(&reels).packet_count();
+        let ground = ground(&reels);
+        let begun = Instant::now();
+        let mut runner = runner(&ground);
+        let shrunk = shrink(&ground, &mut |cut: &Cut| {
+            Ok::<_, Infallible>(Some(zombie_in(&mut runner, cut)))
+        });
+        let shrunk = shrunk.unwrap_or_else(|never| match never {});
+        let seconds = begun.elapsed().as_secs_f64();
+        let (fails, packets) = zombie_in(&mut runner, &shrunk.cut);
+        assert!(fails, "seed {seed}");
+        let turns = shrunk.cut.turns(&ground);
+        println!(
+            "| {seed} | {before} | {} | {} | {} | {seconds:.1} |",
+            packets.len(),
+            turns.len(),
+            shrunk.tries
+        );
+        for turn in turns {
+            let fewer = shrunk.cut.without([turn], &ground);
+            assert!(!zombie_in(&mut runner, &fewer).0, "seed {seed}: {turn:?}");
+        }
+        for &packet in &packets {
+            let fewer = shrunk.cut.losing([packet]);
+            assert!(!zombie_in(&mut runner, &fewer).0, "seed {seed}: {packet:?}");
+        }
+        rows.push((packets.len(), seconds));
+        if rows.len() as u64 >= sessions {
+            break;
+        }
+    }
+    rows.sort_by_key(|it| it.0);
+    let middle = rows[rows.len() / 2].0;
+    println!("the middle one has {middle} packets");
+    assert!(middle <= 12, "{rows:?}");
+}
