@@ -45,7 +45,7 @@ pub struct Demo {
     pub port: Option<u16>,
     /// Play on until `q`, and keep the last SECS seconds alone: `t` keeps them for good, at all
     /// nodes (docs/record.md).
-    #[arg(long, value_name = "SECS", conflicts_with = "json", value_parser = crate::record::seconds)]
+    #[arg(long, value_name = "SECS", conflicts_with = "json", value_parser = crate::lengths::seconds)]
     pub ring: Option<f64>,
     /// Record the state of each node's layer every SECS seconds, so that a replay can start there
     /// and compare; 0 for never (docs/replay.md).
