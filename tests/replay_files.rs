@@ -131,3 +131,17 @@ fn a_stream_to_another_program_is_named_where_it_says_something_else() {
     let first = reasons.next().unwrap_or_default();
     assert!(first.contains(&told), "{}", ran.out);
 }
+
+#[test]
+fn a_file_that_is_too_long_to_be_kept_is_named() {
+    let bench = Bench::new();
+    let program = bench.compile("grows");
+    let file = bench.at("long.dat");
+    let command = [text(&program), text(&file)];
+    bench.record_plainly(&[], &command).expect(0);
+    std::fs::remove_dir_all(bench.out()).unwrap();
+    bench.record_plainly(&[], &command).expect(0);
+    let told = bench.again(&[], &command).expect(1).out;
+    let named = format!("changes the file {}, which had 5242880 bytes", text(&file));
+    assert!(told.contains(&named), "{told}");
+}

@@ -170,9 +170,19 @@ fn memory_lies_where_it_lay_behind_the_lookup_of_a_name_that_this_machine_knows(
         support::skipped("names are not looked for in /etc/hosts first here");
         return;
     }
+    heap_is_exact_behind(&["getaddrinfo", "gethostbyname"]);
+}
+
+/// Nobody is asked for it, but without hints the C library makes an answer for each kind of socket.
+#[test]
+fn memory_lies_where_it_lay_behind_the_lookup_of_an_address_in_numbers() {
+    heap_is_exact_behind(&["number"]);
+}
+
+fn heap_is_exact_behind(lookups: &[&str]) {
     let bench = Bench::new();
     let program = bench.compile("heap");
-    for how in ["getaddrinfo", "gethostbyname"] {
+    for how in lookups {
         let _ = std::fs::remove_dir_all(bench.out());
         let command = [text(&program), how];
         bench.record(&[], &command).expect(0);

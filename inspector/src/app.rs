@@ -329,7 +329,10 @@ impl Inspector {
             if !same {
                 let moves = matches!(
                     command,
-                    Command::Back | Command::Forward | Command::SetFilter(_)
+                    Command::Back
+                        | Command::Forward
+                        | Command::SetFilter(_)
+                        | Command::TypeFilter(_)
                 );
                 // What is picked out in the session below ends with the same key, and one filter is
                 // for both. Each has a way back of its own. What takes long is given up in both.
@@ -339,6 +342,7 @@ impl Inspector {
                         | Command::EndStory
                         | Command::Deselect
                         | Command::SetFilter(_)
+                        | Command::TypeFilter(_)
                         | Command::GiveUp
                         | Command::GoOn
                 );

@@ -143,6 +143,12 @@ impl Prepared {
         if arguments.program.no_log {
             tape.compares_no_lines();
         }
+        if let Some(event) = tape.connects {
+            anstream::eprintln!(
+                "netreel: at event {event} it makes a TCP connection, which a replay refuses, because TCP is not \
+                 recorded: what it does behind that may be something else"
+            );
+        }
         let (mut rerun, doubts) = asked::rerun(reel, &began, &tape)?;
         let files = files::Files::look(reel, &tape.kept);
         let patience = arguments.patience.unwrap_or(PATIENCE_S);
@@ -232,7 +238,7 @@ fn meant(
     let story = open::in_silence(source, &source.paths, wire.clone(), build)?;
     tell_unread(&story.unread);
     let reels = story.session.session_reels();
-    let reel = super::sit::one(&reels, node, "started again")?;
+    let reel = super::sit::one(&reels, node, ("started again", can_start))?;
     let option = match arguments.sit.until {
         Some(_) => "--until",
         None => "--gdb",
@@ -273,9 +279,18 @@ fn own_wire(wire: Option<Arc<Wire>>, reel: &Reel) -> Result<Option<Arc<Wire>>, F
 fn by_header<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Option<&'a ReelInput> {
     let mut fitting = inputs.iter().filter(|input| {
         let name = &input.reel.header().node;
-        !name.is_empty() && node.is_none_or(|node| node == name)
+        !name.is_empty()
+            && match node {
+                Some(node) => node == name,
+                None => can_start(&input.reel),
+            }
     });
     fitting.next().filter(|_| fitting.next().is_none())
+}
+
+/// Whether a reel is of a program that was started, and not of a child that a recorded one began.
+pub fn can_start(reel: &Reel) -> bool {
+    Began::of(reel).is_none_or(|began| !began.forked)
 }
 
 fn tell_unread(unread: &[String]) {

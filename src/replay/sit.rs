@@ -27,8 +27,12 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.read.source;
     let story = open::story(source)?;
     let reels = story.session.session_reels();
-    let reel = one(&reels, arguments.node.as_deref(), "stepped")?;
     let is_program = arguments.program.is_asked();
+    let fits = match is_program {
+        true => program::can_start,
+        false => |_: &Reel| true,
+    };
+    let reel = one(&reels, arguments.node.as_deref(), ("stepped", fits))?;
     let played = match is_program {
         true => Played::Program(program(arguments, &story, (reel, &reels))?),
         false => layer(arguments, reel)?,
@@ -85,16 +89,19 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     Ok(sitting.answer())
 }
 
-/// The one reel that is meant; `done` says what is done with one at a time.
+/// The one reel that is meant: that of the node, or the only one of those that fit. `done` says what is done
+/// with one at a time.
 pub fn one<'a>(
     reels: &'a [SessionReel<'a>],
     node: Option<&str>,
-    done: &str,
+    (done, fits): (&str, fn(&Reel) -> bool),
 ) -> Result<&'a SessionReel<'a>, Failure> {
-    match chosen(reels, node)?.as_slice() {
+    let mut chosen = chosen(reels, node)?;
+    chosen.retain(|reel| node.is_some() || fits(reel.reel));
+    match chosen.as_slice() {
         [reel] => Ok(reel),
         _ => {
-            let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+            let names: Vec<&str> = chosen.iter().map(|reel| reel.name.as_str()).collect();
             Err(Failure::new(format!(
                 "one node at a time can be {done}; name it with --node: {}",
                 names.join(", ")

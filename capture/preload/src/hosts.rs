@@ -1,7 +1,8 @@
-//! Names that this machine knows by itself: a replay looks them up as well, without asking anybody, so
-//! that the C library takes the memory for it that it took then.
+//! Names that this machine knows by itself, and addresses in numbers: a replay looks them up as well,
+//! without asking anybody, so that the C library takes the memory for it that it took then.
 
 use core::ffi::{CStr, c_char};
+use core::net::IpAddr;
 
 use crate::sys::{self, nr};
 
@@ -10,7 +11,8 @@ const ORDER: &CStr = c"/etc/nsswitch.conf";
 /// How many bytes of each are looked at.
 const READ_MAX: usize = 16 << 10;
 
-/// Whether the C library finds the name in a file of this machine before it asks anybody.
+/// Whether the C library finds the name in a file of this machine before it asks anybody, or reads it as
+/// the address that it is.
 ///
 /// # Safety
 /// `name` is null or a zero-ended string.
@@ -20,6 +22,10 @@ pub unsafe fn knows(name: *const c_char) -> bool {
     }
     // SAFETY: the caller vouches for it.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let is_number = core::str::from_utf8(name).is_ok_and(|it| it.parse::<IpAddr>().is_ok());
+    if is_number {
+        return true;
+    }
     let mut room = [0u8; READ_MAX];
     lines(read(HOSTS, &mut room)).any(|line| words(line).skip(1).any(|word| word == name))
         && lines(read(ORDER, &mut room)).any(|line| {

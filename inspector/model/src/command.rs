@@ -73,6 +73,8 @@ pub enum Command {
     Step(Step),
     /// Filter the packets. An expression with a mistake changes nothing but the error.
     SetFilter(String),
+    /// The same while it is typed: an unfinished word at its end takes and leaves out nothing yet.
+    TypeFilter(String),
     /// Add these columns to the packet table, and no others.
     SetColumns(OwnColumns),
     /// Sort the packet table, or show it in the order of time.
@@ -149,6 +151,7 @@ impl Model {
             command,
             Command::Hover(_)
                 | Command::SetFilter(_)
+                | Command::TypeFilter(_)
                 | Command::SetColumns(_)
                 | Command::Sort(_)
                 | Command::Lanes(_)
@@ -205,6 +208,7 @@ impl Model {
             Command::FrameSelection => self.frame_selection(),
             Command::Step(step) => self.step(step),
             Command::SetFilter(text) => self.set_filter(text),
+            Command::TypeFilter(text) => self.type_filter(text),
             Command::SetColumns(columns) => self.set_own_columns(columns),
             Command::Sort(sorting) => self.sort(sorting),
             Command::Lanes(change) => self.move_lanes(&change),

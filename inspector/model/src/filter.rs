@@ -32,9 +32,11 @@ const SLICES_MAX: usize = 2;
 pub struct Filter {
     /// As it was typed.
     pub text: String,
-    /// What is wrong with the text. Where it cannot be read, the last good expression stays in
-    /// force.
+    /// What is wrong with the text. Where it cannot be read, what stands before its last `&&` or `||` that
+    /// can is in force, and where there is no such part, what was in force before.
     pub error: Option<String>,
+    /// Whether it ends amid a word that is being typed: that part takes and leaves out nothing yet.
+    pub amid_a_word: bool,
     found: Option<Found>,
     /// The expression in force.
     query: Option<Query>,
@@ -131,15 +133,17 @@ impl Filter {
         self.found.as_ref()?.findings.as_ref()
     }
 
-    /// Takes a new text. `history` is `None` where it is not known yet.
+    /// Takes a new text. `amid_a_word`: what its last word is to be is not known yet, so that it counts as
+    /// one that cannot be read. `history` is `None` where it is not known yet.
     pub(crate) fn set(
         &mut self,
-        text: String,
+        (text, amid_a_word): (String, bool),
         session: &Arc<Session>,
         history: Option<&Arc<History>>,
         links: &Arc<Links>,
     ) {
         self.text = text;
+        self.amid_a_word = amid_a_word;
         self.error = None;
         self.changed += 1;
         if self.text.trim().is_empty() {
@@ -148,25 +152,28 @@ impl Filter {
             self.waits = false;
             return;
         }
-        match Query::parse(&self.text) {
-            Ok(query) => {
+        let query = match Query::parse(&self.text) {
+            Ok(query) if !amid_a_word => {
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
-                let waits = history.is_none() && query.needs_history();
-                self.waits = waits;
-                self.query = Some(query.clone());
-                let search = Search::new(query, session, history.cloned(), links);
-                self.found = Some(match waits {
-                    true => search.nothing(),
-                    false => search.begin(),
-                });
+                Some(query)
             }
+            Ok(_) => readable_head(&self.text),
             Err(error) => {
                 let asked = Query::asked(&self.text, session, &[]);
                 self.error = Some(asked.unwrap_or_else(|| error.to_string()));
+                readable_head(&self.text)
             }
-        }
+        };
+        let Some(query) = query else { return };
+        self.waits = history.is_none() && query.needs_history();
+        self.query = Some(query.clone());
+        let search = Search::new(query, session, history.cloned(), links);
+        self.found = Some(match self.waits {
+            true => search.nothing(),
+            false => search.begin(),
+        });
     }
 
     /// Looks again at all packets, with the history that is known now.
@@ -242,6 +249,18 @@ impl Filter {
         let memory = found.map(|found| found.taken.memory() + found.crowd.memory());
         memory.sum()
     }
+}
+
+/// The longest part that stands before an `&&` or `||` and can be read.
+fn readable_head(text: &str) -> Option<Query> {
+    let mut head = text;
+    while let Some(end) = head.rfind("&&").max(head.rfind("||")) {
+        head = &head[..end];
+        if let Ok(query) = Query::parse(head) {
+            return Some(query);
+        }
+    }
+    None
 }
 
 /// How a filter is joined to the one in force.
@@ -328,7 +347,17 @@ impl Model {
         Query::completions(before, self.session())
     }
 
+    /// Takes a filter as it is while somebody types it.
+    pub(crate) fn type_filter(&mut self, text: String) {
+        let amid_a_word = Query::ends_amid_a_word(&text, self.session());
+        self.take_filter((text, amid_a_word));
+    }
+
     pub(crate) fn set_filter(&mut self, text: String) {
+        self.take_filter((text, false));
+    }
+
+    fn take_filter(&mut self, text: (String, bool)) {
         let links = &self.index.links;
         let history = (!self.lacks_history()).then_some(&self.judged.history);
         self.filter.set(text, &self.session, history, links);

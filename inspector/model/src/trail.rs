@@ -75,7 +75,7 @@ impl Model {
             | Command::GiveUp
             | Command::GoOn => return,
             Command::Pan(_) | Command::Zoom { .. } | Command::Show(_) => Kind::Moves,
-            Command::SetFilter(_) => Kind::Types,
+            Command::SetFilter(_) | Command::TypeFilter(_) => Kind::Types,
             _ => Kind::Other,
         };
         let goes_on = kind != Kind::Other && self.trail.last == Some(kind);

@@ -224,6 +224,33 @@ fn a_filter_with_a_mistake_leaves_the_last_good_one_in_force() {
     assert_eq!(model.row_count(), all);
 }
 
+/// Letters may come several in a frame: which of the texts on the way were seen plays no part.
+#[test]
+fn what_a_filter_takes_while_it_is_typed_follows_from_its_text_alone() {
+    let mut model = fixture::race_model();
+    let all = model.row_count();
+    let mut rows = |text: &str, typed: bool| {
+        let text = text.to_owned();
+        model.apply(match typed {
+            true => Command::TypeFilter(text),
+            false => Command::SetFilter(text),
+        });
+        model.row_count()
+    };
+    let narrowed = rows("object == 42", false);
+    assert!(narrowed > 0 && narrowed < all);
+    rows("object == 4", false);
+    for head in ["object == 42 && ", "object == 42 && kin", "object == 42 && kind == mig"] {
+        assert_eq!(rows(head, true), narrowed, "{head}");
+    }
+    let migrated = rows("object == 42 && kind == migrate", true);
+    assert!(migrated > 0 && migrated < narrowed);
+    // A word alone that is not whole yet hides nothing; whoever means it says so.
+    assert_eq!(rows("", true), all);
+    assert_eq!(rows("kind == mig", true), all);
+    assert_eq!(rows("kind == mig", false), 0);
+}
+
 #[test]
 fn a_filter_dims_the_arrows_that_it_does_not_take() {
     let mut model = fixture::race_model();

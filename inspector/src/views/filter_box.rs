@@ -67,6 +67,10 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
     }
     if response.changed() {
         bar.completion.picked = 0;
+        commands.push(Command::TypeFilter(bar.filter.clone()));
+    }
+    // Whoever leaves the line, by Enter too, means what stands there.
+    if response.lost_focus() && (model.filter().amid_a_word || response.changed()) {
         commands.push(Command::SetFilter(bar.filter.clone()));
     }
     let end = bar.filter.chars().count();
@@ -195,6 +199,7 @@ fn list(
     let area = area.fixed_pos(at).order(Order::Foreground);
     let shown = area.show(ui.ctx(), |ui| {
         let frame = Frame::popup(ui.style()).show(ui, |ui| {
+            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
             let mut clicked = None;
             for (place, (_, word)) in words.iter().take(WORDS_MAX).enumerate() {
                 let text = RichText::new(word).font(theme::mono());

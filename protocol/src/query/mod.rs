@@ -81,6 +81,15 @@ impl Query {
         typed.filter(|(text, _)| text != before).collect()
     }
 
+    /// Whether a filter that is being typed ends amid a word: in what some known words begin with and none is.
+    pub fn ends_amid_a_word(before: &str, session: &Session) -> bool {
+        let Some((length, all)) = candidates::begun(before, session, &[]) else {
+            return false;
+        };
+        let typed = before.get(before.len() - length..).unwrap_or("");
+        !typed.is_empty() && !all.is_empty() && all.iter().all(|word| word != typed)
+    }
+
     /// Whether a packet passes: one of its messages does, or it has none and passes without.
     pub fn packet(&self, session: &Session, history: &History, packet: PacketId) -> bool {
         let Some(found) = session.packet(packet) else {

@@ -43,6 +43,40 @@ pub(super) fn kept_files(reel: &Reel) -> Vec<FoundFile> {
     found_files(reel).into_iter().filter(is_kept).collect()
 }
 
+/// Why the program may do something else for a file that it changes, a sentence each: the reel has not what it
+/// found there.
+pub(super) fn not_kept(reel: &Reel) -> Vec<String> {
+    let files = found_files(reel).into_iter().filter_map(|file| {
+        let FoundAs::NotKept { size } = file.was else {
+            return None;
+        };
+        Some(format!(
+            "the program changes the file {}, which had {size} bytes when it found it: that is too long to be kept, \
+             or could not be read; give it the one that it found then",
+            String::from_utf8_lossy(&file.path)
+        ))
+    });
+    files.take(NAMED_MAX).collect()
+}
+
+/// Files that it changes and asks about besides: what is told of them is not in a reel.
+pub(super) fn changed_by_itself(reel: &Reel) -> Option<String> {
+    let files = kept_files(reel);
+    let (first, more) = files.split_first()?;
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!(" and {more} more files"),
+    };
+    Some(format!(
+        "it changes {}{more}: when a file was changed last, its number (inode) and the list of what its folder holds \
+         are those of now, and not in a reel",
+        String::from_utf8_lossy(&first.path)
+    ))
+}
+
+/// At most this many are named.
+const NAMED_MAX: usize = 3;
+
 /// The paths of files, as a tape has them.
 pub(super) fn paths(files: &[FoundFile]) -> Vec<u8> {
     let mut bytes = Vec::new();

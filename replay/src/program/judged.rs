@@ -10,7 +10,7 @@ use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
 use super::ending::{EndCompared, compared};
-use super::files::stream;
+use super::files::{changed_by_itself, not_kept, stream};
 use super::printed::{LineDifference, PrintedNow};
 use super::tape::Tape;
 use super::words::{endpoint_from, of_came, of_entry};
@@ -170,6 +170,7 @@ pub fn judge(
         if is_packet || matches!(ended, Ended::Line(_)) {
             more.extend(looked_up(reel, before));
         }
+        more.extend(not_kept(reel));
         more.extend(tape.doubts.iter().cloned());
         more.extend(guesses);
         if tape.at_once {
@@ -177,6 +178,7 @@ pub fn judge(
         }
         more.dedup();
         if more.is_empty() && reasons.known.is_empty() {
+            reasons.guesses.extend(changed_by_itself(reel));
             let told = match ended {
                 Ended::Line(_) => UNRECORDED_LINE,
                 _ => UNRECORDED,
@@ -270,7 +272,9 @@ fn looked_up(reel: &Reel, before: Option<EventNumber>) -> Option<String> {
     });
     last.map(|event| {
         format!(
-            "it looked a name up until event {event}: the C library does that in the program's memory, and a              replay gives the answer alone; what the program sends or prints without having written it (a byte of the              stack, an address) may be another since then. A name that stands as a number changes nothing"
+            "it looked a name up until event {event}: the C library does that in the program's memory, and a replay \
+             gives the answer alone; what the program sends or prints without having written it (a byte of the \
+             stack, an address) may be another since then. A name that stands as a number changes nothing"
         )
     })
 }

@@ -36,6 +36,8 @@ pub struct Tape {
     /// What the program did that may go past the recorder, a sentence each: likely reasons should
     /// it part from the recording.
     pub doubts: Vec<String>,
+    /// The event at which it makes a TCP connection, which it is refused in a replay.
+    pub connects: Option<EventNumber>,
     /// Whether several threads are answered that ran at the same time.
     pub at_once: bool,
     /// Whether threads are let run that the recording does not answer.
@@ -99,6 +101,7 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         first: None,
         missing: Vec::new(),
         doubts: Vec::new(),
+        connects: None,
     };
     reel.for_each(|record| making.take(record.number, record.thread, &record.event));
     let mut missing = making.missing;
@@ -188,6 +191,7 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         events: making.events,
         first: making.first,
         doubts: making.doubts,
+        connects: making.connects,
         at_once: threads.identities.len() > 1 && !(ordered && began.one_thread),
         has_free: which == Which::Packets,
         printed: making.printed,
@@ -267,6 +271,7 @@ impl Tape {
             events: entries.len() as u64,
             first: None,
             doubts: Vec::new(),
+            connects: None,
             at_once: false,
             has_free: false,
             ended: None,
@@ -302,6 +307,7 @@ struct Making<'a> {
     first: Option<EventNumber>,
     missing: Vec<String>,
     doubts: Vec<String>,
+    connects: Option<EventNumber>,
 }
 
 impl Making<'_> {
@@ -508,12 +514,12 @@ impl Making<'_> {
             {
                 self.too_many(number);
             }
-            // One that the program makes is refused, and told then.
             CallId::TCP if short(details, 0) == TAKEN => self.miss(format!(
                 "it takes a TCP connection (event {number}), and TCP is not recorded, so that a replay \
                  has none to give"
             )),
-            CallId::TCP => {}
+            // One that the program makes is refused.
+            CallId::TCP => self.connects = self.connects.or(Some(number)),
             CallId::CONNECT => self.push(entry, details.get(2..).unwrap_or(&[]), &[]),
             CallId::PEEK => match self.threads.peeked.get(&number) {
                 Some((from, shown)) => self.push(entry, &endpoint_bytes(*from), shown),
