@@ -555,3 +555,36 @@ fn a_match_of_godot_is_driven_and_replays_exactly() {
         assert_eq!(result["result"], "exact", "{result}");
     }
 }
+
+#[test]
+fn a_scenario_that_is_being_written_is_played_whenever_it_is_saved() {
+    let folder = folder();
+    let (file, script) = (folder.path().join("it.toml"), folder.path().join("it.lua"));
+    let scenario = "file = \"it.lua\"\n[[node]]\nname = \"A\"\ncommand = [\"true\"]\n";
+    std::fs::write(&file, scenario).expect("a file");
+    std::fs::write(&script, "print('one')").expect("a file");
+    let runner = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["run", text(&file), "--watch", "--out"])
+        .arg(folder.path().join("run"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    let mut runner = Game(runner, String::new());
+    let out = std::io::BufReader::new(runner.0.stdout.take().expect("its output"));
+    let mut lines = std::io::BufRead::lines(out).map_while(Result::ok);
+    let mut said = || {
+        let until = lines
+            .by_ref()
+            .take_while(|it| !it.starts_with("plays once more"));
+        until.collect::<Vec<_>>().join("\n")
+    };
+    assert!(said().contains("match 1: one"));
+    // A mistake is waited out: nothing is played, and the runner goes on.
+    std::fs::write(&script, "print('two'").expect("a file");
+    assert_eq!(said(), "");
+    std::fs::write(&script, "print('three')").expect("a file");
+    let third = said();
+    assert!(third.contains("match 1: three"), "{third}");
+    assert!(third.contains("saved-2"), "{third}");
+}

@@ -224,6 +224,7 @@ unsafe fn commands(given: &CConsoleOptions) -> Result<(Commands, BTreeMap<String
     // SAFETY: promised by the caller, as for all reads below.
     let given = unsafe { items(given.commands, given.commands_count, "commands")? };
     for (place, command) in given.iter().enumerate() {
+        // SAFETY: as above.
         let (name, about) = unsafe { (text(command.name), text(command.about)) };
         let wrong = |why: &str| failure(E_ARGUMENT, format!("command {place} ({name:?}): {why}"));
         if name.is_empty() || name.split_whitespace().collect::<Vec<_>>().join(" ") != name {
@@ -240,6 +241,7 @@ unsafe fn commands(given: &CConsoleOptions) -> Result<(Commands, BTreeMap<String
         if places.insert(name.clone(), place as u32).is_some() {
             return Err(wrong("there are two of this name"));
         }
+        // SAFETY: as above.
         let parameters = unsafe { parameters(command) }.map_err(|why| wrong(&why))?;
         let needed = parameters.iter().position(|(_, _, optional)| *optional);
         let (needed, optional) = parameters.split_at(needed.unwrap_or(parameters.len()));
@@ -267,6 +269,7 @@ unsafe fn parameters(command: &CCommand) -> Result<Vec<(String, Kind, bool)>, St
     let given: &[CParameter] = given.map_err(|failure| failure.text)?;
     let mut read = Vec::new();
     for (place, parameter) in given.iter().enumerate() {
+        // SAFETY: as above.
         let (name, words) = unsafe { (text(parameter.name), text(parameter.words)) };
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err(format!(

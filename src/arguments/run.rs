@@ -8,7 +8,7 @@ use netreel_console::Way;
 
 use super::FailOn;
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Exits 1 where a match was bad. How a scenario is written: docs/scenarios.md; a first one: \
                   docs/guides/scripted-matches.md."
@@ -70,6 +70,9 @@ pub struct Run {
     /// Play nothing: what runs in these folders come to together.
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["file", "repeat", "jobs", "set", "emit"])]
     pub gather: Vec<PathBuf>,
+    /// Play once more whenever the scenario or a script beside it is saved, until Ctrl-C: for whoever writes one.
+    #[arg(long, conflicts_with_all = ["gather", "emit", "recover", "dataset"])]
+    pub watch: bool,
     /// Undo what a runner that was killed has left behind in this folder: processes and half a match.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "repeat", "jobs", "set", "out"])]
     pub recover: Option<PathBuf>,

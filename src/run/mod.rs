@@ -5,6 +5,7 @@ mod emit;
 mod html;
 mod judge;
 mod report;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -39,13 +40,31 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     if !arguments.gather.is_empty() {
         return gather(arguments, level, out);
     }
+    if arguments.watch {
+        return watch::watch(arguments, out);
+    }
+    match play(arguments, level, out)? {
+        Played::Whole(answer) => Ok(answer),
+        Played::Ended(why) => Err(Failure::new(why)),
+    }
+}
+
+/// What came of a loop.
+enum Played {
+    /// All of it was played, or as much as was to be.
+    Whole(Answer),
+    /// Somebody ended it; how it goes on.
+    Ended(String),
+}
+
+fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Failure> {
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let scenario = Scenario::read(file, &arguments.set).map_err(Failure::new)?;
     let default = || PathBuf::from(format!("netreel-run-{}", scenario.name));
     let wire = scenario.wire.as_deref().map(open::wire).transpose()?;
     let folder = arguments.out.clone().unwrap_or_else(default);
     if let Some(emit) = arguments.emit {
-        return emit::write(emit, (arguments, file), &scenario.name, out);
+        return emit::write(emit, (arguments, file), &scenario.name, out).map(Played::Whole);
     }
     let jobs = arguments.jobs.map_or_else(processors, usize::from);
     let netreel = std::env::current_exe()
@@ -115,11 +134,11 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     let is_over = matches.len() as u64 >= wanted || wants.ends_at_bad && answer == Answer::Wrong;
     if !is_over {
         let played = matches.len();
-        return Err(Failure::new(format!(
+        return Ok(Played::Ended(format!(
             "ended after {played} of {wanted} matches; the same command goes on with the others"
         )));
     }
-    Ok(answer)
+    Ok(Played::Whole(answer))
 }
 
 /// What runs in several folders come to together: jobs of one loop, each with its part.
