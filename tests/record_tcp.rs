@@ -32,6 +32,8 @@ fn a_replay_refuses_a_program_that_takes_a_tcp_connection_and_names_one_that_is_
     let ran = bench.again(&[], &[text(&program), "calls"]).expect(1);
     let said = "1 TCP connection, which a replay refuses";
     assert!(ran.out.contains(said), "{}", ran.out);
-    let at_first = ran.err.find("it makes a TCP connection, which a replay refuses");
+    let at_first = ran
+        .err
+        .find("it makes a TCP connection, which a replay refuses");
     assert!(at_first.is_some(), "{}", ran.err);
 }

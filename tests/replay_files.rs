@@ -133,7 +133,7 @@ fn a_stream_to_another_program_is_named_where_it_says_something_else() {
 }
 
 #[test]
-fn a_file_that_is_too_long_to_be_kept_is_named() {
+fn a_file_that_is_only_lengthened_and_too_long_to_be_kept_is_named() {
     let bench = Bench::new();
     let program = bench.compile("grows");
     let file = bench.at("long.dat");

@@ -240,7 +240,11 @@ fn what_a_filter_takes_while_it_is_typed_follows_from_its_text_alone() {
     let narrowed = rows("object == 42", false);
     assert!(narrowed > 0 && narrowed < all);
     rows("object == 4", false);
-    for head in ["object == 42 && ", "object == 42 && kin", "object == 42 && kind == mig"] {
+    for head in [
+        "object == 42 && ",
+        "object == 42 && kin",
+        "object == 42 && kind == mig",
+    ] {
         assert_eq!(rows(head, true), narrowed, "{head}");
     }
     let migrated = rows("object == 42 && kind == migrate", true);
