@@ -4,13 +4,14 @@
 //! `cargo bench -p netreel-benches --bench explore`; with `-- --check` it fails where a target is missed,
 //! `-- --runs N` makes so many runs of each (20 000), `-- --jobs N` as many threads (2). The recording is a
 //! simulated match of boxes by four nodes in mode `owner`, in which no order of packets breaks anything, so
-//! that every run is played to where nodes believe again what they believed.
+//! that every run is played to where nodes believe again what they believed. Times are of this process's
+//! processor time, shared out among its threads, so that what else the machine does counts little.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use netreel_replay::explore::{
     Explored, Ground, GroundOptions, Limits, MakeNode, Runner, Tries, explore,
@@ -28,6 +29,12 @@ const TICKS_A_SECOND: u64 = 60;
 
 /// The node that is played alone: X.
 const ALONE: usize = 3;
+
+/// Processor time of this process, in seconds.
+fn processor() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
 
 fn session(seconds: u64) -> netreel_protocol::session::Session {
     let ticks = seconds * TICKS_A_SECOND;
@@ -79,7 +86,7 @@ fn explored(
     // The first look is before the first runs' end; what is made once is not a run.
     let mut begun = None;
     let mut before = 0;
-    let mut last = (Instant::now(), 0);
+    let mut last = (0.0, 0);
     let told = explore(
         &ground,
         &|| maker(&ground),
@@ -87,7 +94,7 @@ fn explored(
         &limits,
         &mut |told| {
             if let netreel_replay::explore::Told::Counts(counts) = told {
-                last = (Instant::now(), counts.runs);
+                last = (processor(), counts.runs);
                 if begun.is_none() {
                     (begun, before) = (Some(last.0), counts.runs);
                 }
@@ -96,7 +103,7 @@ fn explored(
         },
     );
     let told = told.unwrap_or_else(|never| match never {});
-    let seconds = begun.map_or(0.0, |begun| (last.0 - begun).as_secs_f64());
+    let seconds = begun.map_or(0.0, |begun| last.0 - begun) / jobs as f64;
     (told, (last.1 - before) as f64 / seconds.max(1e-9))
 }
 
@@ -151,9 +158,9 @@ fn one_layer(session: &netreel_protocol::session::Session) {
         alone: None,
     };
     let ground = Arc::new(Ground::new(story::plan(session), options));
-    let begun = Instant::now();
+    let begun = processor();
     let made = Runner::new(Arc::clone(&ground), maker(&ground));
     let (_, ran) = made.unwrap_or_else(|never| match never {});
-    let ns = begun.elapsed().as_nanos() as f64 / ran.turns.max(1) as f64;
+    let ns = (processor() - begun) * 1e9 / ran.turns.max(1) as f64;
     println!("a turn of a node, with the network, and the states that are kept: {ns:.0} ns");
 }

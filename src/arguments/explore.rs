@@ -49,16 +49,15 @@ pub struct Explore {
     /// How long the nodes play on behind the end of the recording, so that all arrives.
     #[arg(long, value_name = "MS", default_value_t = 3000)]
     pub rest: u64,
-    /// Also lose packets, at most N in a run (1).
+    /// Also lose packets, at most N in a run (1 unless it says another number).
     #[arg(
         long,
         value_name = "N",
         num_args = 0..=1,
         require_equals = true,
-        default_value_t = 0,
         default_missing_value = "1"
     )]
-    pub losses: usize,
+    pub losses: Option<usize>,
     /// Also let packets come twice.
     #[arg(long)]
     pub repeats: bool,

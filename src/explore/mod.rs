@@ -251,7 +251,7 @@ fn limits(arguments: &Explore, ground: &Ground) -> Limits {
     Limits {
         tries: Tries {
             hold_max_ns: hold_max_ns.unwrap_or(i64::MAX),
-            losses: arguments.losses,
+            losses: arguments.losses.unwrap_or(0),
             repeats: arguments.repeats,
             overtakes: arguments.overtakes,
             deaths: arguments.deaths,

@@ -64,20 +64,18 @@ fn text(folder: &Path, session: &Session, sentence: &str) -> String {
 const TEMPLATE: &str = r#"//! Made by `netreel shrink`: {sentence}
 //!
 //! All nodes of a small session, live, over the network that it had. It needs netreel-reel,
-//! netreel-replay and netreel-transport; `layer` is the engine's.
+//! netreel-replay and netreel-transport, and stands in a module that has the engine's layers:
+//! `fn layer(start: &[u8]) -> Box<dyn netreel_transport::Layer>` makes one from the start
+//! conditions of a node.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_reel::{EventNumber, Reel};
-use netreel_replay::explore::{Ground, GroundOptions, Runner};
+use netreel_replay::explore::{Ground, GroundOptions, Ran, Runner};
 use netreel_replay::together::{Plan, Story, StoryNode, StoryPacket};
-use netreel_transport::Layer;
 
-/// The network layer of a node that starts from these conditions.
-fn layer(start: &[u8]) -> Box<dyn Layer> {
-    todo!("the engine's layer, from {} bytes of start conditions", start.len())
-}
+use super::layer;
 
 /// A node's name, its reel, its addresses, and how far its clock is behind the session's. ns.
 type Node = (&'static str, &'static [u8], &'static [&'static str], i64);
@@ -96,6 +94,12 @@ const PACKETS: &[Packet] = &[
 
 #[test]
 fn nodes_agree_when_all_is_delivered() {
+    let ran = played();
+    assert!(!ran.is_wrong(), "{ran:#?}");
+}
+
+/// What the session comes to with these layers.
+pub fn played() -> Ran {
     let nodes = NODES.iter().map(|&(name, reel, endpoints, _)| StoryNode {
         name: name.to_owned(),
         reel: Some(Arc::new(Reel::from_bytes(reel.to_vec()).expect("a whole reel"))),
@@ -123,7 +127,6 @@ fn nodes_agree_when_all_is_delivered() {
         let reel = starts.reel(node).ok_or("a node without a reel")?;
         Ok::<_, &str>(layer(&reel.header().start))
     });
-    let (_, ran) = Runner::new(ground, make).expect("layers");
-    assert!(!ran.is_wrong(), "{ran:#?}");
+    Runner::new(ground, make).expect("layers").1
 }
 "#;

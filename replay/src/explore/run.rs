@@ -22,8 +22,15 @@ pub type MakeNode<'a, E> = dyn FnMut(usize, Shared<NodeSocket>) -> Result<Box<dy
 /// A state is kept, and beliefs are looked at, every so many ticks.
 const TICKS_BETWEEN_LOOKS: usize = 8;
 
-/// The most states that are kept.
-const STATES_MAX: usize = 256;
+/// The states that are kept take about so many bytes at most.
+const STATES_BYTES: usize = 256 << 20;
+
+/// So many times what its layers write of it a state takes in memory.
+const BYTES_PER_SAVED: usize = 8;
+
+/// The most states that are kept, and the most where layers do not say how large one is.
+const STATES_MAX: usize = 8192;
+const STATES_UNKNOWN: usize = 256;
 
 /// After so many looks at which nodes believe what they believe without changes, a run is left.
 const LOOKS_ALIKE: usize = 4;
@@ -289,6 +296,20 @@ impl<'a, E> Runner<'a, E> {
         Ok(snapshot.rank)
     }
 
+    /// How many turns lie between two states that are kept, as large as the layers are now: few, as long as
+    /// all of them have room.
+    fn states_between(&self) -> usize {
+        let played = self.layers.iter().flatten();
+        let sizes = played.map(|layer| layer.save().map(|state| state.len()));
+        let size: Option<usize> = sizes.sum();
+        let most = match size {
+            Some(size) => STATES_BYTES / (size * BYTES_PER_SAVED).max(1),
+            None => STATES_UNKNOWN,
+        };
+        let most = most.clamp(1, STATES_MAX);
+        self.ground.order.len().div_ceil(most).max(self.stride)
+    }
+
     fn keep(&mut self, rank: usize) {
         let mut layers = Vec::new();
         for layer in &self.layers {
@@ -455,15 +476,17 @@ impl<'a, E> Runner<'a, E> {
         let cut = self.net.lock().cut.clone();
         let over = changes.iter().map(|it| ground.rank(it.last_turn())).max();
         let over = over.unwrap_or(0);
-        let kept_every = self.stride * (ground.order.len() / self.stride / STATES_MAX + 1);
+        let mut kept_at = None;
         let (mut alike, mut last) = (0, Vec::new());
         for rank in from..ground.order.len() {
             if rank % self.stride == 0 {
                 match mode {
                     Mode::Base => {
                         self.look();
-                        if rank % kept_every == 0 {
+                        let is_due = |last: usize| rank - last >= self.states_between();
+                        if kept_at.is_none_or(is_due) {
                             self.keep(rank);
+                            kept_at = Some(rank);
                         }
                     }
                     Mode::Changed if rank > over => {
