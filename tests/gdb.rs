@@ -242,7 +242,7 @@ fn a_launch_file_starts_all_nodes_at_once() {
     ] {
         std::fs::write(&launch, &other).expect("room");
         let ran = netreel(&[&arguments[..], &[text(&launch)]].concat()).expect(2);
-        let is_told = ran.err.contains("with more than replays in it");
+        let is_told = ran.err.contains("with more than netreel writes in it");
         assert!(is_told, "{other}: {}", ran.err);
         let left = std::fs::read_to_string(&launch).expect("the file");
         assert_eq!(left, other);
