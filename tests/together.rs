@@ -160,7 +160,11 @@ fn a_reel_that_was_cut_is_played_as_far_as_it_goes_and_stays_cut() {
         let name = format!("{node}.reel");
         let whole = std::fs::read(Path::new(&sample("host")).join(&name)).expect("a reel");
         // Behind its header, which has the text of the wire.
-        let length = if node == "X" { whole.len() * 3 / 4 } else { whole.len() };
+        let length = if node == "X" {
+            whole.len() * 3 / 4
+        } else {
+            whole.len()
+        };
         std::fs::write(kept.path().join(&name), &whole[..length]).expect("a file");
     }
     let cut = kept.path().to_str().expect("a path in UTF-8");

@@ -98,7 +98,7 @@ fn a_filter_that_ends_in_a_question_mark_is_told_what_may_stand_there() {
     check("level == ?", Some("error, info, warning"));
     check("to == ?", Some("A, B, HOST, X"));
     check("lost && from == A || link == B->?", Some("A, B, HOST, X"));
-    check("kind == c?", Some("connect, create"));
+    check("kind == c?", Some("confirm, connect, create"));
     check("rule == la?", Some("late-create"));
     check(
         "lost && un?",

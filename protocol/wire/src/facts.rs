@@ -1,9 +1,9 @@
 //! What a wire says a packet means: facts, the only thing that other rooms know a packet by.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::layout::StreamId;
 
@@ -340,7 +340,7 @@ pub struct RpcName {
     /// Where it is, without the length before it.
     pub place: Place,
     /// What it is. What is no text of its encoding stands there as by [`Value::Text`](crate::Value::Text).
-    pub text: Arc<str>,
+    pub text: SmolStr,
 }
 
 /// Bytes of a stream inside a packet that facts point to.

@@ -6,11 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use netreel_wire::{
     KindId, MessageFacts, PacketFacts, Place, Promise, ProtocolId, RpcName, Sequence, StreamId,
 };
+use smol_str::SmolStr;
 
 /// What parts the facts of a packet, or of a message, have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,12 +41,12 @@ pub(crate) struct Shapes {
 /// The names of RPCs, each once.
 #[derive(Clone, Debug, Default)]
 struct Names {
-    list: Vec<Arc<str>>,
-    known: HashMap<Arc<str>, u32>,
+    list: Vec<SmolStr>,
+    known: HashMap<SmolStr, u32>,
 }
 
 impl Names {
-    fn number(&mut self, name: &Arc<str>) -> u32 {
+    fn number(&mut self, name: &SmolStr) -> u32 {
         if let Some(&number) = self.known.get(name) {
             return number;
         }
@@ -56,7 +56,7 @@ impl Names {
         number
     }
 
-    fn get(&self, number: u64) -> Arc<str> {
+    fn get(&self, number: u64) -> SmolStr {
         let name = self.list.get(number as usize);
         name.cloned().unwrap_or_default()
     }
@@ -140,12 +140,12 @@ impl Shapes {
     }
 
     /// All shapes, and the names of all RPCs, in the order of their numbers.
-    pub fn lists(&self) -> (&[Shape], &[Arc<str>]) {
+    pub fn lists(&self) -> (&[Shape], &[SmolStr]) {
         (&self.list, &self.names.list)
     }
 
     /// Those that [`Shapes::lists`] gave.
-    pub fn of((list, names): (Vec<Shape>, Vec<Arc<str>>)) -> Shapes {
+    pub fn of((list, names): (Vec<Shape>, Vec<SmolStr>)) -> Shapes {
         Shapes {
             list,
             names: Names {
@@ -335,7 +335,7 @@ impl Shapes {
 
     pub fn memory(&self) -> usize {
         let names = self.names.list.iter();
-        let names: usize = names.map(|it| it.len() + 2 * size_of::<Arc<str>>()).sum();
+        let names: usize = names.map(|it| it.len() + 2 * size_of::<SmolStr>()).sum();
         self.list.len() * size_of::<Shape>() * 3 + names
     }
 }

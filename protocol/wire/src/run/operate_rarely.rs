@@ -13,7 +13,7 @@ use crate::layout::ByteOrder;
 use crate::limits::DEPTH_MAX;
 use crate::operation::{Extent, MISSING, Operation};
 use crate::values::codec::zigzag;
-use crate::values::text::decode_text;
+use crate::values::text::short_text;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// `next` is the place of the operation after this one; the result, where the run goes on.
@@ -75,7 +75,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 if fact.is_some() {
                     let mut text = None;
                     self.tape.with_bytes(content.clone(), |bytes| {
-                        text = Some(decode_text(bytes, encoding).into());
+                        text = Some(short_text(bytes, encoding));
                     });
                     let place = self.place_of(content);
                     let text = text.unwrap_or_default();

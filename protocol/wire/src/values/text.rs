@@ -1,5 +1,7 @@
 //! Text in a packet, at any bit.
 
+use smol_str::SmolStr;
+
 use crate::bits::BitReader;
 use crate::layout::Encoding;
 
@@ -22,6 +24,15 @@ pub(crate) fn is_text(reader: &BitReader<'_>, from: u32, to: u32, encoding: Enco
             Some(bytes) => std::str::from_utf8(bytes).is_ok(),
             None => is_shifted_utf8(reader, from, to),
         },
+    }
+}
+
+/// The same as [`decode_text`] for what is short as a rule: memory is taken for what is long alone.
+pub(crate) fn short_text(bytes: &[u8], encoding: Encoding) -> SmolStr {
+    match (encoding, std::str::from_utf8(bytes)) {
+        (Encoding::Utf8, Ok(text)) => SmolStr::new(text),
+        (Encoding::Ascii, Ok(text)) if text.is_ascii() => SmolStr::new(text),
+        _ => decode_text(bytes, encoding).into(),
     }
 }
 
