@@ -174,7 +174,7 @@ fn sit(
             }
         })
     };
-    let played = Played::Layer(engine.stepper(reel.reel, tell)?, plays);
+    let played = Played::Layer(Box::new(engine.stepper(reel.reel, tell)?), plays);
     let mut sitting = Sitting::new(&story, reel, played, Path::new(&path), false);
     let begins = layer.map_or_else(String::new, |layer| {
         format!("plays into the layer of {}", layer.display())

@@ -34,7 +34,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     };
     let reel = one(&reels, arguments.node.as_deref(), ("stepped", fits))?;
     let played = match is_program {
-        true => Played::Program(program(arguments, &story, (reel, &reels))?),
+        true => Played::Program(Box::new(program(arguments, &story, (reel, &reels))?)),
         false => layer(arguments, reel)?,
     };
     let path = source.paths.first().cloned().unwrap_or_default();
@@ -120,7 +120,8 @@ fn layer(arguments: &Replay, reel: &SessionReel<'_>) -> Result<Played, Failure> 
     let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
     let plays = engine.plays(reel.reel);
     let tell = Arc::new(|why: String| anstream::eprintln!("netreel: {why}"));
-    Ok(Played::Layer(engine.stepper(reel.reel, tell)?, plays))
+    let stepper = engine.stepper(reel.reel, tell)?;
+    Ok(Played::Layer(Box::new(stepper), plays))
 }
 
 /// The program of a reel, started again and stopped before its first event.

@@ -90,8 +90,8 @@ impl Unit {
 
 /// What one sits in, before its first event.
 pub enum Played {
-    Layer(Stepper, Plays),
-    Program(Walk<Stepped>),
+    Layer(Box<Stepper>, Plays),
+    Program(Box<Walk<Stepped>>),
 }
 
 /// Why a command did nothing, or the output could not be written.
@@ -129,8 +129,8 @@ impl<'a> Sitting<'a> {
         let mut tell = |sentence: String| anstream::eprintln!("netreel: {sentence}");
         let breaks = Breaks::beside(path, story, reel, &mut tell);
         let (player, plays): (Box<dyn Player>, _) = match played {
-            Played::Layer(stepper, plays) => (Box::new(stepper), Some(plays)),
-            Played::Program(walk) => (Box::new(walk), None),
+            Played::Layer(stepper, plays) => (stepper, Some(plays)),
+            Played::Program(walk) => (walk, None),
         };
         Sitting {
             story,
