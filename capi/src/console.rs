@@ -18,7 +18,7 @@ use crate::types::{
     E_LIMIT, Handle, OK, REQUEST_COMMAND, REQUEST_SCRIPT,
 };
 
-/// So many requests may have been taken and not answered.
+/// How many requests may have been taken and not answered.
 const UNANSWERED_MAX: usize = 1024;
 
 /// What a `netreel_console` names.

@@ -12,7 +12,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// So many nanoseconds later, in the same turn.
+    /// The moment this many nanoseconds later, in the same turn.
     pub fn behind(self, ns: i64) -> Moment {
         Moment {
             turn: self.turn,

@@ -20,7 +20,7 @@ pub(super) struct Mark {
 /// From here on numbers are of channels, not of objects.
 pub(super) const CHANNELS: u64 = u64::MAX - (1 << 16);
 
-/// So many packets are known at most; then they are read anew.
+/// How many packets are known at most; a packet beyond is read anew.
 const KNOWN_MAX: usize = 1 << 16;
 
 /// Reads what packets say of objects, each packet once as long as it is known.

@@ -22,10 +22,10 @@ pub type MakeNode<'a, E> = dyn FnMut(usize, Shared<NodeSocket>) -> Result<Box<dy
 /// A state is kept, and beliefs are looked at, every so many ticks.
 const TICKS_BETWEEN_LOOKS: usize = 8;
 
-/// The states that are kept take about so many bytes at most.
+/// How many bytes the states that are kept take at most, about.
 const STATES_BYTES: usize = 256 << 20;
 
-/// So many times what its layers write of it a state takes in memory.
+/// A state takes this many times as much memory as what its layers write of it.
 const BYTES_PER_SAVED: usize = 8;
 
 /// The most states that are kept, and the most where layers do not say how large one is.

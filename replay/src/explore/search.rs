@@ -31,7 +31,7 @@ pub struct Limits {
     pub by_chance: Option<u64>,
 }
 
-/// So many runs are made before their results are looked at, however many threads there are: what is tried next
+/// How many runs are made before their results are looked at, however many threads there are: what is tried next
 /// follows from them.
 const BATCH: usize = 64;
 

@@ -175,9 +175,9 @@ pub(super) const DELIVERIES: &[Column] = &[
     Column::of("object", Kind::Unsigned, "the object that it is about").or_null(),
 ];
 
-/// So many packets are looked up at a time.
+/// How many packets are looked up at a time.
 const AT_ONCE: u32 = 1024;
-/// So many times that may wait to be written.
+/// How many such lots of packets may wait to be written.
 const AHEAD: usize = 4;
 
 /// The four tables.
