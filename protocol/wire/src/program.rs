@@ -49,6 +49,8 @@ pub(crate) struct Dictionary {
     pub(crate) enums: Vec<EnumTable>,
     /// Some field tells a property of objects.
     pub(crate) has_properties: bool,
+    /// Some field is the number of a snapshot.
+    pub(crate) has_snapshots: bool,
     /// For each field that has to be a certain text or certain bytes, these bytes.
     pub(crate) contents: BTreeMap<u32, Arc<[u8]>>,
 }

@@ -64,6 +64,9 @@ impl Decoded {
     /// The snapshots that its messages begin, in wire order.
     pub fn snapshots(&self) -> Vec<ToldSnapshot> {
         let mut found: Vec<ToldSnapshot> = Vec::new();
+        if !self.tree.has_snapshots() {
+            return found;
+        }
         let mut bases: Vec<(u32, u64)> = Vec::new();
         let mut open = Open::default();
         for node in self.tree.iter() {

@@ -36,11 +36,17 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, NotLo
     let mut shared = Shared::default();
     let full = plan(model, protocol, &weights, &mut shared, Sinks::Full)?;
     let facts = plan(model, protocol, &weights, &mut shared, Sinks::Facts)?;
+    let mut annotations = shared
+        .fields
+        .iter()
+        .map(|field| field.annotation.as_deref());
+    let has_snapshots = annotations.any(|it| it == Some("snapshot"));
     Ok(Program {
         dictionary: Arc::new(Dictionary {
             order: protocol.order,
             reorders: shared.reorders,
             has_properties: !model.properties.is_empty(),
+            has_snapshots,
             protocol: (model.protocols.len() > 1).then(|| protocol.name.clone()),
             fields: shared.fields,
             enums: enum_tables(model),

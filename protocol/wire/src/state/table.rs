@@ -1,5 +1,7 @@
 //! A bounded table keyed by an integer: it keeps the entries that were set last.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 /// The newest entries, at most as many as its capacity. Setting a key again makes its entry the
@@ -8,9 +10,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Table<V> {
     capacity: usize,
     /// Sorted by key.
-    entries: Vec<Entry<V>>,
+    entries: VecDeque<Entry<V>>,
     /// How many times something was set.
     age: u64,
+    /// Whether the keys were set in their order: the first entry is the oldest.
+    is_in_order: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,8 +29,9 @@ impl<V> Table<V> {
     pub(crate) fn new(capacity: usize) -> Table<V> {
         Table {
             capacity: capacity.max(1),
-            entries: Vec::new(),
+            entries: VecDeque::new(),
             age: 0,
+            is_in_order: true,
         }
     }
 
@@ -48,14 +53,19 @@ impl<V> Table<V> {
 
     pub(crate) fn remove(&mut self, key: i128) -> Option<V> {
         let place = self.place(key).ok()?;
-        Some(self.entries.remove(place).value)
+        self.entries.remove(place).map(|entry| entry.value)
     }
 
     /// Forgets the entry that was set longest ago.
     pub(crate) fn remove_oldest(&mut self) -> Option<V> {
+        if self.is_in_order {
+            return self.entries.pop_front().map(|entry| entry.value);
+        }
         let ages = self.entries.iter().enumerate();
         let (oldest, _) = ages.min_by_key(|(_, entry)| entry.age)?;
-        Some(self.entries.remove(oldest).value)
+        let oldest = self.entries.remove(oldest);
+        self.is_in_order = self.entries.iter().is_sorted_by_key(|entry| entry.age);
+        oldest.map(|entry| entry.value)
     }
 
     /// Sets an entry. `make` gets the value that the entry replaces: the one under the same key, or
@@ -73,6 +83,7 @@ impl<V> Table<V> {
             value: make(old),
         };
         let place = self.place(key).unwrap_or_else(|place| place);
+        self.is_in_order &= place == self.entries.len();
         // Twice the room each time, and no more than that for a table of one entry.
         let room = self.entries.len().max(1);
         if self.entries.len() == self.entries.capacity() {
@@ -83,7 +94,7 @@ impl<V> Table<V> {
 
     fn place(&self, key: i128) -> Result<usize, usize> {
         // Sequences grow: the newest key is mostly the last.
-        match self.entries.last() {
+        match self.entries.back() {
             Some(last) if last.key < key => Err(self.entries.len()),
             _ => self.entries.binary_search_by_key(&key, |entry| entry.key),
         }

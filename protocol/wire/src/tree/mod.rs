@@ -99,6 +99,11 @@ impl Tree {
         self.dictionary.has_properties
     }
 
+    /// Whether the wire has snapshots of objects.
+    pub(crate) fn has_snapshots(&self) -> bool {
+        self.dictionary.has_snapshots
+    }
+
     pub(crate) fn dictionary(&self) -> &Arc<Dictionary> {
         &self.dictionary
     }
