@@ -1,6 +1,6 @@
 //! Rows on their way into a Parquet file.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
@@ -29,7 +29,7 @@ pub(crate) struct Rows {
     table: Table,
     writer: SerializedFileWriter<Output>,
     columns: Vec<Gathered>,
-    shared: BTreeMap<String, ByteArray>,
+    shared: HashMap<String, ByteArray>,
     /// Of the row group.
     rows: usize,
     bytes: usize,
@@ -73,7 +73,7 @@ impl Rows {
             table,
             writer: SerializedFileWriter::new(out, schema, properties)?,
             columns: columns.iter().map(Gathered::new).collect(),
-            shared: BTreeMap::new(),
+            shared: HashMap::new(),
             rows: 0,
             bytes: 0,
             written: 0,
@@ -143,7 +143,7 @@ impl Gathered {
     }
 
     /// Whether the cell fits the column.
-    fn push(&mut self, cell: Cell<'_>, shared: &mut BTreeMap<String, ByteArray>) -> bool {
+    fn push(&mut self, cell: Cell<'_>, shared: &mut HashMap<String, ByteArray>) -> bool {
         let is_null = matches!(cell, Cell::Null);
         if self.column.is_optional {
             self.present.push(i16::from(!is_null));
@@ -158,7 +158,12 @@ impl Gathered {
             }
             (Cell::Real(number), Kind::Real, Values::Reals(to)) => to.push(number),
             (Cell::Truth(truth), Kind::Truth, Values::Truths(to)) => to.push(truth),
-            (Cell::Text(text), Kind::Text, Values::Texts(to)) => to.push(share(text, shared)),
+            (Cell::Text(text), Kind::Text, Values::Texts(to)) => {
+                // Most often it is the text of the row before.
+                let last = to.last().filter(|last| last.data() == text.as_bytes());
+                let text = last.cloned().unwrap_or_else(|| share(text, shared));
+                to.push(text);
+            }
             _ => return false,
         }
         true
@@ -198,7 +203,7 @@ impl Gathered {
 }
 
 /// Names come again and again: they share their bytes.
-fn share(text: &str, shared: &mut BTreeMap<String, ByteArray>) -> ByteArray {
+fn share(text: &str, shared: &mut HashMap<String, ByteArray>) -> ByteArray {
     if let Some(known) = shared.get(text) {
         return known.clone();
     }
