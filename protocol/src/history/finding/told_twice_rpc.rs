@@ -13,7 +13,7 @@ use super::{Case, Found};
 use crate::history::claims::is_whole;
 use crate::history::streams::MessageStream;
 use crate::history::{Finding, Level};
-use crate::session::MessageId;
+use crate::session::{MessageId, Session};
 
 /// How many RPCs of a stream are looked at: the first.
 const LOOKED_MAX: usize = 512;
@@ -50,22 +50,8 @@ fn of_stream(case: &Case<'_>, stream: MessageStream, calls: &[MessageId]) -> Opt
     if calls.len() < 2 * PAIRS_MIN {
         return None;
     }
-    let without = ["reliable_sequence", "ordered_sequence"];
-    let said: Option<Vec<_>> = calls
-        .iter()
-        .map(|&call| content(session, call, &without))
-        .collect();
-    let said = said?;
-    let mut pairs: Vec<&[MessageId]> = Vec::new();
-    let mut place = 0;
-    for same in said.chunk_by(|one, next| one == next) {
-        let pair = calls.get(place..place + same.len());
-        if let Some(pair) = pair.filter(|it| it.len() == 2) {
-            pairs.push(pair);
-        }
-        place += same.len();
-    }
-    if pairs.len() < PAIRS_MIN || pairs.len() * 200 < calls.len() * PAIRED_PERCENT {
+    let pairs = pairs(session, calls)?;
+    if pairs.len() < PAIRS_MIN {
         return None;
     }
     let carriers = |pair: &[MessageId]| {
@@ -102,4 +88,33 @@ fn of_stream(case: &Case<'_>, stream: MessageStream, calls: &[MessageId]) -> Opt
     };
     // More may come, and they are counted.
     Some(Found::from(finding))
+}
+
+/// The calls that come in pairs; `None` where more are in none than may be, or where nothing tells.
+fn pairs<'a>(session: &Session, calls: &'a [MessageId]) -> Option<Vec<&'a [MessageId]>> {
+    let without = ["reliable_sequence", "ordered_sequence"];
+    let lone_max = calls.len() * (100 - PAIRED_PERCENT) / 100;
+    let (mut lone, mut start) = (0, 0);
+    let mut pairs = Vec::new();
+    let mut before = None;
+    for place in 0..=calls.len() {
+        let now = match calls.get(place) {
+            Some(&call) => Some(content(session, call, &without)?),
+            None => None,
+        };
+        if now == before {
+            continue;
+        }
+        let same = calls.get(start..place).unwrap_or_default();
+        match same.len() {
+            2 => pairs.push(same),
+            count => lone += count,
+        }
+        // A call is read anew, and most streams show at their first that their calls are no pairs.
+        if lone > lone_max {
+            return None;
+        }
+        (start, before) = (place, now);
+    }
+    Some(pairs)
 }
