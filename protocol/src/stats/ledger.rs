@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{MessageFacts, Role, StreamId};
+use netreel_wire::{KindId, MessageFacts, Role, StreamId};
+use smol_str::SmolStr;
 
 use super::{LOOK, Stats};
 use crate::history::{History, is_about_object};
@@ -46,8 +47,6 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     rows: BTreeMap<RowOf, Row>,
-    /// The packet that each row counted last.
-    latest: BTreeMap<RowOf, PacketId>,
 }
 
 impl Ledger {
@@ -62,20 +61,38 @@ impl Ledger {
     pub fn bits(&self) -> u64 {
         self.rows.values().map(|row| row.bits).sum()
     }
+}
 
-    fn add(&mut self, packet: PacketId, of: RowOf, (bits, message): (u64, Option<bool>)) {
-        let is_new = self.latest.get(&of) != Some(&packet);
-        if is_new {
-            self.latest.insert(of.clone(), packet);
-        }
-        let row = self.rows.entry(of).or_default();
-        row.packets += u64::from(is_new);
-        row.bits += bits;
-        if let Some(is_resent) = message {
-            row.messages += 1;
-            row.resent += u64::from(is_resent);
-            row.resent_bits += if is_resent { bits } else { 0 };
-        }
+/// Rows under way, each with the packet that it counted last.
+type Counting<K> = BTreeMap<K, (Row, Option<PacketId>)>;
+
+/// What is counted of each message in each table, by what the facts have; `None` is [`RowOf::Others`].
+#[derive(Default)]
+struct Tables {
+    kinds: Counting<Option<KindId>>,
+    types: Counting<Option<u64>>,
+    objects: Counting<Option<u64>>,
+    rpcs: Counting<Option<SmolStr>>,
+    /// What is no message, which is the same in all tables.
+    rest: Counting<RowOf>,
+    /// For each kind of the wire the first that is called so.
+    named: Vec<KindId>,
+}
+
+/// Adds bits to a row; of a message, whether it repeats an earlier one.
+fn add<K: Ord>(
+    to: &mut Counting<K>,
+    packet: PacketId,
+    of: K,
+    (bits, message): (u64, Option<bool>),
+) {
+    let (row, latest) = to.entry(of).or_default();
+    row.packets += u64::from(latest.replace(packet) != Some(packet));
+    row.bits += bits;
+    if let Some(is_resent) = message {
+        row.messages += 1;
+        row.resent += u64::from(is_resent);
+        row.resent_bits += if is_resent { bits } else { 0 };
     }
 }
 
@@ -87,84 +104,107 @@ pub(super) fn fill(
     is_wanted: &dyn Fn() -> bool,
     stats: &mut Stats,
 ) {
+    let kinds_of_wire = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+    let mut names: BTreeMap<&str, KindId> = BTreeMap::new();
+    let named = (0u16..).map(KindId).zip(kinds_of_wire);
+    let named = named.map(|(id, kind)| *names.entry(&kind.name).or_insert(id));
+    let mut tables = Tables {
+        named: named.collect(),
+        ..Tables::default()
+    };
     for &id in packets.chunks(LOOK).take_while(|_| is_wanted()).flatten() {
-        packet((session, history), id, stats);
+        tables.packet((session, history), id);
     }
-}
-
-fn packet((session, history): (&Session, &History), id: PacketId, stats: &mut Stats) {
-    let Some(known) = session.packet(id) else {
-        return;
-    };
-    let whole = u64::from(known.length) * 8;
-    let said = session.said(id).unwrap_or_default();
-    let (mut told, mut end, mut has_layers) = (0, 0u64, false);
-    let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
-    for (message, facts) in &messages {
-        let message = *message;
-        // A message inside another one is a part of that.
-        let in_packet = facts.stream == StreamId(0);
-        has_layers |= !in_packet;
-        let bits = match in_packet {
-            true => {
-                let from = u64::from(facts.bits.start).max(end);
-                let until = u64::from(facts.bits.end).min(whole);
-                end = until.max(end);
-                until.saturating_sub(from)
-            }
-            false => 0,
-        };
-        told += bits;
-        let counted = (bits, Some(history.resend_of(message).is_some()));
-        for (ledger, of) in rows(session, history, (message, facts), stats) {
-            ledger.add(id, of, counted);
-        }
-    }
-    let rest = whole.saturating_sub(told);
-    let of = match said.protocol {
-        None => RowOf::Undecoded,
-        _ if has_layers => RowOf::Layers,
-        _ if said.diagnostics > 0 => RowOf::Unexplained,
-        _ => RowOf::Frame,
-    };
-    let Stats {
+    let Tables {
         kinds,
         types,
         objects,
         rpcs,
+        rest,
         ..
-    } = stats;
-    if rest > 0 {
-        for ledger in [kinds, types, objects, rpcs] {
-            ledger.add(id, of.clone(), (rest, None));
-        }
+    } = tables;
+    let kind = |kind: KindId| {
+        let known = kinds_of_wire.get(usize::from(kind.0));
+        known.map_or(RowOf::Others, |kind| RowOf::Name(kind.name.clone()))
+    };
+    stats.kinds = ledger(kinds, &rest, kind);
+    stats.types = ledger(types, &rest, RowOf::Number);
+    stats.objects = ledger(objects, &rest, RowOf::Number);
+    stats.rpcs = ledger(rpcs, &rest, |name| RowOf::Name(name.to_string()));
+}
+
+fn ledger<K>(
+    counted: Counting<Option<K>>,
+    rest: &Counting<RowOf>,
+    of: impl Fn(K) -> RowOf,
+) -> Ledger {
+    let messages = counted.into_iter();
+    let messages = messages.map(|(key, (row, _))| (key.map_or(RowOf::Others, &of), row));
+    let rest = rest.iter().map(|(of, (row, _))| (of.clone(), *row));
+    Ledger {
+        rows: messages.chain(rest).collect(),
     }
 }
 
-/// In which row of each table a message is.
-fn rows<'a>(
-    session: &Session,
-    history: &History,
-    (message, own): (MessageId, &MessageFacts),
-    stats: &'a mut Stats,
-) -> [(&'a mut Ledger, RowOf); 4] {
-    let kind = session.kind_of(own).map(|kind| kind.name.clone());
-    let whole = own.fragment.and_then(|_| history.facts(session, message));
-    let facts = whole.as_ref().unwrap_or(own);
-    let role = session.role(facts);
-    let object = facts.object.filter(|_| is_about_object(role));
-    let known = object.and_then(|object| history.objects.get(&object));
-    let object_type = facts
-        .object_type
-        .or(known.and_then(|known| known.object_type));
-    let object_type = object_type.filter(|_| object.is_some());
-    let rpc = facts.rpc_name.as_ref().filter(|_| role == Role::Rpc);
-    let rpc = rpc.map(|name| name.text.to_string());
-    let or_others = |of: Option<RowOf>| of.unwrap_or(RowOf::Others);
-    [
-        (&mut stats.kinds, or_others(kind.map(RowOf::Name))),
-        (&mut stats.types, or_others(object_type.map(RowOf::Number))),
-        (&mut stats.objects, or_others(object.map(RowOf::Number))),
-        (&mut stats.rpcs, or_others(rpc.map(RowOf::Name))),
-    ]
+impl Tables {
+    fn packet(&mut self, (session, history): (&Session, &History), id: PacketId) {
+        let Some(known) = session.packet(id) else {
+            return;
+        };
+        let whole = u64::from(known.length) * 8;
+        let said = session.said(id).unwrap_or_default();
+        let (mut told, mut end, mut has_layers) = (0, 0u64, false);
+        for (message, facts) in session.messages_of(id) {
+            // A message inside another one is a part of that.
+            let in_packet = facts.stream == StreamId(0);
+            has_layers |= !in_packet;
+            let bits = match in_packet {
+                true => {
+                    let from = u64::from(facts.bits.start).max(end);
+                    let until = u64::from(facts.bits.end).min(whole);
+                    end = until.max(end);
+                    until.saturating_sub(from)
+                }
+                false => 0,
+            };
+            told += bits;
+            let counted = (bits, Some(history.resend_of(message).is_some()));
+            self.message((session, history), (id, message, &facts), counted);
+        }
+        let rest = whole.saturating_sub(told);
+        let of = match said.protocol {
+            None => RowOf::Undecoded,
+            _ if has_layers => RowOf::Layers,
+            _ if said.diagnostics > 0 => RowOf::Unexplained,
+            _ => RowOf::Frame,
+        };
+        if rest > 0 {
+            add(&mut self.rest, id, of, (rest, None));
+        }
+    }
+
+    fn message(
+        &mut self,
+        (session, history): (&Session, &History),
+        (packet, message, own): (PacketId, MessageId, &MessageFacts),
+        counted: (u64, Option<bool>),
+    ) {
+        let kind = own.kind;
+        let kind = kind.and_then(|kind| self.named.get(usize::from(kind.0)).copied());
+        let whole = own.fragment.and_then(|_| history.facts(session, message));
+        let facts = whole.as_ref().unwrap_or(own);
+        let role = session.role(facts);
+        let object = facts.object.filter(|_| is_about_object(role));
+        let known = object.and_then(|object| history.objects.get(&object));
+        let object_type = facts
+            .object_type
+            .or(known.and_then(|known| known.object_type));
+        let object_type = object_type.filter(|_| object.is_some());
+        let rpc = facts.rpc_name.as_ref().filter(|_| role == Role::Rpc);
+        add(&mut self.kinds, packet, kind, counted);
+        add(&mut self.types, packet, object_type, counted);
+        add(&mut self.objects, packet, object, counted);
+        let rpc = rpc.map(|name| name.text.clone());
+        add(&mut self.rpcs, packet, rpc, counted);
+    }
 }
