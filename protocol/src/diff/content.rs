@@ -7,7 +7,7 @@ use twox_hash::XxHash3_64;
 
 use super::ComparedSession;
 use crate::history::Wanted;
-use crate::history::state::value::write;
+use crate::session::facts::values::write;
 use crate::session::{MessageId, PacketId};
 
 /// Fields that every run counts anew, by their annotations.

@@ -6,7 +6,7 @@ mod build;
 pub(crate) mod clock;
 mod counted;
 mod error;
-mod facts;
+pub(crate) mod facts;
 mod growing;
 mod index;
 mod live;
@@ -25,6 +25,7 @@ pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
 pub(crate) use counted::packets;
 pub use error::SessionError;
+pub(crate) use facts::properties::{ObjectFact, name_type};
 pub use facts::shape::Said;
 pub(crate) use facts::shape::{
     ACKNOWLEDGES, CHECKSUM, HOST, INPUT, OBJECT, RELIABLE_SEQUENCE, Shape,

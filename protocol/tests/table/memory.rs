@@ -11,7 +11,7 @@ use crate::played::Played;
 /// How many bytes a packet each column may take: a tenth more than it took when this was written.
 /// Each packet has a send and mostly a receipt, which are rows of their own in the columns of ends,
 /// and 1.4 messages.
-const BYTES_MAX: [(&str, f64); 19] = [
+const BYTES_MAX: [(&str, f64); 20] = [
     // Of packets.
     ("link", 0.72),
     ("told", 2.2),
@@ -30,7 +30,9 @@ const BYTES_MAX: [(&str, f64); 19] = [
     // Of what the wire says.
     ("facts", 29.3),
     ("first message", 1.4),
-    ("shapes", 0.15),
+    ("shapes", 0.17),
+    // Values of objects in three of four messages, each value once.
+    ("properties", 28.0),
     ("events of connections", 0.0),
     // One packet in 32 carries a fragment, of 960 bytes on average.
     ("fragments", 33.0),

@@ -30,8 +30,8 @@ use netreel_wire::{Property, PropertyId, Role};
 use self::said::{Changes, Marks};
 use self::snapshots::Snapshots;
 use self::told::Told;
-use self::value::Values;
 use super::{Delivery, Effect, History};
+use crate::session::facts::values::Values;
 use crate::session::{MessageId, Node, NodeId, Session, SessionTime, Way, parallel};
 
 /// What all nodes believed of the properties of objects. See the module.
@@ -87,8 +87,7 @@ const NOTHING: u32 = 1;
 const VALUE: u32 = 2;
 
 impl States {
-    /// Works out what all nodes believed of all objects. Reads the reels again; takes nothing where the
-    /// wire declares no properties.
+    /// Works out what all nodes believed of all objects; nothing where the wire declares no properties.
     pub fn build(session: &Session, history: &History) -> States {
         States::of(session, history, &|_| true)
     }

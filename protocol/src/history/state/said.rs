@@ -9,9 +9,9 @@ use netreel_reel::{EventNumber, SaidNumber, SaidValue, said_value};
 use netreel_wire::Property;
 
 use super::told::Told;
-use super::value::{Scalar, write_scalars};
 use super::{Change, NOTHING, UNKNOWN, VALUE, put};
 use crate::history::{Belief, History};
+use crate::session::facts::values::{Scalar, write_scalars};
 use crate::session::{NodeId, Session, SessionTime, Stamp};
 
 /// What a game said of properties, by object and property: when, and the number of the value.

@@ -1,36 +1,27 @@
-//! What messages tell of properties of objects: worked out when it is asked for, from the reels.
+//! What messages tell of properties of objects: worked out when it is asked for, from what the wire said of
+//! their packets.
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{Decoded, MessageFacts, Role, Value};
+use netreel_wire::{MessageFacts, Role};
 
-use super::value::{Values, write};
 use crate::history::History;
 use crate::history::nodes::is_about_object;
-use crate::session::{MessageId, PacketId, Session};
+use crate::session::facts::values::{Values, write};
+use crate::session::{MessageId, ObjectFact, PacketId, Session, name_type};
 
 /// What messages tell.
 #[derive(Default)]
 pub(super) struct Told {
-    /// The message, the property, and the number of the value, in order.
-    rows: Vec<(u32, u16, u32)>,
+    /// The property, and the number of the value.
+    rows: ByMessage<(u16, u32)>,
     /// The same of messages that travelled in fragments, by their places in [`History::joined`].
     joined: BTreeMap<u32, Vec<(u16, u32)>>,
     /// The messages that begin snapshots: their numbers and bases.
-    snapshots: BTreeMap<u32, (u64, Option<u64>)>,
+    snapshots: ByMessage<(u64, Option<u64>)>,
     pub values: Values,
     /// What the wire calls the types of objects, as far as packets say it.
     pub types: BTreeMap<u64, String>,
-}
-
-/// A piece of a reel.
-#[derive(Default)]
-struct Gathered {
-    /// The message, the property, and where the value ends in the bytes.
-    rows: Vec<(u32, u16, usize)>,
-    bytes: Vec<u8>,
-    snapshots: Vec<(u32, (u64, Option<u64>))>,
-    types: BTreeMap<u64, String>,
 }
 
 impl Told {
@@ -41,37 +32,37 @@ impl Told {
         wanted: &(dyn Fn(u64) -> bool + Sync),
     ) -> Told {
         let mut told = Told::default();
+        let (mut rows, mut begun) = (Vec::new(), Vec::new());
         let is_wanted = |facts: &MessageFacts| {
             let role = session.role(facts);
             let tells = is_about_object(role) || role == Role::Baseline;
             tells && facts.object.is_some_and(wanted)
         };
-        let wire = session.wire.as_ref();
-        let snapshots = wire.is_some_and(|wire| wire.has_field(None, Some("snapshot")));
-        let pieces: Vec<Gathered> = session.decode_all(
-            |packet| {
-                let mut messages = session.messages_of(packet);
-                messages.any(|(_, facts)| snapshots || is_wanted(&facts))
-            },
-            |packet, decoded, gathered: &mut Gathered| {
-                gathered.take(session, packet, decoded, &is_wanted);
-            },
-        );
-        for piece in pieces {
-            let mut start = 0;
-            for (message, property, end) in piece.rows {
-                let bytes = piece.bytes.get(start..end).unwrap_or_default();
-                told.rows
-                    .push((message, property, told.values.number(bytes)));
-                start = end;
+        // Which messages of the packet that was asked about last are wanted.
+        let mut known: (Option<PacketId>, Vec<(MessageId, bool)>) = (None, Vec::new());
+        told.types = session.types();
+        session.properties(&mut told.values, |packet, message, tells| match tells {
+            ObjectFact::Snapshot(number, base) => begun.push((message, (number, base))),
+            ObjectFact::Property(property, value) => {
+                if known.0 != Some(packet) {
+                    let messages = session.messages_of(packet);
+                    known.1.clear();
+                    known
+                        .1
+                        .extend(messages.map(|(id, facts)| (id, is_wanted(&facts))));
+                    known.0 = Some(packet);
+                }
+                let first = known.1.first().map_or(message, |(first, _)| first.0);
+                let own = known.1.get(message.wrapping_sub(first) as usize);
+                if own.is_some_and(|&(_, is_wanted)| is_wanted) {
+                    rows.push((message, (property.0, value)));
+                }
             }
-            told.snapshots.extend(piece.snapshots);
-            for (number, name) in piece.types {
-                told.types.entry(number).or_insert(name);
-            }
-        }
-        told.rows
-            .sort_by_key(|&(message, property, _)| (message, property));
+        });
+        rows.sort_by_key(|&(message, (property, _))| (message, property));
+        told.rows = ByMessage::new(rows);
+        begun.sort_by_key(|&(message, _)| message);
+        told.snapshots = ByMessage::new(begun);
         told.join(session, history, &is_wanted);
         told.values.shrink();
         told
@@ -105,10 +96,7 @@ impl Told {
     /// The values of a property, each as often as it was told.
     pub fn values_of(&self, property: u16) -> impl Iterator<Item = u32> + '_ {
         let joined = self.joined.values().flatten().copied();
-        let plain = self
-            .rows
-            .iter()
-            .map(|&(_, property, value)| (property, value));
+        let plain = self.rows.rows.iter().map(|&(_, told)| told);
         let all = plain.chain(joined);
         all.filter(move |(each, _)| *each == property)
             .map(|(_, value)| value)
@@ -116,12 +104,12 @@ impl Told {
 
     /// Whether objects come in snapshots.
     pub fn has_snapshots(&self) -> bool {
-        !self.snapshots.is_empty()
+        !self.snapshots.rows.is_empty()
     }
 
     /// The number and the base of the snapshot that a message begins.
     pub fn snapshot(&self, message: MessageId) -> Option<(u64, Option<u64>)> {
-        self.snapshots.get(&message.0).copied()
+        self.snapshots.of(message).last()
     }
 
     /// What a message tells, or the whole that it is a part of: properties and values.
@@ -132,59 +120,45 @@ impl Told {
     ) -> impl Iterator<Item = (u16, u32)> + 'a {
         let whole = history.joined_of.get(&message);
         let joined = whole.and_then(|whole| self.joined.get(whole));
-        let start = match whole {
-            Some(_) => self.rows.len(),
-            None => self.rows.partition_point(|&(each, ..)| each < message.0),
-        };
-        let plain = self.rows.get(start..).unwrap_or_default().iter();
-        let plain = plain
-            .take_while(move |&&(each, ..)| each == message.0)
-            .map(|&(_, property, value)| (property, value));
+        let plain = whole.is_none().then(|| self.rows.of(message));
+        let plain = plain.into_iter().flatten();
         joined.into_iter().flatten().copied().chain(plain)
     }
 }
 
-impl Gathered {
-    fn take(
-        &mut self,
-        session: &Session,
-        packet: PacketId,
-        decoded: &Decoded,
-        is_wanted: &dyn Fn(&MessageFacts) -> bool,
-    ) {
-        let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(packet).collect();
-        for told in decoded.properties() {
-            let Some((id, facts)) = messages.get(told.message as usize) else {
-                continue;
-            };
-            if is_wanted(facts) {
-                write(&told.values, &mut self.bytes);
-                self.rows.push((id.0, told.property.0, self.bytes.len()));
-            }
-        }
-        for told in decoded.snapshots() {
-            if let Some((id, _)) = messages.get(told.message as usize) {
-                self.snapshots.push((id.0, (told.number, told.base)));
-            }
-        }
-        for (_, facts) in &messages {
-            name_type(facts, decoded, &mut self.types);
-        }
-    }
+/// What stands for messages, ordered by message, so that whoever asks for one after the other finds each
+/// near the last.
+#[derive(Default)]
+struct ByMessage<T> {
+    rows: Vec<(u32, T)>,
+    /// For each [`STEP`] messages the row that is their first.
+    starts: Vec<u32>,
 }
 
-/// Notes what the wire calls the type of a message's object.
-fn name_type(facts: &MessageFacts, decoded: &Decoded, types: &mut BTreeMap<u64, String>) {
-    let Some(number) = facts.object_type.filter(|it| !types.contains_key(it)) else {
-        return;
-    };
-    let mut nodes = decoded.tree.iter();
-    let name = nodes.find_map(|node| match node.value() {
-        Value::Enum {
-            raw,
-            name: Some(name),
-        } if node.annotation() == Some("object_type") && raw == number => Some(name.to_string()),
-        _ => None,
-    });
-    types.insert(number, name.unwrap_or_else(|| number.to_string()));
+const STEP: u32 = 64;
+
+impl<T: Copy> ByMessage<T> {
+    /// Of rows in order.
+    fn new(rows: Vec<(u32, T)>) -> ByMessage<T> {
+        let mut starts = Vec::new();
+        for (row, (message, _)) in (0u32..).zip(&rows) {
+            while starts.len() <= (message / STEP) as usize {
+                starts.push(row);
+            }
+        }
+        ByMessage { rows, starts }
+    }
+
+    fn of(&self, message: MessageId) -> impl Iterator<Item = T> + '_ {
+        let step = (message.0 / STEP) as usize;
+        let start = self.starts.get(step).copied();
+        let end = self.starts.get(step + 1).copied();
+        let end = end.map_or(self.rows.len(), |end| end as usize);
+        let near = start.and_then(|start| self.rows.get(start as usize..end));
+        let near = near.unwrap_or_default();
+        let first = near.partition_point(|(each, _)| *each < message.0);
+        let own = near.iter().skip(first);
+        let own = own.take_while(move |(each, _)| *each == message.0);
+        own.map(|&(_, told)| told)
+    }
 }

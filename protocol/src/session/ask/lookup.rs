@@ -10,11 +10,12 @@ use super::traffic::{self, Traffic};
 use crate::session::clock::map::ClockMap;
 use crate::session::facts::shape::{Messages, Said, Shape};
 use crate::session::facts::told::Told;
+use crate::session::facts::values::Values;
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::{
-    Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet,
-    PacketId, Session, SessionTime, Stamp, Turn,
+    Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObjectFact, ObserverId,
+    Packet, PacketId, Session, SessionTime, Stamp, Turn,
 };
 
 impl Session {
@@ -262,6 +263,21 @@ impl Session {
             Some(wire) => Told::new(&self.rows, wire, self.workers),
             None => Told::default(),
         })
+    }
+
+    /// Hands over what messages tell of properties and snapshots: the packet, the message's number, and what;
+    /// in the order of packets. Values get numbers among `values`.
+    pub(crate) fn properties(
+        &self,
+        values: &mut Values,
+        take: impl FnMut(PacketId, u32, ObjectFact),
+    ) {
+        self.told().properties(&self.rows, values, take);
+    }
+
+    /// What the wire calls the types of objects, as far as packets say it.
+    pub(crate) fn types(&self) -> BTreeMap<u64, String> {
+        self.told().types()
     }
 
     /// How many messages there are.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use netreel_reel::{Event, EventNumber, Record};
 use netreel_table::{Blobs, Misfit, Putting, Taking};
-use netreel_wire::{ConnectionState, PacketFacts, States, StreamId, Wire};
+use netreel_wire::{ConnectionState, Decoded, PacketFacts, States, StreamId, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
+use super::properties::Properties;
 use super::shape::Shapes;
 use crate::session::index::plain::{put_map, put_plain, take_map, take_plain};
 use crate::session::read::connections::{Connection, payload};
@@ -23,6 +24,7 @@ pub(crate) struct Piece {
     pub rows: [Range<usize>; 3],
     pub facts: [Blobs; 3],
     pub shapes: Shapes,
+    pub properties: Properties,
     /// The fragments: the side, the end's place, and the place in the packet.
     pub fragments: Vec<(Side, u32, u32)>,
     /// What of them stands in streams inside packets, which reading the reel again does not give.
@@ -40,6 +42,7 @@ impl Piece {
             rows,
             facts,
             shapes,
+            properties,
             fragments,
             carried,
             kept,
@@ -47,6 +50,7 @@ impl Piece {
         } = self;
         put_plain(&(rows, shapes.lists(), fragments, carried, unread), to)?;
         facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
+        properties.put(to)?;
         put_map(kept, to, Kept::put)
     }
 
@@ -60,6 +64,7 @@ impl Piece {
             carried,
             unread,
             facts: [from.blobs()?, from.blobs()?, from.blobs()?],
+            properties: Properties::from_index(from)?,
             kept: take_map(from, Kept::from_index)?,
         })
     }
@@ -164,17 +169,37 @@ impl Asking {
         of: Of,
         payload: &[u8],
     ) -> &PacketFacts {
+        self.read(wire, connection, of, payload, false);
+        &self.facts
+    }
+
+    /// The same, with all fields of the packet, where they are asked for and it is read.
+    fn read(
+        &mut self,
+        wire: &Wire,
+        connection: &Connection,
+        of: Of,
+        payload: &[u8],
+        with_fields: bool,
+    ) -> Option<Decoded> {
         let context = connection.context(of.is_out);
         let budget = &mut self.checkpoints.budget;
         budget.steps = budget.steps.saturating_add(budget.packet_steps);
         if self.steps >= budget.steps {
             self.piece.unread += 1;
             wire.unread_facts(payload, &mut self.facts);
-            return &self.facts;
+            return None;
         }
         let at = of.connection as usize;
         let state = self.states.of(wire, at);
-        wire.facts_in(&context, state, payload, &mut self.facts);
+        let decoded = with_fields.then(|| wire.decode_in(&context, state, payload));
+        let decoded = decoded.map(|mut decoded| {
+            self.facts = std::mem::take(&mut decoded.facts);
+            decoded
+        });
+        if decoded.is_none() {
+            wire.facts_in(&context, state, payload, &mut self.facts);
+        }
         self.steps = self.steps.saturating_add(self.facts.charged());
         if wire.has_state() {
             for forgotten in self.states.changed(at) {
@@ -182,7 +207,7 @@ impl Asking {
                 kept.forget();
             }
         }
-        &self.facts
+        decoded
     }
 
     /// Asks about the next end of a side; `tells`: what is said of it is written down.
@@ -202,7 +227,9 @@ impl Asking {
             return self.pass(of.side);
         }
         let side = of.side;
-        self.say(wire, connection, of, payload);
+        // What is told of properties is noted with the facts, so that a packet is read once.
+        let with_fields = tells && !wire.properties().is_empty();
+        let decoded = self.read(wire, connection, of, payload, with_fields);
         if self.bytes > self.checkpoints.bytes_max {
             self.checkpoints.packets = self.checkpoints.packets.saturating_mul(2);
             self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
@@ -222,6 +249,11 @@ impl Asking {
                 }
             }
         }
+        if let Some(decoded) = decoded {
+            let row = self.piece.facts[side as usize].len();
+            let properties = &mut self.piece.properties;
+            properties.take((side, row), facts, &decoded);
+        }
         let shapes = &mut self.piece.shapes;
         self.piece.facts[side as usize].push_with(|to| shapes.write(facts, to));
     }
@@ -234,6 +266,7 @@ impl Asking {
             }
         }
         self.piece.facts.iter_mut().for_each(Blobs::shrink);
+        self.piece.properties.shrink();
         self.piece.fragments.shrink_to_fit();
         for kept in self.piece.kept.values_mut() {
             kept.events.shrink();

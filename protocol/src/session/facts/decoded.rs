@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use netreel_reel::{Event, Record};
+use netreel_reel::{Event, EventNumber, Record};
 use netreel_wire::{Decoded, PacketFacts, States, Wire};
 
 use super::told::CHECKPOINTS;
@@ -52,6 +52,7 @@ impl Session {
                 steps_left: budget.steps,
                 packet_steps: budget.packet_steps,
                 facts: PacketFacts::default(),
+                next: [0; 3],
             };
             let Some(reel) = &known.reel else {
                 return gathered;
@@ -78,9 +79,21 @@ struct Reading<'a> {
     /// How many more with each packet.
     packet_steps: u64,
     facts: PacketFacts,
+    /// Of each side the place that most likely comes next.
+    next: [usize; 3],
 }
 
 impl Reading<'_> {
+    /// The end of a side that an event is.
+    fn place(&self, side: Side, number: EventNumber) -> Option<usize> {
+        let ends = self.track.1.side(side);
+        let next = self.next[side as usize];
+        match next < ends.len() && ends.number(next) == number {
+            true => Some(next),
+            false => ends.find(number),
+        }
+    }
+
     fn take(
         &mut self,
         record: &Record<'_>,
@@ -95,11 +108,12 @@ impl Reading<'_> {
         };
         let (track, known) = self.track;
         // A proxy's receipt is what a client sent.
-        let found = [side, Side::Send, Side::Receive].into_iter();
-        let found = found.filter_map(|side| Some((side, known.side(side).find(record.number)?)));
-        let Some((side, place)) = found.into_iter().next() else {
+        let sides = [side, Side::Send, Side::Receive].into_iter();
+        let mut found = sides.filter_map(|side| Some((side, self.place(side, record.number)?)));
+        let Some((side, place)) = found.next() else {
             return;
         };
+        self.next[side as usize] = place + 1;
         let (Some(raw), Some(payload)) = (known.side(side).get(place), payload(&record.event))
         else {
             return;

@@ -5,5 +5,7 @@ pub(super) mod decoded;
 pub(super) mod kept;
 pub(super) mod looks;
 pub(super) mod numbered;
+pub(super) mod properties;
 pub(super) mod shape;
 pub(super) mod told;
+pub(crate) mod values;

@@ -5,6 +5,7 @@
 //! connection keeps depends on all of its packets before. How a reel is cut depends on the reel
 //! alone, so that the same reels give the same bytes on any machine.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +17,9 @@ use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 use super::asking::{Asking, Of, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
 use super::numbered::Numbered;
+use super::properties::ObjectFact;
 use super::shape::{Messages, Said};
+use super::values::Values;
 use crate::session::index::plain::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
 use crate::session::read::connections::payload;
@@ -175,6 +178,12 @@ impl Told {
 
     /// The piece that has the facts of an end, and the row there.
     fn piece(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Piece, usize)> {
+        let (at, row) = self.piece_at(rows, end)?;
+        Some((self.tracks.get(end.0)?.get(at)?, row))
+    }
+
+    /// The same piece by its place among its track's.
+    fn piece_at(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(usize, usize)> {
         let (track, side, place) = end;
         let pieces = self.tracks.get(track)?;
         let at = match self.has_state {
@@ -187,7 +196,61 @@ impl Told {
             }
         };
         let piece = pieces.get(at)?;
-        Some((piece, place.checked_sub(piece.rows[side as usize].start)?))
+        Some((at, place.checked_sub(piece.rows[side as usize].start)?))
+    }
+
+    /// Hands over what the messages of all packets tell of properties, in the order of packets, with the
+    /// number of each packet's first message; values get numbers among `values`.
+    pub fn properties(
+        &self,
+        rows: &Rows,
+        values: &mut Values,
+        mut take: impl FnMut(PacketId, u32, ObjectFact),
+    ) {
+        // For each piece the numbers of its values.
+        let numbers = |pieces: &Vec<Arc<Piece>>| {
+            let counts = pieces.iter().map(|it| it.properties.values().len());
+            counts.map(|count| vec![None; count]).collect()
+        };
+        let mut numbers: Vec<Vec<Vec<Option<u32>>>> = self.tracks.iter().map(numbers).collect();
+        for (packet, first) in (0u32..).map(PacketId).zip(self.first.iter()) {
+            let end = rows.told(packet);
+            let found = end.and_then(|end| Some((end, self.piece_at(rows, end)?)));
+            let Some(((track, side, _), (at, row))) = found else {
+                continue;
+            };
+            let (Some(piece), Some(known)) = (
+                self.tracks.get(track).and_then(|pieces| pieces.get(at)),
+                numbers.get_mut(track).and_then(|pieces| pieces.get_mut(at)),
+            ) else {
+                continue;
+            };
+            for (message, tells) in piece.properties.of(side, row) {
+                let tells = match tells {
+                    ObjectFact::Property(property, value) => {
+                        let Some(known) = known.get_mut(value as usize) else {
+                            continue;
+                        };
+                        let bytes = || piece.properties.values().bytes(value);
+                        let number = *known.get_or_insert_with(|| values.number(bytes()));
+                        ObjectFact::Property(property, number)
+                    }
+                    snapshot => snapshot,
+                };
+                take(packet, (first as u32).saturating_add(message), tells);
+            }
+        }
+    }
+
+    /// What the wire calls the types of objects, as far as packets say it.
+    pub fn types(&self) -> BTreeMap<u64, String> {
+        let mut types = BTreeMap::new();
+        for piece in self.tracks.iter().flatten() {
+            for (&number, name) in piece.properties.types() {
+                types.entry(number).or_insert_with(|| name.clone());
+            }
+        }
+        types
     }
 
     /// What the wire says of a packet, and the facts of its messages.
@@ -379,6 +442,10 @@ impl Told {
             ("facts", facts.sum()),
             ("first message", self.first.memory()),
             ("shapes", pieces().map(|piece| piece.shapes.memory()).sum()),
+            (
+                "properties",
+                pieces().map(|piece| piece.properties.memory()).sum(),
+            ),
             ("events of connections", events.sum()),
             (
                 "fragments",
