@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // Help and version are no mistakes, and go to the output.
             if error.use_stderr() && arguments::wants_json() {
-                print_error(&error.render().to_string());
+                print_error(&outcome::mistake(&error));
             }
             error.exit()
         }
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
             // What was printed so far comes before the reason why there is no more.
             let _ = out.flush();
             if arguments::wants_json() {
-                print_error(&failure.to_string());
+                print_error(&serde_json::json!({ "error": failure.to_string().trim_end() }));
             }
             anstream::eprintln!("netreel: {failure}");
             ExitCode::from(2)
@@ -115,8 +115,7 @@ fn main() -> ExitCode {
 }
 
 /// Tells who reads JSON that there is no answer, or no more of it.
-fn print_error(why: &str) {
-    let line = serde_json::json!({ "error": why.trim_end() });
+fn print_error(line: &serde_json::Value) {
     // Who does not read any more needs no reason.
     let _ = writeln!(std::io::stdout(), "{line}");
 }

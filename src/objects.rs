@@ -37,8 +37,20 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
     let mut objects = std::mem::take(&mut history.objects);
     objects.retain(|_, object| fits(&query, &session, &history, object));
     history.objects = objects;
+    let is_json = arguments.filtered.read.json;
+    if history.objects.is_empty() {
+        let none = match arguments.filtered.filter {
+            Some(_) => "no object fits the filter",
+            None => "no objects: no message of one, or no wire that says so",
+        };
+        // Who reads JSON reads an empty list.
+        match is_json {
+            true => anstream::eprintln!("netreel: {none}"),
+            false => writeln!(out, "{none}")?,
+        }
+    }
     if arguments.migrations {
-        if arguments.filtered.read.json {
+        if is_json {
             json(&export::migrations(&session, &history), out)?;
             return Ok(answer);
         }
@@ -49,18 +61,9 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
         }
         return Ok(answer);
     }
-    if arguments.filtered.read.json {
+    if is_json {
         json(&export::objects(&session, &history, at), out)?;
         return Ok(answer);
-    }
-    if history.objects.is_empty() {
-        match arguments.filtered.filter {
-            Some(_) => writeln!(out, "no object fits the filter")?,
-            None => writeln!(
-                out,
-                "no objects: no message of one, or no wire that says so"
-            )?,
-        }
     }
     let widths = Widths::new(&session);
     for (id, object) in &history.objects {

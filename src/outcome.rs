@@ -45,3 +45,24 @@ impl fmt::Display for Failure {
         }
     }
 }
+
+/// A mistake in the arguments, for who reads JSON: `error`, and `usage` and `tip`, which are `null` where
+/// nothing is to be said. Each is one line.
+pub fn mistake(error: &clap::Error) -> serde_json::Value {
+    let text = error.render().to_string();
+    let (mut why, mut usage, mut tips) = (Vec::new(), None, Vec::new());
+    for paragraph in text.split("\n\n") {
+        let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(line) = line.strip_prefix("Usage: ") {
+            usage = Some(line.to_owned());
+        } else if let Some(line) = line.strip_prefix("tip: ") {
+            tips.extend(line.split(" tip: ").map(str::to_owned));
+        } else if line.starts_with("For more information") {
+            tips.push(line);
+        } else {
+            why.push(line.strip_prefix("error: ").unwrap_or(&line).to_owned());
+        }
+    }
+    let tip = (!tips.is_empty()).then(|| tips.join("; "));
+    serde_json::json!({ "error": why.join(" "), "usage": usage, "tip": tip })
+}

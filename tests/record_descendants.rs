@@ -46,14 +46,15 @@ fn whatever_outlives_its_program_is_recorded_to_its_end() {
 fn an_orphan_that_cannot_be_recorded_is_named_once_however_it_was_started() {
     let bench = Bench::new();
     let program = bench.compile("orphan");
-    let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) else {
+    let program = bench.moved(&program, "dynamic");
+    let Some(fixed) = bench.compile_with("orphan", "cc", &["-static"]) else {
         return;
     };
-    let (program, idle) = (text(&program), text(&idle));
+    let (program, fixed) = (text(&program), text(&fixed));
     // Past the hooks: the shell of this `env -i` is not loaded with anything.
-    let script = format!("(env -i {idle} 3000 &) ; exit 0");
+    let script = format!("(env -i {fixed} stay 100 &) ; exit 0");
     for command in [
-        vec![program, idle, "3", idle, "3000"],
+        vec![program, fixed, "3", fixed, "stay", "100"],
         vec!["sh", "-c", script.as_str()],
     ] {
         let ran = bench.record(&[], &command).expect(1);
@@ -68,8 +69,8 @@ fn a_child_of_vfork_is_named_where_it_cannot_be_recorded_and_not_where_it_never_
     let bench = Bench::new();
     let vforks = bench.compile("vforks");
     let vforks = text(&vforks);
-    if let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) {
-        let ran = bench.record(&[], &[vforks, text(&idle), "0"]).expect(1);
+    if let Some(pair) = bench.compile_with("pair", "cc", &["-static"]) {
+        let ran = bench.record(&[], &[vforks, text(&pair), "3"]).expect(1);
         let named = ran.err.matches("is not recorded: it is statically linked");
         assert_eq!(named.count(), 1, "{}", ran.err);
         std::fs::remove_dir_all(bench.out()).unwrap();
@@ -84,6 +85,78 @@ fn a_child_of_vfork_is_named_where_it_cannot_be_recorded_and_not_where_it_never_
     };
     let ran = bench.record(&[], &[vforks, text(&pair), "3"]).expect(1);
     assert!(ran.err.contains("verify_asan_link_order=0"), "{}", ran.err);
+}
+
+/// A static program that was started, and whether it is named.
+#[track_caller]
+fn check_static(bench: &Bench, command: &[&str], is_named: bool) {
+    let ran = bench.record(&[], command).expect(i32::from(is_named));
+    let named = ran.err.matches("is not recorded: it is statically linked");
+    assert_eq!(named.count(), usize::from(is_named), "{}", ran.err);
+    std::fs::remove_dir_all(bench.out()).unwrap();
+}
+
+#[test]
+fn a_static_child_is_named_only_where_it_may_have_had_packets() {
+    let bench = Bench::new();
+    let [idle, pair, vforks] = ["idle", "pair", "vforks"].map(|name| {
+        let fixed = bench.compile_with(name, "cc", &["-static"])?;
+        Some(bench.moved(&fixed, &format!("static-{name}")))
+    });
+    let (Some(idle), Some(pair), Some(forks)) = (idle, pair, vforks) else {
+        return;
+    };
+    let (idle, pair, forks) = (text(&idle), text(&pair), text(&forks));
+    let vforks = bench.compile("vforks");
+    let vforks = text(&vforks);
+    check_static(&bench, &[vforks, idle, "0"], false);
+    check_static(&bench, &[vforks, pair, "3"], true);
+    // What it starts is not watched.
+    check_static(&bench, &[vforks, forks, idle, "0"], true);
+    // By a shell, which forks first.
+    let by_shell = |line: &str| format!("{line}; true");
+    check_static(
+        &bench,
+        &["sh", "-c", &by_shell(&format!("{idle} 50"))],
+        false,
+    );
+    check_static(&bench, &["sh", "-c", &by_shell(&format!("{pair} 3"))], true);
+    // With a socket of its parent's it needs none of its own.
+    let children = bench.compile("children");
+    check_static(&bench, &[text(&children), idle, "0"], true);
+}
+
+#[test]
+fn a_static_child_ends_stops_and_goes_on_as_it_would() {
+    let bench = Bench::new();
+    let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) else {
+        return;
+    };
+    let idle = text(&idle);
+    let script = format!(
+        "{idle} 60000 & sleep 0.5; kill -TERM $!; wait $!; echo $?; \
+         {idle} 1000 & sleep 0.5; kill -STOP $!; sleep 1; kill -0 $! && kill -CONT $!; wait $!; echo $?"
+    );
+    let ran = bench.record(&[], &["sh", "-c", &script]).expect(0);
+    assert_eq!(ran.out, "143\n0\n", "{}", ran.err);
+}
+
+#[test]
+fn python_that_looks_for_a_library_is_recorded_whole() {
+    let bench = Bench::new();
+    let looks = "import ctypes.util as it; print(it.find_library('c'))";
+    // Not by its name: a shell may stand before it, in whose handlers of signals events may be lost.
+    let python = "/usr/bin/python3";
+    if [python, "/sbin/ldconfig"]
+        .iter()
+        .any(|it| !Path::new(it).exists())
+    {
+        support::skipped("no python3, or no ldconfig");
+        return;
+    }
+    let ran = bench.record(&[], &[python, "-c", looks]).expect(0);
+    assert!(ran.out.contains("libc.so.6"), "{}", ran.out);
+    assert!(!ran.err.contains("not recorded: "), "{}", ran.err);
 }
 
 #[test]

@@ -5,7 +5,10 @@
 mod support;
 
 use std::fmt::Write;
+use std::net::UdpSocket;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use support::programs::{Bench, text};
 
@@ -49,14 +52,50 @@ const GEN_UDP: &str = "{ok, S} = gen_udp:open(0, [binary, {active, false}, {ip, 
 gen_udp:recv(S, 0) end || _ <- lists:seq(1, 20)], halt().";
 
 /// A program: what kind it is of, its name for people, the options of `record`, its command, of which the
-/// first word of one of ours is compiled, and how steady it is.
+/// first word of one of ours is compiled, how steady it is, and who speaks to it. In a command and its
+/// settings PORT is a free port, and HERE a folder of its own.
 struct Row(
     &'static str,
     &'static str,
     &'static [&'static str],
     &'static [&'static str],
     Steady,
+    Asked,
 );
+
+/// What a server is asked on its port five times a second, and the file of settings that it finds.
+struct Asked {
+    question: &'static [u8],
+    settings: &'static str,
+}
+
+const NOBODY: Asked = asked(&[]);
+
+const fn asked(question: &'static [u8]) -> Asked {
+    Asked {
+        question,
+        settings: "",
+    }
+}
+
+/// What ends a server from outside after some seconds, as Ctrl-C would.
+macro_rules! server {
+    ($seconds:literal, $($word:literal),*) => {
+        &["env", "HOME=HERE", "timeout", "-s", "INT", $seconds, $($word),*]
+    };
+}
+
+/// For a token, in the 0.7 protocol.
+const TOKEN: [u8; 524] = {
+    let mut packet = [0; 524];
+    let head = [4, 0, 0, 0xff, 0xff, 0xff, 0xff, 5, 0x12, 0x34, 0x56, 0x78];
+    let mut at = 0;
+    while at < head.len() {
+        packet[at] = head[at];
+        at += 1;
+    }
+    packet
+};
 
 /// How steadily a row comes to what the table says.
 #[derive(Clone, Copy)]
@@ -77,6 +116,7 @@ const ROWS: &[Row] = &[
         &[],
         &["pair", "100"],
         Always,
+        NOBODY,
     ),
     Row(
         "one thread",
@@ -84,6 +124,7 @@ const ROWS: &[Row] = &[
         &[],
         &["python3", "-c", SOCKETS],
         Always,
+        NOBODY,
     ),
     Row(
         "threads",
@@ -91,6 +132,7 @@ const ROWS: &[Row] = &[
         &[],
         &["locks", "60"],
         Always,
+        NOBODY,
     ),
     Row(
         "threads",
@@ -98,6 +140,7 @@ const ROWS: &[Row] = &[
         &[],
         &["spins", "20"],
         Always,
+        NOBODY,
     ),
     Row(
         "threads",
@@ -105,6 +148,7 @@ const ROWS: &[Row] = &[
         ONE,
         &["spins", "20"],
         Always,
+        NOBODY,
     ),
     Row(
         "runtimes",
@@ -112,6 +156,7 @@ const ROWS: &[Row] = &[
         &[],
         &["node", "-e", DATAGRAMS],
         Always,
+        NOBODY,
     ),
     Row(
         "runtimes",
@@ -119,6 +164,7 @@ const ROWS: &[Row] = &[
         ONE,
         &["erl", "-noshell", "-eval", GEN_UDP],
         Mostly,
+        NOBODY,
     ),
     Row(
         "children",
@@ -126,14 +172,23 @@ const ROWS: &[Row] = &[
         &[],
         &["starts", "fork"],
         Always,
+        NOBODY,
     ),
-    Row("children", "C, popen", &[], &["starts", "popen"], Always),
+    Row(
+        "children",
+        "C, popen",
+        &[],
+        &["starts", "popen"],
+        Always,
+        NOBODY,
+    ),
     Row(
         "children",
         "Python, subprocess",
         &[],
         &["python3", "-c", SUBPROCESS],
         Always,
+        NOBODY,
     ),
     Row(
         "children",
@@ -141,6 +196,7 @@ const ROWS: &[Row] = &[
         &[],
         &["node", "-e", EXEC_FILE],
         Always,
+        NOBODY,
     ),
     Row(
         "children",
@@ -148,6 +204,7 @@ const ROWS: &[Row] = &[
         &[],
         &["starts", "becomes"],
         Always,
+        NOBODY,
     ),
     Row(
         "files",
@@ -155,6 +212,7 @@ const ROWS: &[Row] = &[
         &[],
         &["python3", "-c", DATABASE],
         Always,
+        NOBODY,
     ),
     Row(
         "TCP beside UDP",
@@ -162,6 +220,7 @@ const ROWS: &[Row] = &[
         &[],
         &["tcp", "calls"],
         Always,
+        NOBODY,
     ),
     Row(
         "TCP beside UDP",
@@ -169,36 +228,148 @@ const ROWS: &[Row] = &[
         &[],
         &["tcp", "waits"],
         Always,
+        NOBODY,
+    ),
+    Row(
+        "lookups",
+        "dig, whom nobody answers",
+        ONE,
+        &[
+            "/usr/bin/dig",
+            "@127.0.0.1",
+            "-p",
+            "9",
+            "+tries=1",
+            "+time=1",
+            "example.org",
+        ],
+        Always,
+        NOBODY,
+    ),
+    Row(
+        "servers",
+        "Teeworlds",
+        &[],
+        server!(
+            "3",
+            "/usr/games/teeworlds-server",
+            "sv_port PORT",
+            "sv_register 0"
+        ),
+        Always,
+        asked(&TOKEN),
+    ),
+    Row(
+        "servers",
+        "Chocolate Doom",
+        &[],
+        server!(
+            "3",
+            "/usr/games/chocolate-server",
+            "-port",
+            "PORT",
+            "-privateserver"
+        ),
+        Always,
+        asked(&[0, 13]),
+    ),
+    Row(
+        "servers",
+        "Minetest",
+        ONE,
+        server!(
+            "5",
+            "/usr/games/minetestserver",
+            "--world",
+            "HERE/world",
+            "--gameid",
+            "minetest",
+            "--port",
+            "PORT"
+        ),
+        Always,
+        asked(b"OEt\x03\0\0\0\x01"),
+    ),
+    Row(
+        "servers",
+        "Murmur",
+        ONE,
+        server!("5", "/usr/sbin/murmurd", "-fg", "-ini", "HERE/settings"),
+        Always,
+        Asked {
+            question: b"\0\0\0\0netreel!",
+            settings: "database=HERE/it.sqlite\nport=PORT\nhost=127.0.0.1\nuname=root\nlogfile=\n",
+        },
     ),
 ];
 
 /// How many of this many recordings are exact, part, and are refused or stand still.
 fn tried(bench: &Bench, row: &Row, times: usize) -> [usize; 3] {
-    let Row(_, _, options, command, _) = row;
+    let Row(_, _, options, command, _, asked) = row;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
     let own = source.join(format!("{}.c", command[0])).exists();
     let program = own.then(|| bench.compile(command[0]));
     let first = program.as_deref().map_or(command[0], text);
-    let command: Vec<&str> = [&[first], &command[1..]].concat();
+    let is_server = !asked.question.is_empty();
     let mut came = [0; 3];
     for _ in 0..times {
         let _ = std::fs::remove_dir_all(bench.out());
+        let (here, port) = (bench.at("here"), free_port());
+        let _ = std::fs::remove_dir_all(&here);
+        std::fs::create_dir(&here).unwrap();
+        let meant = |word: &str| {
+            word.replace("HERE", text(&here))
+                .replace("PORT", &port.to_string())
+        };
+        std::fs::write(here.join("settings"), meant(asked.settings)).unwrap();
+        let command: Vec<String> = command.iter().map(|word| meant(word)).collect();
+        let rest = command.iter().skip(1).map(String::as_str);
+        let command: Vec<&str> = std::iter::once(first).chain(rest).collect();
         let options = [options, &["--name", "IT"][..]].concat();
-        bench.record_plainly(&options, &command);
-        let ran = bench.again(&["--node", "IT"], &[]);
+        let ends = AtomicBool::new(!is_server);
+        std::thread::scope(|scope| {
+            scope.spawn(|| ask(port, asked.question, &ends));
+            bench.record_plainly(&options, &command);
+            ends.store(true, Ordering::Relaxed);
+        });
+        // Of a server and what ended it the server alone has a reel.
+        let which: &[&str] = if is_server { &[] } else { &["--node", "IT"] };
+        let ran = bench.again(which, &[]);
         came[usize::try_from(ran.code.unwrap()).unwrap().min(2)] += 1;
     }
     came
 }
 
+fn free_port() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.local_addr().unwrap().port()
+}
+
+/// Asks whoever is at `port` until it ends.
+fn ask(port: u16, question: &[u8], ends: &AtomicBool) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    while !ends.load(Ordering::Relaxed) {
+        // Nobody may be there yet, or any more.
+        let _ = socket.send_to(question, ("127.0.0.1", port));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Where the program of a row is, by its path or by its name.
+fn program(row: &Row) -> &'static str {
+    let words = row.3;
+    let path = words.iter().find(|word| word.starts_with("/usr/"));
+    path.unwrap_or(&words[0])
+}
+
 /// Whether the program of a row is here; the tests' own are compiled.
 fn is_here(row: &Row) -> bool {
-    let Row(.., command, _) = row;
+    let program = program(row);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&path);
-    source.join(format!("{}.c", command[0])).exists()
-        || folders.any(|folder| folder.join(command[0]).is_file())
+    source.join(format!("{program}.c")).exists()
+        || folders.any(|folder| folder.join(program).is_file())
 }
 
 /// The beginning of a row of the table.
@@ -240,7 +411,7 @@ fn holds(row: &Row, table: &str) {
     if !is_here(row) {
         support::skipped(format_args!(
             "{head} is not tried: {} is not installed",
-            row.3[0]
+            program(row)
         ));
         return;
     }

@@ -109,6 +109,49 @@ fn a_mistake_is_json_where_json_was_asked_for() {
 }
 
 #[test]
+fn a_wrong_argument_has_its_usage_and_what_to_do_in_fields_of_one_line() {
+    for (arguments, error, usage, tip) in [
+        (
+            &["info", OWNER, "--json", "--no-such-option"][..],
+            "unexpected argument '--no-such-option' found",
+            Some("netreel info "),
+            "--help",
+        ),
+        (
+            &["packets", OWNER, "--json", "--filte", "lost"],
+            "unexpected argument '--filte' found",
+            Some("netreel packets "),
+            "'--filter'",
+        ),
+        (
+            &["info", "--json"],
+            "the following required arguments were not provided: <PATH>...",
+            Some("netreel info "),
+            "--help",
+        ),
+        (
+            &["check", OWNER, "--json", "--fail-on", "sky"],
+            "invalid value 'sky' for '--fail-on <LEVEL>' [possible values: ",
+            None,
+            "--help",
+        ),
+    ] {
+        let ran = netreel(arguments).expect(2);
+        let said: Value = serde_json::from_str(ran.out.trim()).expect("a line of JSON");
+        let field = |name: &str| said[name].as_str().unwrap_or_default();
+        assert!(field("error").starts_with(error), "{said}");
+        assert!(field("tip").contains(tip), "{said}");
+        match usage {
+            Some(usage) => assert!(field("usage").starts_with(usage), "{said}"),
+            None => assert_eq!(said["usage"], Value::Null),
+        }
+        let fields = said.as_object().expect("fields");
+        let lines = |value: &Value| value.as_str().map_or(1, |text| text.lines().count());
+        assert!(fields.values().all(|value| lines(value) == 1), "{said}");
+    }
+}
+
+#[test]
 fn a_reel_that_cannot_be_read_is_no_answer() {
     for command in ["info", "packets", "objects", "state", "stats"] {
         let ran = netreel(&[command, "/nowhere.reel", OWNER]).expect(2);
@@ -121,6 +164,13 @@ fn a_reel_that_cannot_be_read_is_no_answer() {
 #[test]
 fn objects_that_are_none_are_told() {
     let ran = netreel(&["objects", OWNER, "--filter", "object == 77"]).expect(0);
+    assert_eq!(ran.out, "no object fits the filter\n");
+    let arguments = ["objects", OWNER, "--json", "--filter", "object == 77"];
+    let ran = netreel(&arguments).expect(0);
+    let said: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(said["objects"], Value::Array(Vec::new()));
+    assert_eq!(ran.err, "netreel: no object fits the filter\n");
+    let ran = netreel(&["objects", OWNER, "--migrations", "--filter", "object == 77"]).expect(0);
     assert_eq!(ran.out, "no object fits the filter\n");
 }
 

@@ -5,7 +5,7 @@ mod drive;
 mod fixture;
 
 use drive::Window;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use netreel_inspector::Workspace;
 use netreel_inspector_model::{Command, LedgerBy, Model, squarify};
 use netreel_protocol::session::{NodeId, PacketId};
@@ -191,6 +191,22 @@ fn a_link_over_time_has_each_packet_once_at_every_zoom() {
         let most = (2.0 * width) as usize + 16;
         assert!(flows.pieces.len() <= most.min(packets as usize));
     }
+}
+
+#[test]
+fn the_pointer_over_a_link_says_what_it_was_like_there() {
+    let mut harness = open(fixture::race_model());
+    let link = harness.state().model().link().expect("a link");
+    let name = harness.state().model().link_label(link);
+    let label = format!("link {name} over time");
+    harness.get_by_label(&label).hover();
+    harness.run();
+    let said = harness.get_by_label_contains("under way ");
+    let said = said.accesskit_node();
+    let said = said.label().or(said.value()).unwrap_or_default();
+    let lines: Vec<&str> = said.lines().collect();
+    let begins = |begin: &str| lines.iter().any(|line| line.starts_with(begin));
+    assert!(begins("one way ") && begins("under way "), "{said}");
 }
 
 #[test]

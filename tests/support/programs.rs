@@ -57,6 +57,13 @@ impl Bench {
             .expect("the C compiler that Rust links with compiles this")
     }
 
+    /// A program that was compiled, under another name.
+    pub fn moved(&self, program: &Path, name: &str) -> PathBuf {
+        let to = self.at(name);
+        std::fs::rename(program, &to).unwrap();
+        to
+    }
+
     /// Runs `netreel record` with `flags` on `command`, so that it fails where something is
     /// missing.
     pub fn record(&self, flags: &[&str], command: &[&str]) -> Ran {

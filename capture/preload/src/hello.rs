@@ -16,6 +16,10 @@ pub const KIND_UNMAPPED: u32 = 3;
 /// it passes. It is answered when whoever else has the socket was named.
 pub const KIND_SEGMENTS: u32 = 4;
 
+/// A process is about to become the program that it passes, into which no library can be loaded. It is
+/// answered when it is watched, or will not be.
+pub const KIND_WATCH: u32 = 5;
+
 /// The environment variable that holds the path of the recorder's socket.
 #[allow(dead_code)] // the library compares bytes
 pub const VARIABLE: &str = "NETREEL_RECORD";

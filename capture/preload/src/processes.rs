@@ -13,6 +13,7 @@ use crate::paths;
 use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
+use crate::statics;
 use crate::sys::{self, environ, errno, nr, set_errno};
 
 /// Whether the environment of a new program no longer names the recorder.
@@ -90,6 +91,8 @@ unsafe fn becomes(
     }
     // SAFETY: the caller vouches for it.
     unsafe {
+        // Before it is told of: then it is known whether it is watched.
+        statics::runs(path);
         starts(CallId::EXEC, 0, path, list());
         let result = run();
         starts(CallId::EXEC, -errno(), path, list());

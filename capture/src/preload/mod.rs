@@ -15,6 +15,7 @@ mod process;
 mod rerun;
 mod serve;
 mod tripwire;
+mod watch;
 
 #[allow(missing_docs)]
 #[path = "../../preload/src/hello.rs"]

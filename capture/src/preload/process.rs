@@ -115,6 +115,9 @@ pub(super) enum Doing {
     },
     /// A second one of its threads sends or receives packets.
     Threads { pid: u32 },
+    /// It was watched, because nothing could be loaded into it; `apart`: it has ended, and had no socket
+    /// that could carry a packet.
+    Watched { pid: u32, apart: bool },
     /// The kernel dropped this many packets of one of its sockets.
     Drops { pid: u32, inode: u64, drops: u64 },
 }
@@ -134,7 +137,7 @@ pub(super) fn doings() -> io::Result<(Telling, Doings)> {
 }
 
 impl Telling {
-    fn send(&self, doing: Doing) {
+    pub(super) fn send(&self, doing: Doing) {
         // The receiver outlives every recorder.
         let _ = self.0.send(doing);
         let _ = rustix::io::write(&self.1, &1u64.to_ne_bytes());

@@ -59,6 +59,18 @@ struct Found {
     rest: Option<Receiver<Slice>>,
 }
 
+/// How far whoever types a filter has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Typing {
+    /// It is meant as it stands.
+    Done,
+    /// It goes on, behind a whole word.
+    BehindAWord,
+    /// It goes on, amid a word: what that is to be is not known yet, so that it counts as one that cannot
+    /// be read.
+    AmidAWord,
+}
+
 /// Some of the findings, as a filter takes them.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -133,27 +145,28 @@ impl Filter {
         self.found.as_ref()?.findings.as_ref()
     }
 
-    /// Takes a new text. `amid_a_word`: what its last word is to be is not known yet, so that it counts as
-    /// one that cannot be read. `history` is `None` where it is not known yet.
+    /// Takes a new text. `history` is `None` where it is not known yet. Returns whether it takes other
+    /// packets from now on, or looks for the same anew: while somebody types it does not, as long as
+    /// what can be read of the text is in force already.
     pub(crate) fn set(
         &mut self,
-        (text, amid_a_word): (String, bool),
+        (text, typing): (String, Typing),
         session: &Arc<Session>,
         history: Option<&Arc<History>>,
         links: &Arc<Links>,
-    ) {
+    ) -> bool {
         self.text = text;
-        self.amid_a_word = amid_a_word;
+        self.amid_a_word = typing == Typing::AmidAWord;
         self.error = None;
-        self.changed += 1;
         if self.text.trim().is_empty() {
+            self.changed += 1;
             self.found = None;
             self.query = None;
             self.waits = false;
-            return;
+            return true;
         }
         let query = match Query::parse(&self.text) {
-            Ok(query) if !amid_a_word => {
+            Ok(query) if !self.amid_a_word => {
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
@@ -166,7 +179,11 @@ impl Filter {
                 readable_head(&self.text)
             }
         };
-        let Some(query) = query else { return };
+        let Some(query) = query else { return false };
+        if typing != Typing::Done && self.stands(&query) {
+            return false;
+        }
+        self.changed += 1;
         self.waits = history.is_none() && query.needs_history();
         self.query = Some(query.clone());
         let search = Search::new(query, session, history.cloned(), links);
@@ -174,6 +191,14 @@ impl Filter {
             true => search.nothing(),
             false => search.begin(),
         });
+        true
+    }
+
+    /// Whether an expression is in force, and all that it takes is known, is looked for or waits for the
+    /// history.
+    fn stands(&self, query: &Query) -> bool {
+        let all = |found: &Found| found.rest.is_some() || found.taken.looked() >= found.total;
+        self.query.as_ref() == Some(query) && (self.waits || self.found.as_ref().is_some_and(all))
     }
 
     /// Looks again at all packets, with the history that is known now.
@@ -349,21 +374,25 @@ impl Model {
 
     /// Takes a filter as it is while somebody types it.
     pub(crate) fn type_filter(&mut self, text: String) {
-        let amid_a_word = Query::ends_amid_a_word(&text, self.session());
-        self.take_filter((text, amid_a_word));
+        let typing = match Query::ends_amid_a_word(&text, self.session()) {
+            true => Typing::AmidAWord,
+            false => Typing::BehindAWord,
+        };
+        self.take_filter((text, typing));
     }
 
     pub(crate) fn set_filter(&mut self, text: String) {
-        self.take_filter((text, false));
+        self.take_filter((text, Typing::Done));
     }
 
-    fn take_filter(&mut self, text: (String, bool)) {
+    fn take_filter(&mut self, text: (String, Typing)) {
         let links = &self.index.links;
         let history = (!self.lacks_history()).then_some(&self.judged.history);
-        self.filter.set(text, &self.session, history, links);
-        self.arrange_taken();
-        self.arrange_objects();
-        self.look_order();
+        if self.filter.set(text, &self.session, history, links) {
+            self.arrange_taken();
+            self.arrange_objects();
+            self.look_order();
+        }
     }
 
     /// Takes in what the filter has found since the last frame. Returns whether it is still looking.

@@ -163,3 +163,27 @@ fn a_window_may_close_while_its_filter_is_under_way() {
     model.finish_filter();
     assert_eq!(model.row_count(), PACKETS / 100);
 }
+
+#[test]
+fn what_is_typed_behind_a_filter_that_can_be_read_has_nothing_looked_at_again() {
+    let (session, history, mut model) = open();
+    let type_on = |model: &mut Model, text: &str| {
+        model.apply(Command::TypeFilter(text.to_owned()));
+        model.filter().looked_at()
+    };
+    assert_eq!(type_on(&mut model, "lost"), Some(0));
+    while model.advance() && model.filter().looked_at() == Some(0) {
+        std::thread::yield_now();
+    }
+    let so_far = model.filter().looked_at();
+    assert_eq!(type_on(&mut model, "lost "), so_far);
+    model.finish_filter();
+    for text in ["lost &&", "lost && f", "lost && from == ", "lost"] {
+        assert_eq!(type_on(&mut model, text), None, "{text}");
+        assert_eq!(rows(&model), expected(&session, &history, "lost"), "{text}");
+    }
+    let narrower = "lost && from == A";
+    assert_eq!(type_on(&mut model, narrower), Some(0));
+    model.finish_filter();
+    assert_eq!(rows(&model), expected(&session, &history, narrower));
+}

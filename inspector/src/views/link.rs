@@ -61,8 +61,40 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     held(painter, model, link, *time, scale);
     if let Some(flows) = model.flows(link, scale) {
         bar(&shown, model, link, &flows, commands);
+        if let Some(said) = at_pointer(&shown, &flows) {
+            shown.response.clone().on_hover_text_at_pointer(said);
+        }
     }
     shown.finish(ui, model, commands);
+}
+
+/// What the link was like where the pointer is: the rate of the bar there, and of the packets that left
+/// last before it how long they took.
+fn at_pointer(shown: &TimeView, flows: &Flows) -> Option<String> {
+    let x = shown.response.hover_pos()?.x - shown.time.left();
+    let at = shown.scale.time(x).0;
+    let mut said = Vec::new();
+    if let Some(rate) = flows.rates.iter().find(|rate| rate.x.contains(&x)) {
+        let bytes = text::bytes(rate.bytes_per_s as u64);
+        let packets = text::packets(rate.packets.round() as u64);
+        said.push(format!("rate {bytes}/s, {packets}"));
+    }
+    let before = flows.pieces.partition_point(|piece| piece.time.start <= at);
+    let piece = before.checked_sub(1).and_then(|it| flows.pieces.get(it));
+    let span = |name: &str, span: Option<Span>, words: &dyn Fn(f64) -> String| {
+        let span = span?;
+        let (least, most) = (words(span.min), words(span.max));
+        Some(match least == most {
+            true => format!("{name} {most}"),
+            false => format!("{name} {least} to {most}"),
+        })
+    };
+    let long = |ns: f64| text::duration(ns as i64);
+    let many = |count: f64| text::packets(count as u64);
+    said.extend(piece.and_then(|it| span("round trip", it.rtt, &long)));
+    said.extend(piece.and_then(|it| span("one way", it.delay, &long)));
+    said.extend(piece.and_then(|it| span("under way", it.in_flight, &many)));
+    (!said.is_empty()).then(|| said.join("\n"))
 }
 
 /// A double click on a bar of the rate leads to the packets that it counts.
@@ -218,7 +250,7 @@ fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
             true => "lost of it",
             false => "",
         },
-        ends: (format!("{}/s", text::bytes(most as u64)), String::new()),
+        ends: (format!("{}/s", text::bytes(most as u64)), "0".to_owned()),
     };
     let strip = plot::strip(painter, row, time, &head, (0.0, most));
     let inside = painter.with_clip_rect(strip.time.intersect(painter.clip_rect()));
@@ -293,7 +325,7 @@ fn measured(
             if least < 0.0 {
                 words(least)
             } else {
-                String::new()
+                "0".to_owned()
             },
         ),
     };

@@ -25,6 +25,7 @@ use super::escape::{check_program, find_program};
 use super::library::Unpacked;
 use super::process::{Doings, Drops, Finished, Process, Telling, doings};
 use super::tripwire::Tripwire;
+use super::watch::Watched;
 use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
@@ -95,6 +96,7 @@ pub(super) fn record(
         begun: Instant::now(),
         processes: BTreeMap::new(),
         inherited: Vec::new(),
+        watched: BTreeMap::new(),
         descendants,
         left: 0,
         held: None,
@@ -117,6 +119,7 @@ pub(super) fn record(
     for process in server.processes.values().filter(|it| it.lives()) {
         process.recorder().lets_go();
     }
+    server.name_who_is_watched();
     for pid in &everybody {
         server.say_last(*pid, Why::Ended);
     }
@@ -185,6 +188,8 @@ struct Server<'a> {
     /// Tripwires of processes that have ended: while those are left that inherited them, somebody
     /// must answer.
     inherited: Vec<Tripwire>,
+    /// Who was started without the library, and is watched.
+    watched: BTreeMap<u32, Watched>,
     /// `None` where children are not followed.
     descendants: Option<Descendants>,
     /// How many of them live.

@@ -1,7 +1,7 @@
 //! What is seen past the hooks, and is named: a gap must never be silent.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use netreel_reel::PastId;
 
@@ -9,8 +9,12 @@ use super::super::descendants::{LOAD_MAX, may_load};
 use super::super::escape::{check_program, find_program};
 use super::super::process::Doing;
 use super::super::tripwire::Tripwire;
+use super::super::watch::Watched;
 use super::super::{Escape, Report, look};
 use super::Server;
+
+/// Within this time it is told what came of one that was watched and has ended.
+const TOLD: Duration = Duration::from_millis(200);
 
 impl Server<'_> {
     pub(super) fn tripped(&mut self, pid: u32) {
@@ -149,11 +153,19 @@ impl Server<'_> {
                         continue;
                     };
                     process.becomes = None;
+                    self.watched.remove(&pid);
                     if let Some((by, child)) = process.started
                         && by == thread
                         && let Some(descendants) = &mut self.descendants
                     {
                         descendants.forget(child);
+                        self.watched.remove(&child);
+                    }
+                }
+                Doing::Watched { pid, apart } => {
+                    if let Some(watched) = self.watched.get_mut(&pid) {
+                        watched.apart = Some(apart);
+                        self.judge(pid);
                     }
                 }
                 Doing::Past { pid, what, calls } => self.goes_past(pid, what, &calls),
@@ -227,13 +239,55 @@ impl Server<'_> {
                 (None, _, Some(process)) => process.program = None,
                 _ => {}
             }
-            self.gap(pid, &format!("{what} is not recorded: {why}"));
+            let sentence = format!("{what} is not recorded: {why}");
+            let who = child.unwrap_or(pid);
+            match self.watched.get_mut(&who) {
+                Some(watched) => {
+                    watched.gap = Some((pid, sentence));
+                    self.judge(who);
+                }
+                None => self.gap(pid, &sentence),
+            }
         } else if let (Some(child), Some(process)) = (child, &process) {
             if let Some(descendants) = self.descendants.as_mut().filter(|_| process.same_numbers) {
                 descendants.expect(child, what, Some(path));
             }
         } else if let Some(process) = process {
             process.becomes = Some((what, path));
+        }
+    }
+
+    /// Names process `pid`, which was watched, unless it kept apart from packets, once both are known.
+    fn judge(&mut self, pid: u32) {
+        if let Some(Watched {
+            gap: Some((by, sentence)),
+            apart: Some(apart),
+        }) = self.watched.get(&pid)
+        {
+            let (by, sentence, apart) = (*by, sentence.clone(), *apart);
+            self.watched.remove(&pid);
+            if !apart {
+                self.gap(by, &sentence);
+            }
+        }
+    }
+
+    /// Whoever is watched still when the recording ends is named. Of those that have ended it is told at
+    /// once what came of it.
+    pub(super) fn name_who_is_watched(&mut self) {
+        self.hear();
+        let until = Instant::now() + TOLD;
+        let has_ended = |(pid, watched): (&u32, &Watched)| {
+            watched.apart.is_none() && look::path(*pid).is_none()
+        };
+        while self.watched.iter().any(has_ended) && Instant::now() < until {
+            std::thread::sleep(TOLD / 20);
+            self.hear();
+        }
+        for (_, watched) in std::mem::take(&mut self.watched) {
+            if let Some((by, sentence)) = watched.gap {
+                self.gap(by, &sentence);
+            }
         }
     }
 

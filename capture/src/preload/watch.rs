@@ -1,0 +1,143 @@
+//! Whether a program into which no library can be loaded has anything to do with packets.
+//!
+//! From before its first instruction on it is traced (`ptrace`), until it ends or does the first thing
+//! that may lead to a packet; from then on it runs untraced. Should the recorder die, it goes on.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+use std::thread;
+
+use super::Escape;
+use super::escape::check_program;
+use super::look;
+use super::process::{Doing, Telling};
+
+/// Who makes more system calls is let go: each costs it two stops.
+const STOPS_MAX: u32 = 40_000;
+/// Who has become no other program after so many stops will not.
+const STOPS_BEFORE_MAX: u32 = 200;
+
+/// What is known of one that is watched.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// What is to be said of it, should it come to packets: in whose reel, and the sentence.
+    pub(super) gap: Option<(u32, String)>,
+    /// Whether it kept apart from packets to its end, once that is known.
+    pub(super) apart: Option<bool>,
+}
+
+/// Watches process `pid`, which waits and is about to become `program`; tells what came of it. `false`: it
+/// is not watched.
+pub(super) fn watch(pid: u32, program: &OwnedFd, telling: Telling) -> bool {
+    let program = format!("/proc/self/fd/{}", program.as_raw_fd());
+    let is_static = matches!(check_program(Path::new(&program)), Err(Escape::Static));
+    if !is_static || look::passes_sockets(pid) {
+        return false;
+    }
+    // Who traces is a thread, and only that one may go on with it.
+    let (began, begins) = std::sync::mpsc::sync_channel(1);
+    let builder = thread::Builder::new().name("watch".to_owned());
+    let started = builder.spawn(move || {
+        let pid = pid.cast_signed();
+        let is_traced = begin(pid);
+        if began.send(is_traced).is_err() || !is_traced {
+            return;
+        }
+        let apart = keeps_apart(pid);
+        let pid = pid.cast_unsigned();
+        telling.send(Doing::Watched { pid, apart });
+    });
+    started.is_ok() && begins.recv().unwrap_or(false)
+}
+
+fn trace(request: libc::c_uint, pid: i32, address: usize, data: usize) -> libc::c_long {
+    // SAFETY: none of the requests that are made here writes to memory of this process but
+    // `PTRACE_GET_SYSCALL_INFO`, which is given a place and its length.
+    unsafe { libc::ptrace(request, pid, address, data) }
+}
+
+/// Has the process stop before it does anything more.
+fn begin(pid: i32) -> bool {
+    let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC;
+    trace(libc::PTRACE_SEIZE, pid, 0, options as usize) == 0
+        && trace(libc::PTRACE_INTERRUPT, pid, 0, 0) == 0
+}
+
+/// Whether the process ends before it does anything that may lead to packets. Returns when that is known.
+fn keeps_apart(pid: i32) -> bool {
+    let mut runs = false;
+    for stops in 0..STOPS_MAX {
+        let mut status = 0;
+        // SAFETY: a place for the status. Where nobody is there any more, somebody else has waited for it.
+        let is_there = unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } == pid;
+        if !is_there || !libc::WIFSTOPPED(status) {
+            return runs;
+        }
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let is_call = signal == libc::SIGTRAP | 0x80;
+        if is_call && runs && leads_to_packets(pid) || !runs && stops == STOPS_BEFORE_MAX {
+            break;
+        }
+        runs |= event == libc::PTRACE_EVENT_EXEC;
+        let stands = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+        let (request, signal) = match event {
+            0 if is_call => (libc::PTRACE_SYSCALL, 0),
+            // A signal that it is to get.
+            0 => (libc::PTRACE_SYSCALL, signal),
+            _ if event == libc::PTRACE_EVENT_STOP && stands.contains(&signal) => {
+                (libc::PTRACE_LISTEN, 0)
+            }
+            _ => (libc::PTRACE_SYSCALL, 0),
+        };
+        // Where it was killed meanwhile, the next wait tells.
+        trace(request, pid, 0, signal as usize);
+    }
+    trace(libc::PTRACE_DETACH, pid, 0, 0);
+    false
+}
+
+const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") {
+    0xc000_00b7
+} else {
+    0xc000_003e
+};
+
+/// Whether the system call that it begins makes a socket that could carry packets, brings one from
+/// elsewhere, or makes a process or thread that is not watched.
+fn leads_to_packets(pid: i32) -> bool {
+    let mut info = std::mem::MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
+    let (length, place) = (size_of_val(&info), info.as_mut_ptr() as usize);
+    if trace(libc::PTRACE_GET_SYSCALL_INFO, pid, length, place) <= 0 {
+        return true;
+    }
+    // SAFETY: plain numbers, zero where the kernel wrote none.
+    let info = unsafe { info.assume_init() };
+    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
+        return false;
+    }
+    // SAFETY: it is this one at the beginning of a call.
+    let (number, domain) = unsafe { (info.u.entry.nr, info.u.entry.args[0]) };
+    let is_own = info.arch == ARCHITECTURE;
+    !is_own || is_of_packets(libc::c_long::try_from(number).unwrap_or(-1), domain)
+}
+
+fn is_of_packets(number: libc::c_long, first: u64) -> bool {
+    /// Numbers from here on are another way to call (x32).
+    const OTHERS: libc::c_long = 0x4000_0000;
+    #[cfg(target_arch = "x86_64")]
+    if matches!(number, libc::SYS_fork | libc::SYS_vfork) {
+        return true;
+    }
+    match number {
+        libc::SYS_socket => !matches!(first as i32, libc::AF_UNIX | libc::AF_NETLINK),
+        libc::SYS_recvmsg
+        | libc::SYS_recvmmsg
+        | libc::SYS_pidfd_getfd
+        | libc::SYS_io_uring_setup
+        | libc::SYS_clone
+        | libc::SYS_clone3
+        | libc::SYS_execve
+        | libc::SYS_execveat => true,
+        number => !(0..OTHERS).contains(&number),
+    }
+}
