@@ -113,13 +113,16 @@ pub(crate) fn play_with(
         Outcome::Unexpected(all) => Outcome::Unexpected(all.iter().map(hide).collect()),
         Outcome::Failed(why) => Outcome::Failed(hide(&why)),
     };
-    Ok(Match {
+    let mut played = Match {
         number: wants.number,
         seed: wants.seed,
         outcome,
         judged,
         took,
-    })
+        bad: false,
+    };
+    played.bad = played.is_bad(wants.level);
+    Ok(played)
 }
 
 /// What was judged, with no secret in it.

@@ -54,8 +54,9 @@ pub struct Run {
     /// Write a report for people: one page, with a picture of each bad match.
     #[arg(long, value_name = "FILE.html")]
     pub html: Option<PathBuf>,
-    /// Add each match to a dataset (docs/fleet.md): all of one that is kept, and what the others came to.
-    #[arg(long, value_name = "DIR", conflicts_with = "gather")]
+    /// Add each match to a dataset (docs/fleet.md): all of one that is kept, and what the others came to. With
+    /// --gather: add the datasets that the jobs have in their folders.
+    #[arg(long, value_name = "DIR")]
     pub dataset: Option<PathBuf>,
     /// Another run: whether this one is better or worse.
     #[arg(long, value_name = "DIR")]

@@ -2,6 +2,7 @@
 
 mod debuggers;
 mod emit;
+mod gather;
 mod html;
 mod judge;
 mod report;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
     let level = fail_on.level().name();
     if !arguments.gather.is_empty() {
-        return gather(arguments, level, out);
+        return gather::gather(arguments, level, out);
     }
     if arguments.watch {
         return watch::watch(arguments, out);
@@ -92,11 +93,13 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
     let hears = |waiting: &Waiting| debuggers.hear(waiting);
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let (lines, said) = channel();
+    let not_added = AtomicU64::new(0);
     let tell = |told: Told<'_>| {
-        if let (Told::Over(played, Some(kept)), Some(dataset)) = (&told, dataset)
-            && let Err(why) = judge::add_kept(kept, wire.as_ref(), dataset)
+        if let (Told::Judged(played, folder, is_kept), Some(dataset)) = (told, dataset)
+            && let Err(why) = judge::add((folder, is_kept), wire.as_ref(), (dataset, played))
         {
             anstream::eprintln!("netreel: match {}: {why}", played.number);
+            not_added.fetch_add(1, Ordering::Relaxed);
         }
         // Who has stopped printing has stopped the run.
         let _ = lines.send(words(told, (level, arguments.json)));
@@ -116,7 +119,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
-        judge: &|folder, asked| judge::judge(folder, asked, (wire.as_ref(), dataset)),
+        judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
         rules: &RULES,
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
@@ -129,6 +132,13 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         kept: &kept,
     };
     let answer = over.tell(arguments, out)?;
+    if let Some(dataset) = dataset.filter(|_| not_added.load(Ordering::Relaxed) > 0) {
+        return Err(Failure::new(format!(
+            "{} could not be added to the dataset {}",
+            self::matches(not_added.load(Ordering::Relaxed)),
+            dataset.display()
+        )));
+    }
     let (part, parts) = wants.part;
     let wanted = (arguments.repeat + parts - part) / parts;
     let is_over = matches.len() as u64 >= wanted || wants.ends_at_bad && answer == Answer::Wrong;
@@ -139,41 +149,6 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         )));
     }
     Ok(Played::Whole(answer))
-}
-
-/// What runs in several folders come to together: jobs of one loop, each with its part.
-fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let (mut matches, mut kept, mut wanted) = (Vec::new(), BTreeMap::new(), 0);
-    for folder in &arguments.gather {
-        let played = netreel_scenario::played(folder).map_err(|error| {
-            Failure::new(format!("{}: there is no run: {error}", folder.display()))
-        })?;
-        wanted = wanted.max(netreel_scenario::planned(folder).unwrap_or(0));
-        kept.extend(netreel_scenario::kept(folder, &played));
-        matches.extend(played);
-    }
-    matches.sort_by_key(|played| played.number);
-    let mut pairs = matches.windows(2);
-    if let Some(twice) = pairs.find(|pair| pair[0].number == pair[1].number) {
-        return Err(Failure::new(format!(
-            "match {} is in two of the folders: they are not parts of one loop",
-            twice[0].number
-        )));
-    }
-    let over = Over {
-        name: "gathered",
-        matches: &matches,
-        level,
-        kept: &kept,
-    };
-    let answer = over.tell(arguments, out)?;
-    let missing = wanted.saturating_sub(matches.len() as u64);
-    if missing > 0 || matches.is_empty() {
-        return Err(Failure::new(format!(
-            "{missing} of {wanted} matches are missing: a part was not played, or not to its end"
-        )));
-    }
-    Ok(answer)
 }
 
 /// Matches that were played.
@@ -358,6 +333,7 @@ fn words(told: Told<'_>, (level, is_json): (&str, bool)) -> String {
             String::new()
         }
         _ if is_json => String::new(),
+        Told::Judged(..) => String::new(),
         Told::GoesOn(played) => format!("goes on: {} played before\n", matches(played)),
         Told::Recovered(recovered) => format!("{}\n", recovered_words(recovered)),
         Told::Line(number, line) => format!("match {number}: {line}\n"),
