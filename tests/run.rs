@@ -166,29 +166,55 @@ fn with_the_cure_no_match_is_bad() {
     assert!(ran.out.contains("4 matches: 0 bad, 0.0 %"), "{}", ran.out);
 }
 
-#[test]
-fn the_demonstration_shows_the_race_in_each_match_and_its_cure_in_none() {
+/// Two matches of the demonstration: the objects that are printed of them.
+fn demonstration(migration: &str, more: &[&str]) -> (tempfile::TempDir, Vec<Value>) {
     let folder = folder();
-    let play = |migration: &str, out: &str| {
-        let out = folder.path().join(out);
-        let migration = format!("migration={migration}");
-        let demo = "samples/scenarios/demo.toml";
-        let arguments = [
-            "run", demo, "--repeat", "2", "--jobs", "2", "--set", &migration, "--json", "--out",
-        ];
-        let ran = netreel(&[&arguments[..], &[text(&out)]].concat());
-        let mut lines = objects(&ran.out);
-        lines.pop();
-        lines
-    };
-    for shown in play("host", "host") {
+    let out = folder.path().join("run");
+    let migration = format!("migration={migration}");
+    let demo = "samples/scenarios/demo.toml";
+    let arguments = [
+        "run",
+        demo,
+        "--repeat",
+        "2",
+        "--jobs",
+        "2",
+        "--set",
+        &migration,
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let mut lines = objects(&netreel(&[&arguments, more].concat()).out);
+    lines.pop();
+    assert_eq!(lines.len(), 2);
+    (folder, lines)
+}
+
+#[test]
+fn the_demonstration_shows_the_race_in_each_match() {
+    for shown in demonstration("host", &[]).1 {
         // Bad by its findings alone: what the script expects is there.
         assert_eq!(shown["match"]["outcome"], "played", "{shown}");
         assert_eq!(shown["match"]["bad"], true, "{shown}");
     }
-    for cured in play("owner", "owner") {
+}
+
+#[test]
+fn the_cure_of_the_demonstration_shows_the_race_in_no_match() {
+    for cured in demonstration("owner", &[]).1 {
         assert_eq!(cured["match"]["bad"], false, "{cured}");
     }
+}
+
+#[test]
+fn beside_a_bad_match_is_the_smallest_session_that_still_fails() {
+    let (_folder, matches) = demonstration("host", &["--shrink"]);
+    let kept = matches[0]["kept"].as_str().expect("it is kept");
+    let small = kept.replace("/match-", "/shrunk-") + "/failing";
+    let packets = |session: &str| netreel(&["packets", session, "--json"]).out.lines().count();
+    assert!((1..packets(kept) / 4).contains(&packets(&small)), "{small}");
+    netreel(&["check", &small]).expect(1);
 }
 
 #[test]
@@ -364,6 +390,13 @@ fn the_parts_of_a_loop_come_together() {
     let (one, two) = (at("one"), at("two"));
     assert_eq!(play("1/2", &one).len(), 5);
     assert_eq!(play("2/2", &two).len(), 4);
+    // A match is played once more as a part of its own, from its seed.
+    let third = play("3/3", &at("again"));
+    let seed = |lines: &[Value], number| {
+        let mut lines = lines.iter().filter(|it| it["match"]["number"] == number);
+        lines.next().map(|it| it["match"]["seed"].clone())
+    };
+    assert_eq!(seed(&third, 3), seed(&play("1/2", &at("all")), 3));
     let page = at("run.html");
     let half = netreel(&["run", "--gather", &one]).expect(2);
     assert!(
@@ -606,7 +639,9 @@ fn a_bad_match_of_a_program_that_was_not_changed_is_kept_and_replays_exactly() {
         enet,
         "--json",
         "--set",
-        "loss=30",
+        "loss=10",
+        "--set",
+        "packets=100",
         "--set",
         "least=1",
         "--out",

@@ -379,7 +379,7 @@ impl<'a> Stage<'a> {
         from.map(|from| self.plan(from)).transpose()?;
         let Some(template) = &self.plan(to)?.faults else {
             return Err(format!(
-                "the file does not say how node {to} is told of faults"
+                "the file does not say how node {to} is told of faults: it has no faults = \"...\" (docs/scenarios.md)"
             ));
         };
         let mut value = |name: &str| match (name, from) {
@@ -553,8 +553,12 @@ impl<'a> Stage<'a> {
     }
 
     fn speaker(&mut self, name: &str) -> Result<&mut Speaker, String> {
+        let why = match self.plan(name)?.console {
+            ConsolePlan::None => "the file has no console = \"...\" for it (docs/scenarios.md)",
+            _ => "it has ended",
+        };
         let speaker = self.running(name)?.speaker();
-        speaker.ok_or_else(|| format!("nobody hears node {name}: it has no console"))
+        speaker.ok_or_else(|| format!("nobody hears node {name}: {why}"))
     }
 
     fn running(&mut self, name: &str) -> Result<&mut Running, String> {

@@ -33,6 +33,10 @@ pub struct Run {
     /// Keep good matches as well.
     #[arg(long)]
     pub keep_all: bool,
+    /// Shrink each match that has an error, as `netreel shrink` does: the smallest session that still fails goes
+    /// beside it, into shrunk-NUMBER.
+    #[arg(long, conflicts_with_all = ["gather", "recover"])]
+    pub shrink: bool,
     /// What the seeds of all matches come from.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use super::gather::DATASET;
 use crate::arguments::{Emit, Run};
 use crate::outcome::{Answer, Failure};
 
 /// So many jobs a loop is cut into, unless it is said.
 const JOBS: u64 = 10;
+
+/// The dataset of a job, in its folder.
+pub const DATASET: &str = "dataset";
 
 const SLURM: &str = r#"#!/bin/sh
 # sbatch this file; then: netreel run --gather run/part-*GATHERED

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::Over;
+use super::emit::DATASET;
+use super::sums::Over;
+use super::tell::tell;
 use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
 use crate::{export, text};
-
-/// The dataset of a job, in its folder.
-pub const DATASET: &str = "dataset";
 
 /// What runs in several folders come to together: jobs of one loop, each with its part.
 pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -36,7 +35,7 @@ pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answe
         level,
         kept: &kept,
     };
-    let answer = over.tell(arguments, out)?;
+    let answer = tell(&over, arguments, out)?;
     if let Some(dataset) = &arguments.dataset {
         let parts = arguments.gather.iter().map(|part| part.join(DATASET));
         let added = parts.map(|part| export::add_all(&part, dataset));
