@@ -3,7 +3,7 @@
 #[cfg(feature = "parquet")]
 mod dataset;
 #[cfg(feature = "parquet")]
-pub use dataset::{Rows, add};
+pub use dataset::{Rows, add, add_all};
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -113,9 +113,19 @@ pub enum Rows {
     Sums,
 }
 
-/// Adds a session to a dataset: a program that cannot says so.
+/// Adds the session of a match to a dataset: a program that cannot says so.
 #[cfg(not(feature = "parquet"))]
-pub fn add(_: (&Story, &str), _: &Path, _: Rows) -> Result<(), Failure> {
+pub fn add(
+    _: (&Story, &str),
+    _: &Path,
+    _: (Rows, &netreel_scenario::Match),
+) -> Result<(), Failure> {
+    Err(without())
+}
+
+/// Adds a dataset to another one: a program that cannot says so.
+#[cfg(not(feature = "parquet"))]
+pub fn add_all(_: &Path, _: &Path) -> Result<u64, Failure> {
     Err(without())
 }
 

@@ -496,3 +496,77 @@ fn what_cannot_be_done_is_said() {
     let ran = export(&session("host"), &file, &[]).expect(2);
     assert!(ran.err.contains("cannot write it"), "{}", ran.err);
 }
+
+/// Matches of one node that ends at once: every third is not as expected, the fifth cannot be played.
+const MATCHES: &str = "\
+limit = 20
+script = '''
+if match == 5 then error('no fifth') end
+start()
+expect(match % 3 ~= 0, 'no third')
+'''
+[[node]]
+name = 'A'
+ends = true
+command = ['true']
+";
+
+#[test]
+fn what_became_of_each_match_of_a_loop_is_beside_its_findings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (file, dataset) = (at("matches.toml"), at("dataset"));
+    std::fs::write(&file, MATCHES).expect("a file");
+    let parts = [at("part-1"), at("part-2")];
+    let mut seeds = BTreeMap::new();
+    for (part, out) in ["1/2", "2/2"].iter().zip(&parts) {
+        let own = format!("{out}/dataset");
+        let played = [
+            "run",
+            &file,
+            "--repeat",
+            "6",
+            "--part",
+            part,
+            "--out",
+            out,
+            "--dataset",
+            &own,
+            "--json",
+        ];
+        for line in lines(&played) {
+            if let Some(number) = line["match"]["number"].as_u64() {
+                seeds.insert(number, line["match"]["seed"].clone());
+            }
+        }
+    }
+    let missing = ["run", "--gather", &at("none"), "--dataset", &dataset];
+    netreel(&missing).expect(2);
+    let [one, two] = &parts;
+    netreel(&["run", "--gather", one, two, "--dataset", &dataset]).expect(1);
+    // A match that was kept is the same when it is exported again.
+    let again = format!("{one}/match-00003");
+    export(&again, Path::new(&dataset), &[]).expect(0);
+    for engine in ENGINES {
+        let Some(tables) = read(engine, Path::new(&dataset)) else {
+            continue;
+        };
+        let mut sessions = tables["sessions"].clone();
+        sessions.sort_by_key(|row| row["match_number"].as_u64());
+        assert_eq!(sessions.len(), 6, "{engine}");
+        for (row, (number, seed)) in sessions.iter().zip(&seeds) {
+            assert_eq!(row["match_number"], *number, "{engine}");
+            assert_eq!(row["match_seed"], *seed, "{engine}");
+            let (outcome, why) = match number {
+                3 | 6 => ("bad", Some("no third")),
+                5 => ("failed", Some("no fifth")),
+                _ => ("good", None),
+            };
+            assert_eq!(row["outcome"], outcome, "{engine}: {number}");
+            let told = row["why"].as_str();
+            assert_eq!(told.is_some(), why.is_some(), "{engine}: {told:?}");
+            let is_told = why.is_none_or(|why| told.is_some_and(|it| it.contains(why)));
+            assert!(is_told, "{engine}: {told:?}");
+        }
+    }
+}

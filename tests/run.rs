@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use support::netreel;
+use support::programs::Bench;
 
 const BOXES: &str = "samples/scenarios/boxes.toml";
 
@@ -163,6 +164,57 @@ fn with_the_cure_no_match_is_bad() {
     arguments.extend(cured);
     let ran = netreel(&arguments).expect(0);
     assert!(ran.out.contains("4 matches: 0 bad, 0.0 %"), "{}", ran.out);
+}
+
+/// Two matches of the demonstration: the objects that are printed of them.
+fn demonstration(migration: &str, more: &[&str]) -> (tempfile::TempDir, Vec<Value>) {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let migration = format!("migration={migration}");
+    let demo = "samples/scenarios/demo.toml";
+    let arguments = [
+        "run",
+        demo,
+        "--repeat",
+        "2",
+        "--jobs",
+        "2",
+        "--set",
+        &migration,
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let mut lines = objects(&netreel(&[&arguments, more].concat()).out);
+    lines.pop();
+    assert_eq!(lines.len(), 2);
+    (folder, lines)
+}
+
+#[test]
+fn the_demonstration_shows_the_race_in_each_match() {
+    for shown in demonstration("host", &[]).1 {
+        // Bad by its findings alone: what the script expects is there.
+        assert_eq!(shown["match"]["outcome"], "played", "{shown}");
+        assert_eq!(shown["match"]["bad"], true, "{shown}");
+    }
+}
+
+#[test]
+fn the_cure_of_the_demonstration_shows_the_race_in_no_match() {
+    for cured in demonstration("owner", &[]).1 {
+        assert_eq!(cured["match"]["bad"], false, "{cured}");
+    }
+}
+
+#[test]
+fn beside_a_bad_match_is_the_smallest_session_that_still_fails() {
+    let (_folder, matches) = demonstration("host", &["--shrink"]);
+    let kept = matches[0]["kept"].as_str().expect("it is kept");
+    let small = kept.replace("/match-", "/shrunk-") + "/failing";
+    let packets = |session: &str| netreel(&["packets", session, "--json"]).out.lines().count();
+    assert!((1..packets(kept) / 4).contains(&packets(&small)), "{small}");
+    netreel(&["check", &small]).expect(1);
 }
 
 #[test]
@@ -338,6 +390,13 @@ fn the_parts_of_a_loop_come_together() {
     let (one, two) = (at("one"), at("two"));
     assert_eq!(play("1/2", &one).len(), 5);
     assert_eq!(play("2/2", &two).len(), 4);
+    // A match is played once more as a part of its own, from its seed.
+    let third = play("3/3", &at("again"));
+    let seed = |lines: &[Value], number| {
+        let mut lines = lines.iter().filter(|it| it["match"]["number"] == number);
+        lines.next().map(|it| it["match"]["seed"].clone())
+    };
+    assert_eq!(seed(&third, 3), seed(&play("1/2", &at("all")), 3));
     let page = at("run.html");
     let half = netreel(&["run", "--gather", &one]).expect(2);
     assert!(
@@ -413,6 +472,13 @@ fn a_loop_is_written_as_jobs_for_schedulers() {
     let kubernetes = emit("kubernetes");
     assert!(kubernetes.contains("\n  completions: 5\n"), "{kubernetes}");
     assert!(kubernetes.contains(&command("$part")), "{kubernetes}");
+    let parts = ["run", BOXES, "--emit", "github", "--dataset", "all of it"];
+    let parts = netreel(&parts).expect(0).out;
+    let own = "--dataset run/part-${{ matrix.part }}/dataset || ";
+    assert!(parts.contains(own), "{parts}");
+    let gathers = "--gather run/part-* --fail-on error --dataset 'all of it' --junit";
+    assert!(parts.contains(gathers), "{parts}");
+    assert!(parts.ends_with("run.*\n            all of it\n"), "{parts}");
     let github = emit("github");
     assert!(github.contains("part: [1, 2, 3, 4, 5]\n"), "{github}");
     assert!(github.contains(&command("${{ matrix.part }}")), "{github}");
@@ -551,6 +617,47 @@ fn a_match_of_godot_is_driven_and_replays_exactly() {
     assert!(info.contains("RUNNER: say LINK: faults"), "{info}");
     for node in ["SERVER", "ONE", "TWO"] {
         let replayed = netreel(&["replay", text(&kept), "--node", node, "--json", "--"]).expect(0);
+        let result = replayed.json();
+        assert_eq!(result["result"], "exact", "{result}");
+    }
+}
+
+#[test]
+fn a_bad_match_of_a_program_that_was_not_changed_is_kept_and_replays_exactly() {
+    if Bench::new()
+        .compile_with("enet", "cc", &["-lenet"])
+        .is_none()
+    {
+        return;
+    }
+    let folder = folder();
+    let out = folder.path().join("run");
+    let enet = "samples/scenarios/enet.toml";
+    // More is expected of a bad link than unreliable packets can do.
+    let played = [
+        "run",
+        enet,
+        "--json",
+        "--set",
+        "loss=10",
+        "--set",
+        "packets=100",
+        "--set",
+        "least=1",
+        "--out",
+        text(&out),
+    ];
+    let played = objects(&netreel(&played).expect(1).out);
+    let kept = played[0]["kept"].as_str().expect("it is kept");
+    let unexpected = &played[0]["match"]["outcome"]["unexpected"];
+    assert!(
+        unexpected.to_string().contains("the server has "),
+        "{played:?}"
+    );
+    let faults = netreel(&["packets", kept, "--json"]).expect(0).out;
+    assert!(faults.contains("\"lost\""), "the link lost some");
+    for node in ["SERVER", "CLIENT"] {
+        let replayed = netreel(&["replay", kept, "--node", node, "--json", "--"]).expect(0);
         let result = replayed.json();
         assert_eq!(result["result"], "exact", "{result}");
     }

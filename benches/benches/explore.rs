@@ -70,12 +70,8 @@ fn explored(
     let limits = Limits {
         tries: Tries {
             hold_max_ns: 1_000_000_000,
-            losses: 0,
-            repeats: false,
-            overtakes: false,
-            deaths: false,
             only: alone,
-            object: None,
+            ..Tries::default()
         },
         changes_max: 2,
         runs_max: runs,

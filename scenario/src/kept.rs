@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::journal::MATCH;
 use crate::judged::{Found, gravity};
 use crate::played::{Match, Outcome};
 
@@ -33,6 +34,12 @@ pub struct Kept {
 /// What a match's folder is called.
 pub(crate) fn folder_of(number: u64) -> String {
     format!("match-{number:05}")
+}
+
+/// The match whose session is in a folder; `None` where it is of no match that was kept.
+pub fn match_in(folder: &Path) -> Option<Match> {
+    let text = std::fs::read(folder.join(MATCH)).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 /// The folders of the matches that a run has kept, by number.

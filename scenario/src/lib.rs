@@ -30,7 +30,7 @@ pub use file::Scenario;
 pub use fill::quoted;
 pub use journal::{RecoverError, Recovered, recover};
 pub use judged::{AskedState, Believed, Expected, Found, Judge, Judged};
-pub use kept::{Kept, kept, listed};
+pub use kept::{Kept, kept, listed, match_in};
 pub use mistake::Mistake;
 pub use played::{Debugs, MakesNotes, Match, Notes, Outcome, PlayError, Waiting};
 pub use reach::Bring;

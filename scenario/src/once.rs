@@ -113,13 +113,16 @@ pub(crate) fn play_with(
         Outcome::Unexpected(all) => Outcome::Unexpected(all.iter().map(hide).collect()),
         Outcome::Failed(why) => Outcome::Failed(hide(&why)),
     };
-    Ok(Match {
+    let mut played = Match {
         number: wants.number,
         seed: wants.seed,
         outcome,
         judged,
         took,
-    })
+        bad: false,
+    };
+    played.bad = played.is_bad(wants.level);
+    Ok(played)
 }
 
 /// What was judged, with no secret in it.
@@ -376,7 +379,7 @@ impl<'a> Stage<'a> {
         from.map(|from| self.plan(from)).transpose()?;
         let Some(template) = &self.plan(to)?.faults else {
             return Err(format!(
-                "the file does not say how node {to} is told of faults"
+                "the file does not say how node {to} is told of faults: it has no faults = \"...\" (docs/scenarios.md)"
             ));
         };
         let mut value = |name: &str| match (name, from) {
@@ -550,8 +553,12 @@ impl<'a> Stage<'a> {
     }
 
     fn speaker(&mut self, name: &str) -> Result<&mut Speaker, String> {
+        let why = match self.plan(name)?.console {
+            ConsolePlan::None => "the file has no console = \"...\" for it (docs/scenarios.md)",
+            _ => "it has ended",
+        };
         let speaker = self.running(name)?.speaker();
-        speaker.ok_or_else(|| format!("nobody hears node {name}: it has no console"))
+        speaker.ok_or_else(|| format!("nobody hears node {name}: {why}"))
     }
 
     fn running(&mut self, name: &str) -> Result<&mut Running, String> {

@@ -38,6 +38,8 @@ pub(crate) struct Wants<'a> {
     pub judge: Judge<'a>,
     /// The rules whose findings that may be; none where nobody knows.
     pub rules: &'a [&'static str],
+    /// See [`crate::Loop::level`].
+    pub level: &'a str,
 }
 
 /// A node that waits for a debugger.
@@ -89,6 +91,9 @@ pub struct Match {
     pub judged: Judged,
     /// How long it took, in seconds.
     pub took: f64,
+    /// Whether it was bad, at the level that the run had.
+    #[serde(default)]
+    pub bad: bool,
 }
 
 impl Match {

@@ -72,6 +72,8 @@ pub enum Told<'a> {
     GoesOn(u64),
     /// What an earlier runner had left behind was undone.
     Recovered(&'a Recovered),
+    /// A match was judged: the folder with its recordings, and whether they stay there.
+    Judged(&'a Match, &'a Path, bool),
     /// A match is over; where it is kept, if it is.
     Over(&'a Match, Option<&'a Path>),
     /// A line for a person, of a match.
@@ -226,22 +228,24 @@ impl Run<'_> {
             notes: self.wants.notes,
             judge: self.wants.judge,
             rules: self.wants.rules,
+            level: self.wants.level,
         };
         let played = play_with(self.wants.scenario, &wants, &self.journal);
-        let is_bad = |it: &Match| it.is_bad(self.wants.level);
         let is_kept = played
             .as_ref()
-            .is_ok_and(|it| self.wants.keeps_good || is_bad(it));
+            .is_ok_and(|it| self.wants.keeps_good || it.bad);
+        if let Ok(played) = &played {
+            (self.wants.tell)(Told::Judged(played, &folder, is_kept));
+        }
         if !is_kept {
             std::fs::remove_dir_all(&folder).map_err(failed)?;
         }
         let played = played.inspect_err(|_| self.journal.undone(begun))?;
-        let mut line = serde_json::to_vec(&played).map_err(|error| failed(error.into()))?;
-        line.push(b'\n');
+        let line = line(&played).map_err(failed)?;
         if is_kept {
             std::fs::write(folder.join(MATCH), &line).map_err(failed)?;
         }
-        let is_bad = is_bad(&played);
+        let is_bad = played.bad;
         let mut over = self.played();
         over.0
             .write_all(&line)
@@ -339,6 +343,13 @@ pub fn played(folder: &Path) -> std::io::Result<Vec<Match>> {
     Ok(matches(&text).into_values().collect())
 }
 
+/// A match in a file of them.
+fn line(played: &Match) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(played)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
 /// The matches of a file of them, a line each. A line that was cut is none.
 fn matches(text: &str) -> BTreeMap<u64, Match> {
     let lines = text.lines();
@@ -405,11 +416,9 @@ fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
     let mut played = matches(&text);
     // A runner that was killed may have kept a match that it had no time to write down here.
     for entry in std::fs::read_dir(folder)?.flatten() {
-        let text = std::fs::read_to_string(entry.path().join(MATCH)).unwrap_or_default();
-        if let Ok(kept) = serde_json::from_str::<Match>(&text)
-            && !played.contains_key(&kept.number)
-        {
-            file.write_all(text.as_bytes())?;
+        let kept = kept::match_in(&entry.path());
+        if let Some(kept) = kept.filter(|it| !played.contains_key(&it.number)) {
+            file.write_all(&line(&kept)?)?;
             played.insert(kept.number, kept);
         }
     }

@@ -33,6 +33,10 @@ pub struct Run {
     /// Keep good matches as well.
     #[arg(long)]
     pub keep_all: bool,
+    /// Shrink each match that has an error, as `netreel shrink` does: the smallest session that still fails goes
+    /// beside it, into shrunk-NUMBER.
+    #[arg(long, conflicts_with_all = ["gather", "recover"])]
+    pub shrink: bool,
     /// What the seeds of all matches come from.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -54,8 +58,9 @@ pub struct Run {
     /// Write a report for people: one page, with a picture of each bad match.
     #[arg(long, value_name = "FILE.html")]
     pub html: Option<PathBuf>,
-    /// Add each match to a dataset (docs/fleet.md): all of one that is kept, and what the others came to.
-    #[arg(long, value_name = "DIR", conflicts_with = "gather")]
+    /// Add each match to a dataset (docs/fleet.md): all of one that is kept, and what the others came to. With
+    /// --gather: add the datasets that the jobs have in their folders.
+    #[arg(long, value_name = "DIR")]
     pub dataset: Option<PathBuf>,
     /// Another run: whether this one is better or worse.
     #[arg(long, value_name = "DIR")]

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use netreel_fleet::{FleetError, Name, Recording, Table};
+use netreel_fleet::{FleetError, Name, Played, Recording, Table};
 use netreel_protocol::session::Session;
+use netreel_scenario::{Match, Outcome, match_in};
 
 use crate::arguments::Export;
 use crate::open::{self, Story};
@@ -40,8 +41,13 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    let written = one((&story, &paths.join(" ")), folder, Rows::All)?;
-    line(&paths.join(" "), &written, out)?;
+    let played = match arguments.source.paths.as_slice() {
+        [path] => match_in(path),
+        _ => None,
+    };
+    let path = paths.join(" ");
+    let written = one((&story, &path), folder, (Rows::All, played.as_ref()))?;
+    line(&path, &written, out)?;
     story.answered(out)
 }
 
@@ -58,7 +64,8 @@ fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answe
             });
             let done = story.and_then(|story| {
                 let path = session.display().to_string();
-                one((&story, &path), folder, Rows::All)
+                let played = match_in(session);
+                one((&story, &path), folder, (Rows::All, played.as_ref()))
             });
             match done {
                 Ok(done) => Ok(Ok(done)),
@@ -117,23 +124,92 @@ pub enum Rows {
     Sums,
 }
 
-/// Adds a session that was read from a path to the dataset in a folder, in place of what was there of
-/// it.
+/// Adds the session of a match that was read from a path to the dataset in a folder, in place of what was
+/// there of it.
 ///
 /// # Errors
 /// It is still being recorded, or the folder cannot be written.
-pub fn add((story, path): (&Story, &str), folder: &Path, rows: Rows) -> Result<(), Failure> {
-    let written = one((story, path), folder, rows);
-    written.map(drop).map_err(|failure| match failure {
-        // The dataset is named by another option here.
+pub fn add(
+    (story, path): (&Story, &str),
+    folder: &Path,
+    (rows, played): (Rows, &Match),
+) -> Result<(), Failure> {
+    let written = one((story, path), folder, (rows, Some(played)));
+    written.map(drop).map_err(of_a_run)
+}
+
+/// Adds all sessions of another dataset; how many these are.
+///
+/// # Errors
+/// There is no dataset in the other folder, or one of both cannot be read or written.
+pub fn add_all(other: &Path, folder: &Path) -> Result<u64, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(format!(
+            "{}: there is no dataset: {error}; jobs make one there where `--emit` is given --dataset",
+            other.display()
+        ))
+    };
+    let mut added = 0;
+    for day in std::fs::read_dir(other.join(Table::Sessions.name())).map_err(failed)? {
+        let day = day.map_err(failed)?;
+        for session in std::fs::read_dir(day.path()).map_err(failed)? {
+            let session = session.map_err(failed)?.file_name();
+            let (day, session) = (day.file_name(), session);
+            let (day, session) = (day.to_string_lossy(), session.to_string_lossy());
+            let names = day
+                .strip_prefix("date=")
+                .zip(session.strip_prefix("session="));
+            let Some((date, session)) = names else {
+                continue;
+            };
+            let name = Name {
+                date: date.to_owned(),
+                session: session.to_owned(),
+            };
+            let mut files = Files::new(folder);
+            for table in Table::ALL {
+                let from = other.join(table.file(&name));
+                let copied = File::open(&from).and_then(|mut from| {
+                    let mut to = files.begin(table, &name)?;
+                    std::io::copy(&mut from, &mut to)?;
+                    to.flush()
+                });
+                let copied =
+                    copied.map_err(|error| files.failed(&format!("{}: {error}", from.display())));
+                copied.map_err(of_a_run)?;
+            }
+            files.finish().map_err(of_a_run)?;
+            added += 1;
+        }
+    }
+    Ok(added)
+}
+
+/// A run names its dataset by another option.
+fn of_a_run(failure: Failure) -> Failure {
+    match failure {
         Failure::Told(why) => Failure::new(why.replacen("--out ", "--dataset ", 1)),
         other => other,
-    })
+    }
+}
+
+/// What a dataset says of a match.
+fn outcome(played: &Match) -> (&'static str, Option<String>) {
+    match (&played.outcome, played.bad) {
+        (Outcome::Failed(why), _) => ("failed", Some(why.clone())),
+        (Outcome::Unexpected(what), _) => ("bad", Some(what.join("\n"))),
+        (Outcome::Played, true) => ("bad", None),
+        (Outcome::Played, false) => ("good", None),
+    }
 }
 
 /// Writes one session: first files that no reader of the dataset looks at, which then take the places
 /// of those that are there.
-fn one((story, path): (&Story, &str), folder: &Path, rows: Rows) -> Result<Written, Failure> {
+fn one(
+    (story, path): (&Story, &str),
+    folder: &Path,
+    (rows, played): (Rows, Option<&Match>),
+) -> Result<Written, Failure> {
     let mut files = story.files.iter();
     if let Some(file) = files.find(|file| netreel_capture::is_recorded(Path::new(file))) {
         return Err(Failure::new(format!(
@@ -141,17 +217,21 @@ fn one((story, path): (&Story, &str), folder: &Path, rows: Rows) -> Result<Writt
              the dataset half"
         )));
     }
+    let outcome = played.map(|it| (it, outcome(it)));
     let recording = Recording {
         session: &story.session,
         history: story.history(),
         unread: &story.unread,
         path,
+        played: outcome.as_ref().map(|(it, (outcome, why))| Played {
+            number: it.number,
+            seed: it.seed,
+            outcome,
+            why: why.as_deref(),
+        }),
     };
     let name = Name::of(&story.session);
-    let mut files = Files {
-        folder,
-        begun: Vec::new(),
-    };
+    let mut files = Files::new(folder);
     let write = match rows {
         Rows::All => netreel_fleet::write,
         Rows::Sums => netreel_fleet::write_sums,
@@ -181,7 +261,14 @@ struct Files<'a> {
     begun: Vec<(Table, PathBuf, PathBuf)>,
 }
 
-impl Files<'_> {
+impl<'a> Files<'a> {
+    fn new(folder: &'a Path) -> Files<'a> {
+        Files {
+            folder,
+            begun: Vec::new(),
+        }
+    }
+
     fn begin(&mut self, table: Table, name: &Name) -> std::io::Result<netreel_fleet::Output> {
         let place = self.folder.join(table.file(name));
         let inside = place.parent().unwrap_or(self.folder);

@@ -10,15 +10,18 @@ use crate::outcome::{Answer, Failure};
 /// So many jobs a loop is cut into, unless it is said.
 const JOBS: u64 = 10;
 
+/// The dataset of a job, in its folder.
+pub const DATASET: &str = "dataset";
+
 const SLURM: &str = r#"#!/bin/sh
-# sbatch this file; then: netreel run --gather run/part-*LEVEL
+# sbatch this file; then: netreel run --gather run/part-*GATHERED
 #SBATCH --job-name=NAME
 #SBATCH --array=1-PARTS
 #SBATCH --output=run-%a.log
 COMMAND || [ $? -eq 1 ]
 "#;
 
-const KUBERNETES: &str = r#"# kubectl apply -f this file; then, where the volume is: netreel run --gather run/part-*LEVEL
+const KUBERNETES: &str = r#"# kubectl apply -f this file; then, where the volume is: netreel run --gather run/part-*GATHERED
 # The image has netreel, the scenario and what its nodes need; the claim is a volume that all pods reach.
 apiVersion: batch/v1
 kind: Job
@@ -81,12 +84,12 @@ jobs:
       - uses: actions/download-artifact@v4
         with:
           path: run
-      - run: netreel run --gather run/part-*LEVEL --junit run.xml --html run.html
+      - run: netreel run --gather run/part-*GATHERED --junit run.xml --html run.html
       - uses: actions/upload-artifact@v4
         if: always()
         with:
           name: report
-          path: run.*
+          path: REPORT
 "#;
 
 /// Writes the loop of a scenario that is called so. A bad match is an answer, and no failed job: gathering says it.
@@ -110,9 +113,10 @@ pub fn write(
     let all: Vec<String> = (1..=parts).map(|part| part.to_string()).collect();
     let text = text
         .replace("NAME", name.trim_matches('-'))
-        .replace("LEVEL", &level(arguments))
         .replace("PARTS", &parts.to_string())
         .replace("ALL", &all.join(", "))
+        .replace("GATHERED", &gathered(arguments))
+        .replace("REPORT", &report(arguments))
         .replace("COMMAND", &command(arguments, file, part, parts));
     out.write_all(text.as_bytes())?;
     Ok(Answer::Clean)
@@ -134,14 +138,30 @@ fn command(arguments: &Run, file: &Path, part: &str, parts: u64) -> String {
         );
     }
     command.push_str(&level(arguments));
-    if let Some(dataset) = &arguments.dataset {
-        let dataset = netreel_scenario::quoted(&dataset.display().to_string());
-        let _ = write!(command, " --dataset {dataset}");
+    if arguments.dataset.is_some() {
+        let _ = write!(command, " --dataset run/part-{part}/{DATASET}");
     }
     if arguments.keep_all {
         command.push_str(" --keep-all");
     }
     command
+}
+
+/// How the jobs are gathered: as they were played, and into the dataset that is wanted.
+fn gathered(arguments: &Run) -> String {
+    let dataset = arguments.dataset.as_ref().map(|it| {
+        let dataset = netreel_scenario::quoted(&it.display().to_string());
+        format!(" --dataset {dataset}")
+    });
+    level(arguments) + &dataset.unwrap_or_default()
+}
+
+/// What a workflow hands on.
+fn report(arguments: &Run) -> String {
+    match &arguments.dataset {
+        None => "run.*".to_owned(),
+        Some(dataset) => format!("|\n            run.*\n            {}", dataset.display()),
+    }
 }
 
 /// From which level on a match is bad.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use netreel_scenario::{Share, Sums};
 
-use super::{Over, matches, percent, report};
+use super::report;
+use super::sums::{Over, matches, percent};
 use crate::outcome::Failure;
 
 /// So many bad matches have a picture: a page is to be read.

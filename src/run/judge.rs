@@ -8,7 +8,7 @@ use netreel_protocol::history::{Belief, History, Level};
 use netreel_protocol::session::{NodeId, Session};
 use netreel_protocol::verdict::Judgement;
 use netreel_reel::{EventNumber, Header, Time};
-use netreel_scenario::{AskedState, Believed, Found, Judged, Notes};
+use netreel_scenario::{AskedState, Believed, Found, Judged, Match, Notes};
 use netreel_wire::Wire;
 
 use crate::arguments::Source;
@@ -33,16 +33,13 @@ pub fn story(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Story, String> {
     story.map_err(|failure| failure.to_string())
 }
 
-/// Reads the reels in a folder, and judges them. Where a dataset is named, it gets what they came to.
+/// Reads the reels in a folder, and judges them.
 pub fn judge(
     folder: &Path,
     asked: &[AskedState],
-    (wire, dataset): (Option<&Arc<Wire>>, Option<&Path>),
+    wire: Option<&Arc<Wire>>,
 ) -> Result<Judged, String> {
     let story = story(folder, wire)?;
-    if let Some(dataset) = dataset {
-        add((&story, folder), dataset, Rows::Sums)?;
-    }
     let (session, history) = (&story.session, story.history());
     let judgement = Judgement::new(session, history, Level::Error, &story.unread);
     let findings = history.findings.iter().map(|finding| Found {
@@ -63,14 +60,19 @@ pub fn judge(
     })
 }
 
-/// Adds all of a match that was kept to a dataset.
-pub fn add_kept(folder: &Path, wire: Option<&Arc<Wire>>, dataset: &Path) -> Result<(), String> {
-    add((&story(folder, wire)?, folder), dataset, Rows::All)
-}
-
-fn add((story, folder): (&Story, &Path), dataset: &Path, rows: Rows) -> Result<(), String> {
-    let path = folder.display().to_string();
-    export::add((story, &path), dataset, rows).map_err(|failure| failure.to_string())
+/// Adds a match to a dataset: all of one that is kept, and what another one came to.
+pub fn add(
+    (folder, is_kept): (&Path, bool),
+    wire: Option<&Arc<Wire>>,
+    (dataset, played): (&Path, &Match),
+) -> Result<(), String> {
+    let (story, path) = (story(folder, wire)?, folder.display().to_string());
+    let rows = match is_kept {
+        true => Rows::All,
+        false => Rows::Sums,
+    };
+    let added = export::add((&story, &path), dataset, (rows, played));
+    added.map_err(|failure| failure.to_string())
 }
 
 /// What a node believed of an object when the runner asked; `None` where nobody can tell.

@@ -1,30 +1,33 @@
 //! `netreel run`: matches that a script drives, again and again.
 
+mod after;
 mod debuggers;
 mod emit;
+mod gather;
 mod html;
 mod judge;
 mod report;
+mod sums;
+mod tell;
 mod watch;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use netreel_capture::Signals;
-use netreel_scenario::{
-    Loop, Match, Outcome, Recovered, Scenario, Share, Sums, Told, Waiting, repeat,
-};
+use netreel_scenario::{Loop, Match, Outcome, Recovered, Scenario, Told, Waiting, repeat};
 use serde_json::json;
 
 use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
+use after::After;
 use debuggers::Debuggers;
 use netreel_protocol::history::RULES;
+use sums::{Over, Played, matches};
 
 use crate::{export, open, text};
 
@@ -38,23 +41,15 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
     let level = fail_on.level().name();
     if !arguments.gather.is_empty() {
-        return gather(arguments, level, out);
+        return gather::gather(arguments, level, out);
     }
     if arguments.watch {
-        return watch::watch(arguments, out);
+        return watch::watch(arguments, (level, play), out);
     }
     match play(arguments, level, out)? {
         Played::Whole(answer) => Ok(answer),
         Played::Ended(why) => Err(Failure::new(why)),
     }
-}
-
-/// What came of a loop.
-enum Played {
-    /// All of it was played, or as much as was to be.
-    Whole(Answer),
-    /// Somebody ended it; how it goes on.
-    Ended(String),
 }
 
 fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Failure> {
@@ -70,9 +65,10 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
     let netreel = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
     if !arguments.json {
-        let matches = matches(arguments.repeat);
-        let (seed, folder) = (arguments.seed, folder.display());
-        let name = &scenario.name;
+        let here = here(arguments);
+        let (jobs, folder) = (here.min(jobs as u64), folder.display());
+        let (name, seed) = (&scenario.name, arguments.seed);
+        let matches = matches(here);
         writeln!(
             out,
             "{name}: {matches}, {jobs} at once, seed {seed}, in {folder}"
@@ -84,19 +80,23 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         netreel_scenario::played(folder)
             .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
     }
-    let dataset = arguments.dataset.as_deref();
-    if dataset.is_some() {
+    if arguments.dataset.is_some() {
         export::can_write_datasets()?;
     }
     let debuggers = Debuggers::new(arguments.vscode.as_deref(), &scenario.folder);
     let hears = |waiting: &Waiting| debuggers.hear(waiting);
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let (lines, said) = channel();
+    let after = After {
+        arguments,
+        scenario: &scenario,
+        wire: wire.as_ref(),
+        netreel: &netreel,
+        not_added: AtomicU64::new(0),
+    };
     let tell = |told: Told<'_>| {
-        if let (Told::Over(played, Some(kept)), Some(dataset)) = (&told, dataset)
-            && let Err(why) = judge::add_kept(kept, wire.as_ref(), dataset)
-        {
-            anstream::eprintln!("netreel: match {}: {why}", played.number);
+        if let Told::Judged(played, folder, is_kept) = told {
+            let _ = lines.send(after.hear(played, folder, is_kept));
         }
         // Who has stopped printing has stopped the run.
         let _ = lines.send(words(told, (level, arguments.json)));
@@ -116,7 +116,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
-        judge: &|folder, asked| judge::judge(folder, asked, (wire.as_ref(), dataset)),
+        judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
         rules: &RULES,
     };
     let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
@@ -128,9 +128,9 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         level,
         kept: &kept,
     };
-    let answer = over.tell(arguments, out)?;
-    let (part, parts) = wants.part;
-    let wanted = (arguments.repeat + parts - part) / parts;
+    let answer = tell::tell(&over, arguments, out)?;
+    after.is_whole()?;
+    let wanted = here(arguments);
     let is_over = matches.len() as u64 >= wanted || wants.ends_at_bad && answer == Answer::Wrong;
     if !is_over {
         let played = matches.len();
@@ -141,131 +141,10 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
     Ok(Played::Whole(answer))
 }
 
-/// What runs in several folders come to together: jobs of one loop, each with its part.
-fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let (mut matches, mut kept, mut wanted) = (Vec::new(), BTreeMap::new(), 0);
-    for folder in &arguments.gather {
-        let played = netreel_scenario::played(folder).map_err(|error| {
-            Failure::new(format!("{}: there is no run: {error}", folder.display()))
-        })?;
-        wanted = wanted.max(netreel_scenario::planned(folder).unwrap_or(0));
-        kept.extend(netreel_scenario::kept(folder, &played));
-        matches.extend(played);
-    }
-    matches.sort_by_key(|played| played.number);
-    let mut pairs = matches.windows(2);
-    if let Some(twice) = pairs.find(|pair| pair[0].number == pair[1].number) {
-        return Err(Failure::new(format!(
-            "match {} is in two of the folders: they are not parts of one loop",
-            twice[0].number
-        )));
-    }
-    let over = Over {
-        name: "gathered",
-        matches: &matches,
-        level,
-        kept: &kept,
-    };
-    let answer = over.tell(arguments, out)?;
-    let missing = wanted.saturating_sub(matches.len() as u64);
-    if missing > 0 || matches.is_empty() {
-        return Err(Failure::new(format!(
-            "{missing} of {wanted} matches are missing: a part was not played, or not to its end"
-        )));
-    }
-    Ok(answer)
-}
-
-/// Matches that were played.
-struct Over<'a> {
-    name: &'a str,
-    matches: &'a [Match],
-    level: &'a str,
-    /// The folders of those that were kept, by number.
-    kept: &'a BTreeMap<u64, PathBuf>,
-}
-
-impl Over<'_> {
-    /// Prints what they come to, and writes the reports that are wanted.
-    fn tell(&self, arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
-        let sums = Sums::of(self.matches, self.level);
-        if let Some(file) = &arguments.junit {
-            report::junit(file, self.name, (self.matches, self.level))?;
-        }
-        if let Some(file) = &arguments.html {
-            html::write(file, self, &sums)?;
-        }
-        let against = arguments.against.as_deref().map(|folder| {
-            let matches = netreel_scenario::played(folder).map_err(|error| {
-                Failure::new(format!("--against {}: {error}", folder.display()))
-            })?;
-            let other = Sums::of(&matches, self.level).bad;
-            Ok::<_, Failure>((other, netreel_scenario::chance(sums.bad, other)))
-        });
-        let against: Option<(Share, f64)> = against.transpose()?;
-        if arguments.json {
-            let against = against.map(|(bad, chance)| json!({ "bad": bad, "chance": chance }));
-            writeln!(out, "{}", json!({ "run": sums, "against": against }))?;
-        } else {
-            self.print(&sums, out)?;
-            if let Some((other, chance)) = against {
-                writeln!(out, "  {}", compared(sums.bad, other, chance))?;
-            }
-        }
-        Ok(match sums.bad.count {
-            0 => Answer::Clean,
-            _ => Answer::Wrong,
-        })
-    }
-
-    fn print(&self, sums: &Sums, out: &mut dyn Write) -> Result<(), Failure> {
-        writeln!(out)?;
-        if sums.bad.of == 0 {
-            writeln!(out, "no match was played")?;
-            return Ok(());
-        }
-        let [least, mean, most] = sums.took;
-        writeln!(
-            out,
-            "{}: {} bad, {}; {mean:.1} s each ({least:.1} to {most:.1})",
-            matches(sums.bad.of),
-            sums.bad.count,
-            percent(sums.bad)
-        )?;
-        if sums.failed > 0 {
-            writeln!(out, "  {} could not be played to the end", sums.failed)?;
-        }
-        for (rule, share) in &sums.rules {
-            let (count, of) = (share.count, share.of);
-            writeln!(out, "  {rule}: {count} of {of}, {}", percent(*share))?;
-        }
-        let bad = self.matches.iter().find(|it| it.is_bad(self.level));
-        if let Some(folder) = bad.and_then(|it| self.kept.get(&it.number)) {
-            let folder = folder.display();
-            writeln!(
-                out,
-                "  netreel check {folder}      what went wrong in the first of them"
-            )?;
-            writeln!(out, "  netreel inspect {folder}    all of it in a window")?;
-        }
-        Ok(())
-    }
-}
-
-/// Whether a run is better or worse than another one.
-fn compared(bad: Share, other: Share, chance: f64) -> String {
-    let rate = |share: Share| share.count as f64 / share.of.max(1) as f64;
-    let word = match (chance < 0.05, rate(bad) < rate(other)) {
-        (true, true) => "better",
-        (true, false) => "worse",
-        (false, _) => "neither better nor worse",
-    };
-    format!(
-        "{word} than the other run, with {} of {} bad: chance alone sets two runs so far apart in {:.2} % of cases",
-        other.count,
-        other.of,
-        chance * 100.0
-    )
+/// How many matches are played here: all of them, or those of a part.
+fn here(arguments: &Run) -> u64 {
+    let (part, parts) = arguments.part.unwrap_or((1, 1));
+    (arguments.repeat + parts - part) / parts
 }
 
 fn processors() -> usize {
@@ -358,6 +237,7 @@ fn words(told: Told<'_>, (level, is_json): (&str, bool)) -> String {
             String::new()
         }
         _ if is_json => String::new(),
+        Told::Judged(..) => String::new(),
         Told::GoesOn(played) => format!("goes on: {} played before\n", matches(played)),
         Told::Recovered(recovered) => format!("{}\n", recovered_words(recovered)),
         Told::Line(number, line) => format!("match {number}: {line}\n"),
@@ -382,19 +262,4 @@ fn over(played: &Match, kept: Option<&Path>, level: &str) -> String {
         lines.push_str(&format!("    {reason}\n"));
     }
     lines
-}
-
-/// `1 match`, `2 matches`.
-fn matches(count: u64) -> String {
-    match count {
-        1 => "1 match".to_owned(),
-        many => format!("{many} matches"),
-    }
-}
-
-/// `0.6 % (95 %: 0.2 to 1.7 %)`.
-fn percent(share: Share) -> String {
-    let part = share.count as f64 / share.of.max(1) as f64;
-    let [part, least, most] = [part, share.least, share.most].map(|it| it * 100.0);
-    format!("{part:.1} % (with a confidence of 95 %: {least:.1} to {most:.1} %)")
 }

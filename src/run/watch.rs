@@ -5,25 +5,30 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Played, play};
+use super::sums::Played;
 use crate::arguments::Run;
 use crate::outcome::{Answer, Failure};
 
 /// Between two looks at whether something was saved.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// Plays a loop once.
+type Play = fn(&Run, &str, &mut dyn Write) -> Result<Played, Failure>;
+
 /// Plays until somebody ends it. A mistake in the file, or a match that went wrong, is told and waits for the
 /// next time that something is saved.
 ///
 /// # Errors
 /// Somebody ended a match, or reads no more.
-pub fn watch(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn watch(
+    arguments: &Run,
+    (level, play): (&str, Play),
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let default = || PathBuf::from(format!("netreel-run-{stem}"));
     let folder = arguments.out.clone().unwrap_or_else(default);
-    let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
-    let level = fail_on.level().name();
     loop {
         let seen = saved(file);
         let once = Run {

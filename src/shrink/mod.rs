@@ -215,12 +215,7 @@ fn cured(
 ) -> Result<Option<(String, Written)>, Failure> {
     let tries = Tries {
         hold_max_ns: HOLD_MAX_NS,
-        losses: 0,
-        repeats: false,
-        overtakes: false,
-        deaths: false,
-        only: None,
-        object: None,
+        ..Tries::default()
     };
     let mut healthy = None;
     let mut try_it = |runner: &mut Runner<'_, Failure>, change: &[Change]| {

@@ -41,6 +41,21 @@ pub struct Recording<'a> {
     pub unread: &'a [String],
     /// Where it was read.
     pub path: &'a str,
+    /// The match that it is, where a script drove it.
+    pub played: Option<Played<'a>>,
+}
+
+/// A match that a script drove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played<'a> {
+    /// Which of its run, from 1.
+    pub number: u64,
+    /// What all that was drawn in it came from.
+    pub seed: u64,
+    /// `good`, `bad` or `failed`.
+    pub outcome: &'static str,
+    /// What was not as the script expects, or why it could not be played.
+    pub why: Option<&'a str>,
 }
 
 /// Where the bytes of a table go.

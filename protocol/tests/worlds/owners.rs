@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use netreel_protocol::history::{Belief, Finding, Level};
 use netreel_sample_engine::{
-    Call, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, Topology, Value,
+    Call, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, Topology, cube,
 };
 use netreel_transport::{LinkEnd, LinkFaults};
 
@@ -24,14 +24,7 @@ fn partition(mode: Mode, heals: bool) -> Played {
     start.latency = Duration::from_millis(5);
     Played::new(&start, |world| {
         world.run(30);
-        let values = vec![
-            Value::Vector(vec![1.0, 2.0, 3.0]),
-            Value::Number(0.0),
-            Value::Integer(7),
-            Value::Integer(0),
-            Value::Number(1.5),
-        ];
-        world.call(A, &Call::Spawn { kind: 0, values });
+        world.call(A, &cube([1.0, 2.0, 3.0], 7));
         world.run(30);
         shut(world, true);
         world.call(
@@ -124,14 +117,7 @@ fn partition_until_a_is_dropped(mode: Mode, patient: &[Peer], then: fn(&SimWorld
     let mut start = SimWorldStart::new(1, mode, Topology::PeerToPeer, Script::Idle);
     start.without_time_outs.extend(patient);
     Played::new(&start, |world| {
-        let values = vec![
-            Value::Vector(vec![1.0, 2.0, 3.0]),
-            Value::Number(0.0),
-            Value::Integer(5),
-            Value::Integer(0),
-            Value::Number(1.0),
-        ];
-        world.call(A, &Call::Spawn { kind: 0, values });
+        world.call(A, &cube([1.0, 2.0, 3.0], 5));
         world.run(60);
         shut(world, true);
         world.run(600);
@@ -193,15 +179,8 @@ fn who_stops_while_migrate_is_on_its_way_to_it_is_no_second_owner_for_good() {
     };
     start.link_faults.insert((HOST, A), slow);
     let played = Played::new(&start, |world| {
-        let values = vec![
-            Value::Vector(vec![1.0, 2.0, 3.0]),
-            Value::Number(0.0),
-            Value::Integer(5),
-            Value::Integer(0),
-            Value::Number(1.0),
-        ];
         world.run(60);
-        world.call(A, &Call::Spawn { kind: 0, values });
+        world.call(A, &cube([1.0, 2.0, 3.0], 5));
         world.run(60);
         let (object, to) = (OBJECT, B);
         world.call(HOST, &Call::Migrate { object, to });

@@ -8,7 +8,7 @@ use netreel_protocol::history::state::{Apart, Held, Known, Scalar, States};
 use netreel_protocol::session::SessionTime;
 use netreel_sample_engine::{
     BOXES, Call, Idle, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, TableRow, Topology,
-    Types, Value,
+    Types, Value, cube,
 };
 use netreel_wire::PropertyId;
 
@@ -272,14 +272,7 @@ fn parted() -> (Played, States) {
     start.nodes = 3;
     let played = Played::new(&start, |world| {
         world.run(30);
-        let values = vec![
-            Value::Vector(vec![0.0, 0.0, 0.0]),
-            Value::Number(0.0),
-            Value::Integer(7),
-            Value::Integer(0),
-            Value::Number(1.5),
-        ];
-        world.call(Peer(1), &Call::Spawn { kind: 0, values });
+        world.call(Peer(1), &cube([0.0, 0.0, 0.0], 7));
         world.run(60);
         world
             .gates(Peer(2))

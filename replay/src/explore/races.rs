@@ -45,6 +45,21 @@ pub struct Tries {
     pub object: Option<u64>,
 }
 
+impl Default for Tries {
+    /// Nothing besides, and links are held for as long as there is something to wait for.
+    fn default() -> Tries {
+        Tries {
+            hold_max_ns: i64::MAX,
+            losses: 0,
+            repeats: false,
+            overtakes: false,
+            deaths: false,
+            only: None,
+            object: None,
+        }
+    }
+}
+
 /// What is the same in every run: a message by its own number, an UPDATE by its place among those of the
 /// recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -526,15 +541,7 @@ mod tests {
             alone: None,
         };
         let ground = Ground::new(Arc::new(Plan::empty()), options);
-        let tries = Tries {
-            hold_max_ns: i64::MAX,
-            losses: 0,
-            repeats: false,
-            overtakes: false,
-            deaths: false,
-            only: None,
-            object: None,
-        };
+        let tries = Tries::default();
         let mut reached = BTreeSet::new();
         let mut waiting = VecDeque::from([Vec::new()]);
         while let Some(changes) = waiting.pop_front() {

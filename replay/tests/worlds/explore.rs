@@ -62,12 +62,7 @@ pub fn limits(runs_max: u64) -> Limits {
     Limits {
         tries: Tries {
             hold_max_ns: 1_000_000_000,
-            losses: 0,
-            repeats: false,
-            overtakes: false,
-            deaths: false,
-            only: None,
-            object: None,
+            ..Tries::default()
         },
         changes_max: 2,
         runs_max,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use netreel_protocol::session::PacketId;
 use netreel_replay::explore::{Cut, Explored, Ground, Outcome, Told, explore, shrink};
-use netreel_sample_engine::{Call, Mode, Peer, Script, SimWorldStart, Topology, Value};
+use netreel_sample_engine::{Call, Mode, Peer, Script, SimWorldStart, Topology, cube};
 use netreel_transport::LinkFaults;
 
 use crate::explore::{ground, limits, maker, runner, zombie_in};
@@ -32,14 +32,7 @@ fn there_and_back_again(mode: Mode, objects: u64) -> Vec<Vec<u8>> {
         for _ in 0..objects {
             let layer = world.layer(a).expect("it runs");
             made.push(layer.next_object());
-            let values = vec![
-                Value::Vector(vec![1.0, 2.0, 3.0]),
-                Value::Number(0.0),
-                Value::Integer(7),
-                Value::Integer(0),
-                Value::Number(1.5),
-            ];
-            world.call(a, &Call::Spawn { kind: 0, values });
+            world.call(a, &cube([1.0, 2.0, 3.0], 7));
             world.run(1);
         }
         world.run(12);

@@ -56,7 +56,7 @@ pub use event::{EndReason, Event, IgnoreReason, ObjectMessage, Refusal};
 pub use fault::Fault;
 pub use game::{
     ARENA, Beliefs, Believing, Boxes, Deed, Demonstration, Doing, Game, Hands, Idle, News, Player,
-    free_link, link_end, play_tick,
+    cube, free_link, link_end, play_tick,
 };
 pub use layer::{NetLayer, PROTOCOL_VERSION};
 pub use message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State, node_name};

@@ -92,6 +92,27 @@ pub(super) const SESSIONS: &[Column] = &[
     Column::of("errors", Kind::Unsigned, "how many findings are errors"),
     Column::of("warnings", Kind::Unsigned, "how many are warnings"),
     Column::of("infos", Kind::Unsigned, "how many are neither"),
+    Column::of(
+        "outcome",
+        Kind::Text,
+        "of a [scripted match](scenarios.md): `good`; `bad`, by its findings or where something was not as the \
+         script expects; `failed`, where it could not be played to its end. Null for a session that no script drove",
+    )
+    .or_null(),
+    Column::of(
+        "why",
+        Kind::Text,
+        "what was not as the script expects, a line each, or why the match could not be played to its end; null \
+         where its findings alone make it bad",
+    )
+    .or_null(),
+    Column::of("match_number", Kind::Unsigned, "which match of its run it is, from 1").or_null(),
+    Column::of(
+        "match_seed",
+        Kind::Unsigned,
+        "what all that was drawn in the match came from",
+    )
+    .or_null(),
     Column::of("netreel", Kind::Text, "the version that wrote this"),
 ];
 
@@ -134,7 +155,10 @@ pub(super) fn nodes(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), Fl
 
 pub(super) fn session(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), FleetError> {
     let Recording {
-        session, history, ..
+        session,
+        history,
+        played,
+        ..
     } = *recording;
     let info = export::info_of_packets(session);
     let judgement = Judgement::new(session, history, Level::Error, recording.unread);
@@ -154,6 +178,10 @@ pub(super) fn session(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), 
         counts.error.into(),
         counts.warning.into(),
         counts.info.into(),
+        played.map(|it| it.outcome).into(),
+        played.and_then(|it| it.why).into(),
+        played.map(|it| it.number).into(),
+        played.map(|it| it.seed).into(),
         env!("CARGO_PKG_VERSION").into(),
     ])
 }

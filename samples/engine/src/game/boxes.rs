@@ -157,8 +157,8 @@ impl Game for Boxes {
     }
 }
 
-/// The call that spawns a box.
-pub(super) fn cube(position: [f64; 3], color: i64) -> Call {
+/// The call that spawns a box of a colour, from 0 to 255.
+pub fn cube(position: [f64; 3], color: i64) -> Call {
     let values = vec![
         Value::Vector(position.to_vec()),
         Value::Number(0.0),

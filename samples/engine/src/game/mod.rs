@@ -9,7 +9,7 @@ mod grants;
 mod player;
 
 pub use believing::{Beliefs, Believing};
-pub use boxes::Boxes;
+pub use boxes::{Boxes, cube};
 pub use demonstration::Demonstration;
 pub use free::free_link;
 pub use player::{ARENA, Deed, Doing, News, Player};

@@ -1,0 +1,115 @@
+//! What is done with a match that was judged, as long as its recordings are there: it is added to a dataset, and
+//! made small.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use netreel_protocol::history::Level;
+use netreel_scenario::{Match, Scenario};
+use netreel_wire::Wire;
+use serde_json::Value;
+
+use super::judge;
+use crate::arguments::Run;
+use crate::outcome::Failure;
+
+/// So long a match is shrunk, at the most. Seconds.
+const SECONDS: &str = "20";
+
+/// What is wanted of each match.
+pub struct After<'a> {
+    pub arguments: &'a Run,
+    pub scenario: &'a Scenario,
+    pub wire: Option<&'a Arc<Wire>>,
+    /// This program.
+    pub netreel: &'a Path,
+    /// How many could not be added to the dataset.
+    pub not_added: AtomicU64,
+}
+
+impl After<'_> {
+    /// Does it for a match in this folder: a line for whoever reads no objects. What cannot be done is told, and
+    /// ends nothing.
+    pub fn hear(&self, played: &Match, folder: &Path, is_kept: bool) -> String {
+        let number = played.number;
+        let added = self.arguments.dataset.as_deref().map_or(Ok(()), |dataset| {
+            judge::add((folder, is_kept), self.wire, (dataset, played))
+        });
+        if let Err(why) = added {
+            anstream::eprintln!("netreel: match {number}: {why}");
+            self.not_added.fetch_add(1, Ordering::Relaxed);
+        }
+        if !is_kept || !self.arguments.shrink {
+            return String::new();
+        }
+        let wire = self.scenario.wire.as_deref();
+        match shrink(played, folder, (self.netreel, wire)) {
+            Ok(Some(line)) if !self.arguments.json => format!("match {number}: {line}\n"),
+            Ok(_) => String::new(),
+            Err(why) => {
+                anstream::eprintln!("netreel: match {number}: cannot be shrunk: {why}");
+                String::new()
+            }
+        }
+    }
+
+    /// # Errors
+    /// Matches that are not in the dataset.
+    pub fn is_whole(&self) -> Result<(), Failure> {
+        let dataset = self.arguments.dataset.as_deref();
+        match (dataset, self.not_added.load(Ordering::Relaxed)) {
+            (Some(dataset), missing @ 1..) => Err(Failure::new(format!(
+                "{missing} of the matches could not be added to the dataset {}",
+                dataset.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether recordings of a match tell what went wrong.
+pub fn has_error(played: &Match) -> bool {
+    let mut findings = played.judged.findings.iter();
+    findings.any(|it| it.level == Level::Error.name())
+}
+
+/// Shrinks the session of a match in this folder, beside it: a sentence of what came of it; `None` where it has
+/// no error that could stay.
+///
+/// # Errors
+/// Why it cannot be shrunk.
+fn shrink(
+    played: &Match,
+    folder: &Path,
+    (netreel, wire): (&Path, Option<&Path>),
+) -> Result<Option<String>, String> {
+    if !has_error(played) {
+        return Ok(None);
+    }
+    let small = folder.with_file_name(format!("shrunk-{:05}", played.number));
+    // What a runner left that was killed.
+    let _ = std::fs::remove_dir_all(&small);
+    let mut command = Command::new(netreel);
+    command.arg("shrink").arg(folder).arg("--out").arg(&small);
+    command.args(["--json", "--no-index", "--seconds", SECONDS]);
+    if let Some(wire) = wire {
+        command.arg("--wire").arg(wire);
+    }
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let shrunk: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+    let number = |name: &str| shrunk.as_ref().and_then(|it| it[name].as_u64());
+    let Some(packets) = number("packets") else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = said.lines().next_back().unwrap_or("it says nothing");
+        return Err(why.trim_start_matches("netreel: ").to_owned());
+    };
+    let before = number("packets_before").unwrap_or_default();
+    let arrive = number("delivered").unwrap_or_default();
+    Ok(Some(format!(
+        "shrunk from {before} packets to {packets}, of which {arrive} arrive, in {}",
+        small.join("failing").display()
+    )))
+}
