@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -106,7 +105,7 @@ impl Stage {
 
     /// Runs `netreel` on the stage.
     pub fn run(&self, arguments: &[&str]) -> Answer {
-        let output = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        let output = super::command()
             .args(arguments)
             .current_dir(self.folder.path())
             .env_remove("DISPLAY")
