@@ -48,6 +48,12 @@ pub fn attach(pid: u32) -> Option<Child> {
 }
 
 pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if cfg!(windows) {
+        return Err(Failure::new(
+            "--gdb: a debugger is started on Linux alone; stop the replay here with --step, and attach yours \
+             to it",
+        ));
+    }
     let story = open::story(&arguments.read.source)?;
     let reels = story.session.session_reels();
     let which = chosen(&reels, arguments.node.as_deref())?;
