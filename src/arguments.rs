@@ -56,6 +56,7 @@ pub use crate::record::arguments::Record;
 #[derive(Debug, Parser)]
 #[command(
     name = "netreel",
+    bin_name = "netreel",
     version,
     propagate_version = true,
     max_term_width = 100

@@ -54,8 +54,7 @@ use arguments::Command;
 use outcome::{Answer, Failure};
 
 /// Memory that is asked for in pieces of more bytes goes back to the system as soon as it is let go.
-#[cfg(target_env = "gnu")]
-const OWN_PAGES: libc::c_int = 256 << 10;
+const OWN_PAGES: u32 = 256 << 10;
 
 fn main() -> ExitCode {
     let arguments = match arguments::parse() {
@@ -69,15 +68,15 @@ fn main() -> ExitCode {
         }
     };
     netreel_capture::keep_children();
+    // A console of Windows shows colours where it is told to; elsewhere this does nothing.
+    anstyle_query::windows::enable_ansi_colors();
     // The C library learns from large columns that are let go to keep such memory for later, and what
     // it keeps is soon in pieces that nothing fits into: a fifth of all that is taken. Whatever draws
     // or records asks for the same memory again and again, and is better off so.
-    #[cfg(target_env = "gnu")]
     if let Command::Check(_) | Command::Info(_) | Command::Objects(_) | Command::Packets(_) =
         &arguments.command
     {
-        // SAFETY: it sets a number, before there is a second thread.
-        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_PAGES) };
+        netreel_system::memory::give_back_large_pieces(OWN_PAGES);
     }
     // Nothing may take bytes out of what is printed: data goes to the output as it is. What is
     // coloured for people asks `text::style` first.

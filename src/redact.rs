@@ -1,7 +1,7 @@
 //! `netreel redact`: a copy of a recording that may leave the house.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use netreel_capture::{FileAppend, FileSource, part_path};
@@ -155,10 +155,8 @@ fn rules(arguments: &Redact) -> Result<Redaction, Failure> {
         Some(key) => key_of(key),
         None => {
             let mut key = [0; 16];
-            let source = Path::new("/dev/urandom");
-            File::open(source)
-                .and_then(|mut random| random.read_exact(&mut key))
-                .map_err(|error| told(source, error))?;
+            let failed = |error| Failure::new(format!("no random key: {error}; name one by --key"));
+            netreel_system::random(&mut key).map_err(failed)?;
             key
         }
     };

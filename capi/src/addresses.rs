@@ -3,12 +3,34 @@
 use std::ffi::c_void;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
-use libc::{AF_INET, AF_INET6, sockaddr, sockaddr_in, sockaddr_in6};
 use netreel_reel::Endpoint;
 
 use crate::error::{Failure, failure};
 use crate::memory::null;
 use crate::types::E_ARGUMENT;
+
+/// IPv4 and IPv6, as the system numbers them.
+const AF_INET: u16 = 2;
+const AF_INET6: u16 = if cfg!(windows) { 23 } else { 10 };
+
+/// `struct sockaddr_in`, as Linux and Windows lay it out.
+#[repr(C)]
+struct SockaddrIn {
+    family: u16,
+    port: [u8; 2],
+    address: [u8; 4],
+    _zero: [u8; 8],
+}
+
+/// `struct sockaddr_in6`, as Linux and Windows lay it out.
+#[repr(C)]
+struct SockaddrIn6 {
+    family: u16,
+    port: [u8; 2],
+    flow: u32,
+    address: [u8; 16],
+    scope: u32,
+}
 
 /// Reads a `sockaddr_in` or `sockaddr_in6`.
 ///
@@ -19,29 +41,23 @@ pub(crate) unsafe fn read(place: *const c_void, length: u32) -> Result<Endpoint,
         return Err(null("sockaddr"));
     }
     let length = length as usize;
-    let family_end = std::mem::offset_of!(sockaddr, sa_data);
-    if length < family_end {
+    if length < size_of::<u16>() {
         return Err(too_short(length));
     }
-    let family_at = std::mem::offset_of!(sockaddr, sa_family);
     // SAFETY: inside the length that the caller promised.
-    let family = unsafe {
-        let family = place.cast::<u8>().add(family_at);
-        family.cast::<libc::sa_family_t>().read_unaligned()
-    };
-    match i32::from(family) {
-        AF_INET if length >= size_of::<sockaddr_in>() => {
+    let family = unsafe { place.cast::<u16>().read_unaligned() };
+    match family {
+        AF_INET if length >= size_of::<SockaddrIn>() => {
             // SAFETY: the length was checked; any bytes are a value.
-            let v4 = unsafe { place.cast::<sockaddr_in>().read_unaligned() };
-            let address = Ipv4Addr::from(u32::from_be(v4.sin_addr.s_addr));
-            Ok(SocketAddrV4::new(address, u16::from_be(v4.sin_port)).into())
+            let v4 = unsafe { place.cast::<SockaddrIn>().read_unaligned() };
+            let port = u16::from_be_bytes(v4.port);
+            Ok(SocketAddrV4::new(Ipv4Addr::from(v4.address), port).into())
         }
-        AF_INET6 if length >= size_of::<sockaddr_in6>() => {
+        AF_INET6 if length >= size_of::<SockaddrIn6>() => {
             // SAFETY: as above.
-            let v6 = unsafe { place.cast::<sockaddr_in6>().read_unaligned() };
-            let address = Ipv6Addr::from(v6.sin6_addr.s6_addr);
-            let port = u16::from_be(v6.sin6_port);
-            Ok(SocketAddrV6::new(address, port, v6.sin6_flowinfo, v6.sin6_scope_id).into())
+            let v6 = unsafe { place.cast::<SockaddrIn6>().read_unaligned() };
+            let (address, port) = (Ipv6Addr::from(v6.address), u16::from_be_bytes(v6.port));
+            Ok(SocketAddrV6::new(address, port, v6.flow, v6.scope).into())
         }
         AF_INET | AF_INET6 => Err(too_short(length)),
         other => Err(failure(
@@ -64,39 +80,40 @@ pub(crate) unsafe fn write(
         return Err(null("sockaddr"));
     }
     let needed = match endpoint {
-        Endpoint::V4(_) => size_of::<sockaddr_in>(),
-        Endpoint::V6(_) => size_of::<sockaddr_in6>(),
+        Endpoint::V4(_) => size_of::<SockaddrIn>(),
+        Endpoint::V6(_) => size_of::<SockaddrIn6>(),
     };
     if (room as usize) < needed {
         return Err(too_short(room as usize));
     }
     match endpoint {
         Endpoint::V4(v4) => {
-            // SAFETY: zeros are a value of this struct.
-            let mut out: sockaddr_in = unsafe { std::mem::zeroed() };
-            out.sin_family = AF_INET as libc::sa_family_t;
-            out.sin_port = v4.port().to_be();
-            out.sin_addr.s_addr = u32::from(*v4.ip()).to_be();
+            let out = SockaddrIn {
+                family: AF_INET,
+                port: v4.port().to_be_bytes(),
+                address: v4.ip().octets(),
+                _zero: [0; 8],
+            };
             // SAFETY: the room was checked.
-            unsafe { place.cast::<sockaddr_in>().write_unaligned(out) };
+            unsafe { place.cast::<SockaddrIn>().write_unaligned(out) };
         }
         Endpoint::V6(v6) => {
-            // SAFETY: zeros are a value of this struct.
-            let mut out: sockaddr_in6 = unsafe { std::mem::zeroed() };
-            out.sin6_family = AF_INET6 as libc::sa_family_t;
-            out.sin6_port = v6.port().to_be();
-            out.sin6_flowinfo = v6.flowinfo();
-            out.sin6_scope_id = v6.scope_id();
-            out.sin6_addr.s6_addr = v6.ip().octets();
+            let out = SockaddrIn6 {
+                family: AF_INET6,
+                port: v6.port().to_be_bytes(),
+                flow: v6.flowinfo(),
+                address: v6.ip().octets(),
+                scope: v6.scope_id(),
+            };
             // SAFETY: the room was checked.
-            unsafe { place.cast::<sockaddr_in6>().write_unaligned(out) };
+            unsafe { place.cast::<SockaddrIn6>().write_unaligned(out) };
         }
     }
     u32::try_from(needed).map_err(|_| too_short(needed))
 }
 
 fn too_short(length: usize) -> Failure {
-    let (v4, v6) = (size_of::<sockaddr_in>(), size_of::<sockaddr_in6>());
+    let (v4, v6) = (size_of::<SockaddrIn>(), size_of::<SockaddrIn6>());
     failure(
         E_ARGUMENT,
         format!("{length} bytes for a sockaddr: AF_INET takes {v4}, AF_INET6 {v6}"),

@@ -29,12 +29,10 @@ thread_local! {
 /// after it recorded that a call failed.
 #[inline]
 pub(crate) fn guarded(body: impl FnOnce() -> Result<i32, Failure>) -> i32 {
-    let errno = errno();
-    // SAFETY: the place is the thread's own and always there.
-    let before = unsafe { *errno };
+    // Windows' `GetLastError`.
+    let before = errno::errno();
     let code = caught(body);
-    // SAFETY: as above.
-    unsafe { *errno = before };
+    errno::set_errno(before);
     code
 }
 
@@ -53,13 +51,6 @@ fn caught(body: impl FnOnce() -> Result<i32, Failure>) -> i32 {
             ))
         }
     }
-}
-
-/// Where the thread's `errno` is.
-#[inline]
-fn errno() -> *mut i32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::__errno_location() }
 }
 
 #[cold]

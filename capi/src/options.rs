@@ -1,7 +1,6 @@
 //! From `netreel_options` to a recorder.
 
 use std::ffi::CStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,7 +75,7 @@ pub(crate) unsafe fn read_path(
     if path.is_empty() {
         return Err(failure(E_ARGUMENT, format!("{name} is empty")));
     }
-    Ok(Path::new(std::ffi::OsStr::from_bytes(path)).to_owned())
+    Ok(netreel_system::os_text(path).into())
 }
 
 unsafe fn header(given: &COptions, path: &Path) -> Result<Header, Failure> {

@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use memmap2::MmapMut;
 use netreel_reel::bell::{Bell, Sleep};
 use netreel_reel::ring::RING_PAGE;
+use netreel_system::memory::{Held, shared_page};
 use netreel_transport::BellRef;
-use rustix::thread::futex;
 
 /// Bells that no thread sleeps behind any more. They stay in memory, because somebody may still
 /// ring them.
@@ -40,11 +39,7 @@ pub(crate) fn give_back(bell: BellRef) {
 
 /// A bell for pushers in other processes, and the file that they map: a page without a name.
 pub(crate) fn shared() -> io::Result<(BellRef, File)> {
-    let file = rustix::fs::memfd_create("netreel bell", rustix::fs::MemfdFlags::CLOEXEC)?;
-    let file = File::from(file);
-    file.set_len(RING_PAGE as u64)?;
-    // SAFETY: nobody else has the file before it is shared, and nobody cuts it then.
-    let page = unsafe { MmapMut::map_mut(&file)? };
+    let (page, file) = shared_page("netreel bell", RING_PAGE)?;
     let page = Box::leak(Box::new(page));
     // SAFETY: the page is mapped for good, large and aligned enough, and zeros are a valid bell.
     let bell = unsafe { &*page.as_ptr().cast::<Bell>() };
@@ -95,53 +90,17 @@ pub(crate) fn sleep(
     }
     if is_quiet() {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let left = left.and_then(|left| futex::Timespec::try_from(left).ok());
-        let flags = futex::Flags::empty();
-        // A signal or a wake-up meant for something else only makes it look once more.
-        let _ = futex::wait(&bell.word, flags, sleep.word(), left.as_ref());
+        netreel_system::wake::sleep(&bell.word, sleep.word(), left);
     }
     bell.wake();
 }
 
-/// A lock in the bell that the kernel marks when the thread that holds it is gone, however it went.
-pub(crate) struct Alive(BellRef);
-
-impl Alive {
-    /// Takes the lock, from now on and for the thread that calls this.
-    pub(crate) fn hold(bell: BellRef) -> io::Result<Alive> {
-        const {
-            assert!(
-                size_of::<libc::pthread_mutex_t>()
-                    <= size_of::<Bell>() - std::mem::offset_of!(Bell, lock)
-            );
-        }
-        let place = lock_of(bell);
-        // SAFETY: the page is zeros, nobody uses its lock before this, and it stays mapped.
-        let code = unsafe {
-            let mut how: libc::pthread_mutexattr_t = std::mem::zeroed();
-            libc::pthread_mutexattr_init(&raw mut how);
-            libc::pthread_mutexattr_setpshared(&raw mut how, libc::PTHREAD_PROCESS_SHARED);
-            libc::pthread_mutexattr_setrobust(&raw mut how, libc::PTHREAD_MUTEX_ROBUST);
-            let made = libc::pthread_mutex_init(place, &raw const how);
-            libc::pthread_mutexattr_destroy(&raw mut how);
-            match made {
-                0 => libc::pthread_mutex_lock(place),
-                code => code,
-            }
-        };
-        match code {
-            0 => Ok(Alive(bell)),
-            code => Err(io::Error::from_raw_os_error(code)),
-        }
+/// Takes the lock in the bell that the system marks when the thread that calls this is gone, however it
+/// went.
+pub(crate) fn hold(bell: BellRef) -> io::Result<Held> {
+    const {
+        assert!(Held::BYTES <= size_of::<Bell>() - std::mem::offset_of!(Bell, lock));
     }
-
-    /// The thread ends in order.
-    pub(crate) fn release(self) {
-        // SAFETY: this thread holds it.
-        unsafe { libc::pthread_mutex_unlock(lock_of(self.0)) };
-    }
-}
-
-fn lock_of(bell: BellRef) -> *mut libc::pthread_mutex_t {
-    bell.lock.as_ptr().cast_mut().cast()
+    // SAFETY: the page is zeros, nobody uses its lock before this, and it stays mapped.
+    unsafe { Held::take(bell.lock.as_ptr().cast_mut().cast()) }
 }

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
 
 use netreel_reel::{Append, AppendError, ReadAt, ReadError};
-
-use crate::forked::KeptFromChildren;
+pub(crate) use netreel_system::codes::of_file as os_code;
+pub(crate) use netreel_system::file::is_locked as is_being_written;
+use netreel_system::forked::KeptFromChildren;
+use netreel_system::{codes, file};
 
 /// A file to read a reel from.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl ReadAt for FileSource {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             let at = offset.saturating_add(filled as u64);
-            match self.0.read_at(rest, at) {
+            match file::read_at(&self.0, rest, at) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -64,7 +65,7 @@ pub struct FileAppend {
 }
 
 impl FileAppend {
-    /// Appends to `file`, which is empty, and locks it (`flock`) for as long as this lives: whoever
+    /// Appends to `file`, which is empty, and locks it for as long as this lives: whoever
     /// follows the reel sees by it that there is a recorder, and loses it with the process, however
     /// that ends; a forked child has no part in it.
     pub fn new(file: File) -> FileAppend {
@@ -107,47 +108,24 @@ impl Append for FileAppend {
 /// Locks a file of this process's own, for as long as it is open. Whoever looks whether it is locked
 /// has a lock of it for a moment: then it is tried again, for a tenth of a second at most.
 pub(crate) fn lock(file: &File) -> io::Result<()> {
-    use rustix::fs::{FlockOperation, flock};
     let mut left = 100;
-    loop {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) if left > 0 => left -= 1,
-            done => return Ok(done?),
+    while !file::try_lock(file)? {
+        left -= 1;
+        if left == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-}
-
-/// Whether somebody writes a reel into `file`, which was opened for reading.
-pub(crate) fn is_being_written(file: &File) -> bool {
-    use rustix::fs::{FlockOperation, flock};
-    match flock(file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => {
-            let _ = flock(file, FlockOperation::Unlock);
-            false
-        }
-        Err(error) => error == rustix::io::Errno::WOULDBLOCK,
-    }
+    Ok(())
 }
 
 /// Refuses to let a file grow to `end` bytes where the process's limit forbids it: the attempt
 /// would end the recorded program with SIGXFSZ.
 pub(crate) fn within_limit(end: u64) -> io::Result<()> {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
-    match limit {
-        Some(limit) if end > limit => Err(rustix::io::Errno::FBIG.into()),
+    match file::size_max() {
+        Some(limit) if end > limit => Err(io::Error::from_raw_os_error(codes::FILE_TOO_LARGE)),
         _ => Ok(()),
     }
-}
-
-/// The operating system's code of an error; `EIO` where there is none.
-pub(crate) fn os_code(error: &io::Error) -> i32 {
-    let code = if error.kind() == io::ErrorKind::WriteZero {
-        rustix::io::Errno::NOSPC.raw_os_error()
-    } else {
-        rustix::io::Errno::IO.raw_os_error()
-    };
-    error.raw_os_error().unwrap_or(code)
 }
 
 #[cfg(test)]

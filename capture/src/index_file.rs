@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use memmap2::Mmap;
-use rustix::fs::{FlockOperation, flock};
+use netreel_system::file::try_lock;
 
 /// Where an index may be.
 #[derive(Clone, Debug)]
@@ -40,10 +40,7 @@ impl IndexFile {
             Some(folder) => folder.to_owned(),
             None => PathBuf::from("."),
         };
-        // One that is not absolute is to be ignored (XDG Base Directory Specification).
-        let folder = |variable| std::env::var_os(variable).map(PathBuf::from);
-        let cache = folder("XDG_CACHE_HOME").filter(|it| it.is_absolute());
-        let cache = cache.or_else(|| Some(folder("HOME")?.join(".cache")));
+        let cache = netreel_system::folder::cache();
         let folders = [Some(beside), cache.map(|cache| cache.join("netreel"))];
         IndexFile {
             family: family.to_owned(),
@@ -103,10 +100,8 @@ impl IndexFile {
             .create_new(true)
             .open(&part)?;
         // Says to others that somebody writes it.
-        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        let written = locked
-            .map_err(io::Error::from)
-            .and_then(|()| write(&mut file));
+        let locked = try_lock(&file);
+        let written = locked.and_then(|_| write(&mut file));
         let path = folder.join(&self.name);
         let placed = written.and_then(|()| std::fs::rename(&part, &path));
         if placed.is_err() {
@@ -150,7 +145,7 @@ impl IndexFile {
             let Ok(file) = File::open(entry.path()) else {
                 continue;
             };
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            if try_lock(&file).unwrap_or(false) {
                 // Somebody else may have removed it.
                 let _ = std::fs::remove_file(entry.path());
             }
@@ -203,7 +198,7 @@ mod tests {
         let name = |writer| folder.path().join(format!("{}.{writer}.part", index.name));
         std::fs::write(name(1), b"left").unwrap();
         let writing = File::create(name(2)).unwrap();
-        flock(&writing, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert!(try_lock(&writing).unwrap());
         index.write(|out| out.write_all(b"one")).unwrap();
         assert!(!name(1).exists());
         assert!(name(2).exists());

@@ -2,12 +2,14 @@
 //!
 //! Why it is so: `docs/decisions/recording.md`.
 
+// What serves preload alone.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
 mod anchor;
 mod bell;
 mod drainer;
 mod file;
 mod follow;
-mod forked;
 pub mod import;
 mod index_file;
 #[cfg(feature = "pcap")]
@@ -16,6 +18,7 @@ mod open;
 mod options;
 mod part_file;
 pub mod pcap;
+#[cfg_attr(not(target_os = "linux"), path = "preload/elsewhere.rs")]
 pub mod preload;
 mod presence;
 mod progress;
@@ -25,7 +28,6 @@ mod ring_image;
 pub mod ring_mode;
 mod rings;
 mod series;
-mod signals;
 mod tidy;
 mod writer;
 
@@ -33,6 +35,7 @@ pub use anchor::clock_anchor;
 pub use file::{FileAppend, FileSource};
 pub use follow::{FollowEnd, FollowError, Follower};
 pub use index_file::IndexFile;
+pub use netreel_system::signals::{Signals, keep_children};
 #[cfg(feature = "tokio")]
 pub use netreel_transport::tokio;
 pub use netreel_transport::{
@@ -47,5 +50,4 @@ pub use presence::{Presence, PresentRecorder};
 pub use progress::Progress;
 pub use recorder::{RecordError, Recorder, Summary, ring_path};
 pub use series::part_path;
-pub use signals::{Signals, keep_children};
 pub use tidy::{is_recorded, tidy};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -295,7 +294,7 @@ fn capture_file(path: &Path) -> Result<Option<File>, OpenWhy> {
     }
     let file = File::open(path)?;
     let mut start = [0; 4];
-    let read = file.read_at(&mut start, 0)?;
+    let read = netreel_system::file::read_at(&file, &mut start, 0)?;
     let start = start.get(..read).unwrap_or_default();
     // What is compressed is refused as a capture would be, and not as something that is no reel.
     Ok((is_capture(start) || is_compressed(start)).then_some(file))

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use netreel_reel::{ReadAt, ReadError};
+use netreel_system::file::{FileIdentity, open_files_max};
 
 use crate::file::{FileSource, os_code};
 
@@ -16,8 +16,7 @@ use crate::file::{FileSource, os_code};
 #[derive(Debug)]
 pub(crate) struct PartFile {
     path: PathBuf,
-    device: u64,
-    inode: u64,
+    identity: FileIdentity,
     open: Mutex<Option<Arc<FileSource>>>,
 }
 
@@ -31,11 +30,9 @@ const OPEN_MIN: u64 = 8;
 impl PartFile {
     pub(crate) fn open(path: &Path) -> io::Result<Arc<PartFile>> {
         let file = File::open(path)?;
-        let found = file.metadata()?;
         let part = Arc::new(PartFile {
             path: path.to_owned(),
-            device: found.dev(),
-            inode: found.ino(),
+            identity: FileIdentity::of(&file)?,
             open: Mutex::new(Some(Arc::new(FileSource::new(file)))),
         });
         make_room(&part);
@@ -52,9 +49,9 @@ impl PartFile {
             code: os_code(error),
         };
         let file = File::open(&self.path).map_err(|error| failed(&error))?;
-        let found = file.metadata().map_err(|error| failed(&error))?;
-        if (found.dev(), found.ino()) != (self.device, self.inode) {
-            return Err(failed(&rustix::io::Errno::STALE.into()));
+        let found = FileIdentity::of(&file).map_err(|error| failed(&error))?;
+        if found != self.identity {
+            return Err(failed(&io::ErrorKind::StaleNetworkFileHandle.into()));
         }
         let source = Arc::new(FileSource::new(file));
         *lock(&self.open) = Some(source.clone());
@@ -78,8 +75,7 @@ impl ReadAt for PartSource {
 
 /// Closes those that were opened first, where there are too many beside `part`.
 fn make_room(part: &Arc<PartFile>) {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let half = limit.map_or(OPEN_MAX, |limit| limit / 2);
+    let half = open_files_max().map_or(OPEN_MAX, |limit| limit / 2);
     let max = half.clamp(OPEN_MIN, OPEN_MAX) as usize;
     let mut open = lock(&OPEN);
     open.push_back(Arc::downgrade(part));

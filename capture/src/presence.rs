@@ -5,11 +5,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use netreel_system::trigger::{self, Target};
 
 use crate::anchor::utc_now_ns;
 use crate::file::{is_being_written, lock};
-use crate::ring_mode::signal;
 
 /// Beside a recorder's own file: what is said of the trigger that it is sent, and of which moment it is.
 const TOLD: &str = "told";
@@ -95,11 +94,10 @@ impl PresentRecorder {
 
     /// Pulls its triggers for this moment.
     fn trigger_for(&self, utc_ns: i64, text: &str) -> io::Result<bool> {
-        if Signal::from_named_raw(self.signal).is_none() {
+        if !trigger::is_signal(self.signal) {
             return Ok(false);
         }
-        let pid = Pid::from_raw(self.process as i32).ok_or(io::ErrorKind::NotFound)?;
-        let process = pidfd_open(pid, PidfdFlags::empty())?;
+        let process = Target::of(self.process)?;
         // As long as the lock is held, the number is still that process's.
         if !File::open(&self.shown).is_ok_and(|file| is_being_written(&file)) {
             return Err(io::ErrorKind::NotFound.into());
@@ -107,7 +105,7 @@ impl PresentRecorder {
         if !text.is_empty() {
             std::fs::write(self.shown.with_extension(TOLD), format!("{utc_ns}\n{text}"))?;
         }
-        signal::send(&process, self.signal, utc_ns)?;
+        process.send(self.signal, utc_ns)?;
         Ok(true)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 use memmap2::{MmapMut, MmapOptions};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
 use netreel_reel::ring::{RingControl, RingFixed, RingGate, RingHead, RingMemory};
+use netreel_system::memory::{make_writable, own_page};
 use netreel_transport::{BellRef, Gate, GateRef};
 
 use crate::file::within_limit;
@@ -274,8 +274,7 @@ impl MappedRing {
             // SAFETY: the range lies inside the mapping, and the advice changes no byte of it.
             unsafe {
                 let place = self.map.as_ptr().add(RING_PAGE + at as usize);
-                let advice = rustix::mm::Advice::LinuxPopulateWrite;
-                let _ = rustix::mm::madvise(place.cast_mut().cast(), part as usize, advice);
+                make_writable(place.cast_mut(), part as usize);
             }
             left -= part;
             at = 0;
@@ -313,23 +312,8 @@ impl Drop for Lease {
 /// Backs a part of the file with storage. A mapping without it is a SIGBUS inside the recorded
 /// program when the disk is full.
 fn preallocate(file: &File, offset: usize, length: usize) -> io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    use rustix::io::Errno;
     within_limit((offset + length) as u64)?;
-    loop {
-        match fallocate(file, FallocateFlags::empty(), offset as u64, length as u64) {
-            Ok(()) => return Ok(()),
-            Err(Errno::INTR) => {}
-            // The file system cannot: write zeros, as posix_fallocate(3) does.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => break,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let zeros = [0; RING_PAGE];
-    for page in (offset..offset + length).step_by(RING_PAGE) {
-        file.write_all_at(&zeros, page as u64)?;
-    }
-    Ok(())
+    netreel_system::file::allocate(file, offset as u64, length as u64)
 }
 
 fn map(file: &File, offset: usize, length: usize) -> io::Result<MmapMut> {
@@ -358,12 +342,7 @@ fn shared_gate(control: &Arc<MmapMut>) -> GateRef {
 
 /// A gate in a page that a forked child finds empty.
 fn gate() -> io::Result<GateRef> {
-    let mut page = MmapMut::map_anon(RING_PAGE)?;
-    // SAFETY: the advice changes what a child sees of this page, which is anonymous and private.
-    unsafe {
-        let start = page.as_mut_ptr().cast();
-        rustix::mm::madvise(start, RING_PAGE, rustix::mm::Advice::LinuxWipeOnFork)?;
-    }
+    let mut page = own_page(RING_PAGE)?;
     let gate = page.as_mut_ptr().cast::<Gate>();
     // SAFETY: the page is large and aligned enough, and nobody else knows of it yet.
     unsafe { gate.write(Gate::default()) };

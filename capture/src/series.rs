@@ -6,13 +6,13 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use netreel_reel::WriteError;
 use netreel_reel::{CallId, Event, EventNumber, Header, Part, Record, ReelWriter, SocketId, Start};
+use netreel_system::file::FileIdentity;
+use netreel_system::folder::Folder;
 
 use crate::file::{FileAppend, FileSource, os_code};
 use crate::options::{Limits, Options, Reached};
@@ -21,7 +21,7 @@ use crate::options::{Limits, Options, Reached};
 pub(crate) struct Series {
     base: PathBuf,
     /// The folder of its files, whatever it is called by now; `None` where it could not be had.
-    folder: Option<File>,
+    folder: Option<Folder>,
     header: Header,
     identity: u64,
     options: Options,
@@ -44,7 +44,7 @@ pub(crate) struct Series {
 /// A file of the recording.
 struct Own {
     path: PathBuf,
-    inode: u64,
+    identity: FileIdentity,
     bytes: u64,
     events: u64,
     ended: Instant,
@@ -127,7 +127,7 @@ impl Series {
         let now = Instant::now();
         Ok(Series {
             base: base.to_owned(),
-            folder: folder(base),
+            folder: Folder::hold(folder_of(base)),
             header: header.clone(),
             identity,
             options,
@@ -334,7 +334,8 @@ impl Series {
         if self.options.ring.is_some() {
             return;
         }
-        let renamed = self.folder.as_ref().and_then(|it| renamed(it, &self.base));
+        let at = folder_of(&self.base);
+        let renamed = self.folder.as_ref().and_then(|it| it.renamed(at));
         let Some(folder) = renamed else { return };
         let own = self.ended.iter_mut().chain([&mut self.file]);
         let paths = own.map(|file| &mut file.path).chain([&mut self.base]);
@@ -378,29 +379,6 @@ impl Series {
     }
 }
 
-/// A handle on the folder of a file.
-fn folder(base: &Path) -> Option<File> {
-    let mut open = File::options();
-    open.read(true)
-        .custom_flags(libc::O_PATH | libc::O_DIRECTORY);
-    open.open(folder_of(base)).ok()
-}
-
-/// What a folder is called by now, if that is not what it is called in `base`.
-fn renamed(folder: &File, base: &Path) -> Option<PathBuf> {
-    let own = folder.metadata().ok()?;
-    let is_own = |path: &Path| {
-        let found = std::fs::metadata(path);
-        found.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino()))
-    };
-    if is_own(folder_of(base)) {
-        return None;
-    }
-    let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
-    // One that was removed has a name there as well, under which it is not.
-    std::fs::read_link(link).ok().filter(|path| is_own(path))
-}
-
 fn folder_of(base: &Path) -> &Path {
     match base.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -412,7 +390,7 @@ impl Own {
     fn new(path: &Path, file: &File) -> io::Result<Own> {
         Ok(Own {
             path: path.to_owned(),
-            inode: file.metadata()?.ino(),
+            identity: FileIdentity::of(file)?,
             bytes: 0,
             events: 0,
             ended: Instant::now(),
@@ -441,8 +419,7 @@ impl Own {
 
     /// Whether it still has its name: nobody has removed, replaced or renamed it.
     fn is_there(&self) -> bool {
-        let found = std::fs::symlink_metadata(&self.path);
-        found.is_ok_and(|found| found.ino() == self.inode)
+        FileIdentity::at(&self.path).is_ok_and(|found| found == self.identity)
     }
 }
 
@@ -517,6 +494,6 @@ fn existing(base: &Path) -> Vec<PathBuf> {
 pub(crate) fn code(error: &WriteError) -> i32 {
     match error {
         WriteError::Append(error) => error.0,
-        _ => rustix::io::Errno::FBIG.raw_os_error(),
+        _ => netreel_system::codes::FILE_TOO_LARGE,
     }
 }

@@ -1,12 +1,12 @@
 //! What recorders that were killed have left, and nobody uses any more.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, read_record, record_length};
+use netreel_system::file::MappedFiles;
+use netreel_system::process::is_gone;
 
 use crate::file::is_being_written;
 use crate::presence::{
@@ -63,7 +63,7 @@ fn is_of_a_replay(folder: &fs::DirEntry) -> bool {
 fn tidy_replay(folder: &Path) {
     let library = folder.join(REPLAY_LIBRARY);
     let is_used = |library: &Path| {
-        !is_free(library) || mapped_files().is_none_or(|used| is_mapped(library, &used.0))
+        !is_free(library) || MappedFiles::look().is_none_or(|used| used.has(library))
     };
     if library.exists() && is_used(&library) {
         return;
@@ -77,10 +77,6 @@ fn tidy_replay(folder: &Path) {
 /// Whether nobody holds it locked.
 fn is_free(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| !is_being_written(&file))
-}
-
-fn is_mapped(path: &Path, mapped: &BTreeSet<u64>) -> bool {
-    inode(path).is_none_or(|inode| mapped.contains(&inode))
 }
 
 fn tidy_one(folder: &Path) {
@@ -112,14 +108,15 @@ fn tidy_one(folder: &Path) {
     if leftovers.is_empty() && rings.is_empty() {
         return;
     }
-    let Some(used) = mapped_files() else { return };
+    let Some(used) = MappedFiles::look() else {
+        return;
+    };
     let unused = |path: &&&PathBuf| {
-        let (inodes, names) = &used;
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
-        let named = name.is_some_and(|name| names.contains(&name));
-        !named && !is_mapped(path, inodes)
+        let named = name.is_some_and(|name| used.has_name(&name));
+        !named && !used.has(path)
     };
     for path in leftovers.iter().filter(unused) {
         let _ = fs::remove_file(path);
@@ -127,16 +124,6 @@ fn tidy_one(folder: &Path) {
     for path in rings.iter().filter(unused) {
         let _ = shorten(path);
     }
-}
-
-/// Whether a process has ended. One that has not may be about to lock its file.
-fn is_gone(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
-    // Behind its name in brackets stands its state: a zombie is gone.
-    stat.map_or(true, |stat| {
-        let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-        state.is_none_or(|state| state.starts_with('Z'))
-    })
 }
 
 /// Whether somebody records the reel at `base` now.
@@ -149,32 +136,6 @@ pub fn is_recorded(base: &Path) -> bool {
 /// One that was shortened holds what was in half a second.
 fn is_large(ring: &Path) -> bool {
     ring.metadata().is_ok_and(|file| file.len() > 256 << 10)
-}
-
-fn inode(path: &Path) -> Option<u64> {
-    Some(path.symlink_metadata().ok()?.ino())
-}
-
-/// The files that processes have in their memory, by inode and by name; `None` where that cannot
-/// be seen.
-fn mapped_files() -> Option<(BTreeSet<u64>, BTreeSet<String>)> {
-    let (mut inodes, mut names) = (BTreeSet::new(), BTreeSet::new());
-    for entry in fs::read_dir("/proc").ok()?.flatten() {
-        let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok();
-        // Another user's process has no ring of this one's.
-        let maps = fs::read_to_string(entry.path().join("maps")).unwrap_or_default();
-        for line in maps.lines().filter(|_| is_process) {
-            inodes.extend(
-                line.split_whitespace()
-                    .nth(4)
-                    .and_then(|it| it.parse::<u64>().ok()),
-            );
-            let name = line.rsplit_once('/').map(|(_, name)| name);
-            names.extend(name.map(|name| name.trim_end_matches(" (deleted)").to_owned()));
-        }
-    }
-    inodes.remove(&0);
-    Some((inodes, names))
 }
 
 /// Writes the ring file anew, with no more room than its events take.

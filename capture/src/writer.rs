@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use netreel_reel::bell::Sleep;
 use netreel_transport::BellRef;
 
-use crate::bell::{self, Alive};
+use crate::bell;
 use crate::drainer::{Drained, Drainer};
 
 /// A writing thread. It ends when this is dropped, once all its recordings have ended.
@@ -84,7 +84,7 @@ impl Writer {
         let (theirs, shared) = (inbox.clone(), page.is_some());
         let (held, holds) = sync_channel(1);
         let run = move || {
-            let alive = shared.then(|| Alive::hold(bell)).transpose();
+            let alive = shared.then(|| bell::hold(bell)).transpose();
             let failed = alive.as_ref().err().map(io::Error::raw_os_error);
             let _ = held.send(failed);
             if let Ok(alive) = alive {

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+pub(crate) use netreel_system::clock::processor_time;
 
 /// From the begin of a look to that of the next one it is at least this.
 const EVERY: Duration = Duration::from_millis(80);
@@ -68,12 +68,6 @@ impl Rhythm {
 /// The pause after a look that was this long, and took this much processor time.
 fn pause(took: Duration, used: Duration) -> Duration {
     EVERY.saturating_sub(took).max(used).max(PAUSE_MIN)
-}
-
-/// What this thread has taken of a processor.
-pub(crate) fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, Signal, kill_process};
+use netreel_system::file::try_lock;
+use netreel_system::process::{self, How};
 use serde::{Deserialize, Serialize};
 
 /// What the environment of each process of a run has.
@@ -97,9 +97,7 @@ impl Journal {
         let (mut file, mut entries) = locked(&path, true)?;
         let recovered = undo_all(&mut file, &mut entries).map_err(failed)?;
         let mut random = [0; 8];
-        File::open("/dev/urandom")
-            .and_then(|mut source| source.read_exact(&mut random))
-            .map_err(failed)?;
+        netreel_system::random(&mut random).map_err(failed)?;
         let mark: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let entry = Entry::Processes { mark: mark.clone() };
         append(&mut file, &entry).map_err(failed)?;
@@ -195,12 +193,8 @@ fn locked(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError
         .read(true)
         .open(path)
         .map_err(failed)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::WouldBlock => {
-            return Err(RecoverError::UnderWay(path.to_owned()));
-        }
-        Err(error) => return Err(failed(error.into())),
+    if !try_lock(&file).map_err(failed)? {
+        return Err(RecoverError::UnderWay(path.to_owned()));
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(failed)?;
@@ -287,14 +281,10 @@ pub(crate) fn end_marked(mark: &str) -> usize {
         }
         for pid in living {
             let is_new = all.insert(pid);
-            let signal = match begun.elapsed() < GRACE {
-                true if is_new => Signal::TERM,
-                true => continue,
-                false => Signal::KILL,
-            };
-            if let Some(pid) = Pid::from_raw(pid) {
-                // One that has ended meanwhile needs no signal.
-                let _ = kill_process(pid, signal);
+            match begun.elapsed() < GRACE {
+                true if is_new => process::end(pid, How::Asked),
+                true => {}
+                false => process::end(pid, How::Killed),
             }
         }
         // What the system holds in a call can not be waited for.
@@ -306,23 +296,12 @@ pub(crate) fn end_marked(mark: &str) -> usize {
 }
 
 /// The living processes that have this mark in their environment.
-fn marked(mark: &str) -> Vec<i32> {
-    let wanted = format!("{MARK}={mark}").into_bytes();
-    let is_wanted = |variable: &[u8]| {
-        let rest = variable.strip_prefix(wanted.as_slice());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"."))
+fn marked(mark: &str) -> Vec<u32> {
+    let is_wanted = |value: &str| {
+        let rest = value.strip_prefix(mark);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let own = std::process::id();
-    let pids = processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let has_mark = |pid: &i32| {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let mut variables = environment.split(|byte| *byte == 0);
-        i64::from(*pid) != i64::from(own) && variables.any(is_wanted)
-    };
-    pids.filter(has_mark).collect()
+    let mut found = process::marked(MARK, &is_wanted);
+    found.retain(|it| *it != std::process::id());
+    found
 }

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::ioctl_fionread;
+use netreel_system::pipe;
 
 use crate::secrets::Secrets;
 
@@ -110,7 +109,7 @@ impl Log {
         loop {
             let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             // Whoever holds this holds up the only one that reads.
-            let is_read = ioctl_fionread(&*self.reader).unwrap_or(0) == 0;
+            let is_read = pipe::waiting(&self.reader) == 0;
             if is_read || state.is_over || Instant::now() > until {
                 return state;
             }
@@ -123,7 +122,7 @@ impl Log {
 fn copy(mut reader: &PipeReader, state: &Mutex<State>, secrets: &Secrets) {
     let mut bytes = vec![0; 64 << 10];
     loop {
-        let _ = poll(&mut [PollFd::new(&reader, PollFlags::IN)], None);
+        pipe::wait(reader);
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         match reader.read(&mut bytes) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}

@@ -2,13 +2,12 @@
 
 use std::io::PipeWriter;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use netreel_console::{ClientError, Remote, read_token};
-use rustix::process::{Pid, Signal, kill_process_group};
+use netreel_system::process::{How, asks_to_end, end_group, signal_of};
 
 use crate::file::{ConsolePlan, NodePlan, Start};
 use crate::log::Log;
@@ -135,7 +134,7 @@ impl Running {
     pub fn kill(&mut self) {
         (self.is_let_go, self.is_killed) = (true, true);
         self.speaker = None;
-        self.signal(Signal::KILL);
+        self.end(How::Killed);
         self.wait(Instant::now() + GRACE);
     }
 
@@ -154,7 +153,7 @@ impl Running {
         // One that reads its input to the end is done then.
         self.speaker = None;
         if !told {
-            self.signal(Signal::TERM);
+            self.end(How::Asked);
         }
     }
 
@@ -170,10 +169,8 @@ impl Running {
         let Some(status) = self.ended.filter(|_| !self.is_killed) else {
             return Ok(());
         };
-        let is_asked =
-            |signal: i32| signal == Signal::TERM.as_raw() || signal == Signal::HUP.as_raw();
-        match (status.code(), status.signal()) {
-            (_, Some(signal)) if !is_asked(signal) => {}
+        match (status.code(), signal_of(status)) {
+            (_, Some(signal)) if !asks_to_end(signal) => {}
             (Some(code), _) if self.is_told && code != 0 => {}
             _ => return Ok(()),
         }
@@ -197,14 +194,9 @@ impl Running {
     }
 
     /// To the whole group: a shell's children are of the node.
-    fn signal(&self, signal: Signal) {
-        let pid = self
-            .child
-            .as_ref()
-            .and_then(|child| i32::try_from(child.id()).ok());
-        if let Some(pid) = pid.and_then(Pid::from_raw) {
-            // One that has ended meanwhile needs no signal.
-            let _ = kill_process_group(pid, signal);
+    fn end(&self, how: How) {
+        if let Some(child) = &self.child {
+            end_group(child.id(), how);
         }
     }
 }
@@ -219,7 +211,7 @@ impl Drop for Running {
 }
 
 fn ended_words(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
+    match (status.code(), signal_of(status)) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => status.to_string(),

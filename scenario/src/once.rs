@@ -445,11 +445,10 @@ impl<'a> Stage<'a> {
     ) -> Result<(), String> {
         self.plan(node)?;
         owner.as_deref().map(|owner| self.plan(owner)).transpose()?;
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let asked = AskedState {
             node: node.to_owned(),
             object,
-            at_ns: now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64,
+            at_ns: netreel_system::clock::monotonic_ns(),
         };
         let place = self.asked.len();
         self.asked.push(asked.clone());

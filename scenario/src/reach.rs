@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use netreel_system::file::permissions;
 use sha2::{Digest, Sha256};
 
 use crate::fill::quoted;
@@ -119,7 +119,7 @@ impl Reach {
     fn copy(&self, from: &Path, to: &str) -> Result<(), String> {
         let told = |error: std::io::Error| format!("{}: {error}", from.display());
         let file = File::open(from).map_err(told)?;
-        let mode = file.metadata().map_err(told)?.permissions().mode() & 0o777;
+        let mode = permissions(&file).map_err(told)?;
         let folder = Path::new(to).parent().unwrap_or(Path::new("/"));
         let folder = quoted(&folder.display().to_string());
         let (to, new) = (quoted(to), quoted(&new_name(to)));

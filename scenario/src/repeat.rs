@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use netreel_system::process::in_own_group;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -271,11 +271,11 @@ fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String
         let told = |why: &str| format!("prepare: {}: {why}", words.join(" "));
         let said = run.join("prepare.log");
         let log = File::create(&said).map_err(|error| told(&error.to_string()))?;
-        let mut child = Command::new(&words[0])
+        let mut command = Command::new(&words[0]);
+        let mut child = in_own_group(&mut command)
             .args(&words[1..])
             .current_dir(&scenario.folder)
             .env(MARK, journal.run_mark())
-            .process_group(0)
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(|error| told(&error.to_string()))?)
             .stderr(log)

@@ -5,10 +5,10 @@
 //! stars in its place.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use netreel_system::file::{private_file, private_folder};
 
 use crate::journal::{Begun, Journal};
 
@@ -83,18 +83,13 @@ impl Secrets {
                 let own = format!("netreel-secrets-{}", journal.run_mark());
                 let folder = std::env::temp_dir().join(own);
                 let begun = journal.folder(&folder)?;
-                DirBuilder::new().mode(0o700).create(&folder)?;
+                private_folder(&folder)?;
                 self.folder = Some((folder.clone(), begun));
                 folder
             }
         };
         let path = folder.join(name);
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
+        let mut file = private_file(&path)?;
         writeln!(file, "{value}")?;
         Ok(path)
     }

@@ -1,11 +1,10 @@
 //! How a node's command becomes a process.
 
 use std::io::PipeWriter;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use netreel_system::process::{ends_with_this, in_own_group};
 
 use crate::file::Start;
 use crate::fill::quoted;
@@ -99,14 +98,7 @@ impl Filled {
                 Stdio::null()
             })
             .stdout(prints.try_clone()?)
-            .stderr(prints)
-            .process_group(0);
-        // SAFETY: between fork and exec it makes one system call, and touches no memory.
-        unsafe {
-            command.pre_exec(|| {
-                set_parent_process_death_signal(Some(Signal::KILL)).map_err(Into::into)
-            });
-        }
-        command.spawn().map(Some)
+            .stderr(prints);
+        ends_with_this(in_own_group(&mut command)).spawn().map(Some)
     }
 }

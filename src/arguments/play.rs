@@ -28,16 +28,16 @@ pub struct Play {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Open the inspector beside the game, following it.
-    #[arg(long, conflicts_with_all = ["script", "screenshot"])]
+    #[arg(long, conflicts_with_all = ["script"])]
     pub inspect: bool,
     /// Play HOST here, and wait at this TCP address for the others, each on a machine of its own.
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["join", "script", "screenshot"])]
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["join", "script"])]
     pub host: Option<SocketAddr>,
     /// Join the HOST that waits at this address; what is played is HOST's to say.
     #[arg(
         long,
         value_name = "ADDR:PORT",
-        conflicts_with_all = ["migration", "topology", "nodes", "seed", "script", "screenshot"]
+        conflicts_with_all = ["migration", "topology", "nodes", "seed", "script"]
     )]
     pub join: Option<SocketAddr>,
     /// Which node to join as: A, B, X, C, ... Default: the next that is free.
@@ -46,7 +46,7 @@ pub struct Play {
     /// No window, one node: it is driven by a console at this TCP address (port 0: a free one), as
     /// `netreel run` does. Without --host and --join the console chooses in the menu. `--out` may hold other
     /// nodes' reels.
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["script", "screenshot", "inspect"])]
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["script", "inspect"])]
     pub console: Option<SocketAddr>,
     /// The first line of this file is the token that whoever speaks to the console must give; needed
     /// where other machines can reach it.
@@ -70,7 +70,7 @@ pub struct Play {
     /// Play a script in virtual time, draw the window as it is at its end, and record nothing. Without
     /// `--script` the one that makes the zombie.
     #[cfg(feature = "gui")]
-    #[arg(long, value_name = "FILE.png")]
+    #[arg(long, value_name = "FILE.png", conflicts_with_all = ["console", "host", "inspect", "join"])]
     pub screenshot: Option<PathBuf>,
     /// The picture's size in pixels, from 320x240 to 8192x8192.
     #[cfg(feature = "gui")]

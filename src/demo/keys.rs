@@ -4,6 +4,8 @@ use std::io::{IsTerminal, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use netreel_system::terminal::SingleKeys;
+
 /// What was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
@@ -17,7 +19,8 @@ pub enum Key {
 /// not show it, until this is dropped.
 pub struct Keys {
     keys: Receiver<Key>,
-    before: Option<libc::termios>,
+    // Until it is dropped.
+    _single: Option<SingleKeys>,
 }
 
 const CTRL_C: u8 = 3;
@@ -26,7 +29,8 @@ const CTRL_D: u8 = 4;
 impl Keys {
     /// Takes over the standard input.
     pub fn read() -> Keys {
-        let before = std::io::stdin().is_terminal().then(single_keys).flatten();
+        let single = std::io::stdin().is_terminal();
+        let single = single.then(SingleKeys::begin).flatten();
         let (sender, keys) = channel();
         // It ends with the input, or with the process.
         std::thread::spawn(move || {
@@ -43,7 +47,10 @@ impl Keys {
                 }
             }
         });
-        Keys { keys, before }
+        Keys {
+            keys,
+            _single: single,
+        }
     }
 
     /// The next key, if one is pressed within `patience`.
@@ -54,31 +61,4 @@ impl Keys {
             Err(RecvTimeoutError::Disconnected) => Some(Key::End),
         }
     }
-}
-
-impl Drop for Keys {
-    fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            // SAFETY: what `single_keys` was given by the same terminal.
-            unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, before) };
-        }
-    }
-}
-
-/// Lets the terminal give keys instead of lines; what it did before.
-fn single_keys() -> Option<libc::termios> {
-    // SAFETY: a structure of plain values, which the call fills in.
-    let mut mode: libc::termios = unsafe { std::mem::zeroed() };
-    // SAFETY: as above.
-    if unsafe { libc::tcgetattr(libc::STDIN_FILENO, &raw mut mode) } != 0 {
-        return None;
-    }
-    let before = mode;
-    // Ctrl-C is a key as well: the terminal is to be left as it was found.
-    mode.c_lflag &= !(libc::ICANON | libc::ECHO | libc::ISIG);
-    mode.c_cc[libc::VMIN] = 1;
-    mode.c_cc[libc::VTIME] = 0;
-    // SAFETY: the mode is the terminal's own, changed in flags alone.
-    let set = unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &raw const mode) };
-    (set == 0).then_some(before)
 }

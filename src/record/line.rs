@@ -163,7 +163,7 @@ impl Screen {
             return;
         }
         let mut error = std::io::stderr();
-        let (rows, columns) = size().unwrap_or((24, 80));
+        let (rows, columns) = netreel_system::terminal::size().unwrap_or((24, 80));
         let line = fitted(line.trim_end(), columns);
         if !self.shared {
             let _ = write!(error, "\r\x1b[K{line}");
@@ -225,20 +225,6 @@ fn fitted(line: &str, columns: u16) -> String {
     // The last column stays free, because some terminals start a line behind it.
     let columns = usize::from(columns).saturating_sub(1);
     line.chars().take(columns).collect()
-}
-
-/// How many rows and columns the terminal has, where it says so.
-fn size() -> Option<(u16, u16)> {
-    let mut size = libc::winsize {
-        ws_row: 0,
-        ws_col: 0,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    // SAFETY: the call writes into `size`, which has the layout that it asks for.
-    let told = unsafe { libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    let known = told == 0 && size.ws_col > 0 && size.ws_row > 0;
-    known.then_some((size.ws_row, size.ws_col))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! `netreel record -- CMD`: runs an unmodified program and records it.
 
 use std::collections::BTreeSet;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use netreel_capture::preload::{self, Outcome, Report, Wanted};
+use netreel_system::process::{FORBIDDEN_CALL, signal_of};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
@@ -133,7 +133,7 @@ fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
     if live.kernel_drops > 0 {
         let by_signal = outcome
             .status
-            .is_some_and(|status| status.signal().is_some());
+            .is_some_and(|status| signal_of(status).is_some());
         told.push(format!(
             "{}{} dropped by the kernel, because the program read too slowly",
             if by_signal { "at least " } else { "" },
@@ -152,13 +152,13 @@ fn summary(outcome: &Outcome, folder: &Path, limited: bool) -> Vec<String> {
     }
     match outcome.status {
         Some(status) if status.success() => {}
-        Some(status) => told.push(match (status.code(), status.signal()) {
+        Some(status) => told.push(match (status.code(), signal_of(status)) {
             (Some(code), _) => format!("the program ended with {code}"),
             (None, signal) => {
                 let signal = signal.unwrap_or_default();
                 let ended = format!("the program was ended by signal {signal}");
                 match signal {
-                    libc::SIGSYS => ended + FORBIDDEN,
+                    FORBIDDEN_CALL => ended + FORBIDDEN,
                     _ => ended,
                 }
             }
@@ -200,7 +200,7 @@ fn missing(outcome: &Outcome) -> Vec<String> {
 
 /// The exit code that a shell would give.
 fn exit_code(status: ExitStatus) -> u8 {
-    let signal = status.signal().map(|signal| 128 + signal);
+    let signal = signal_of(status).map(|signal| 128 + signal);
     let code = status.code().or(signal).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)
 }

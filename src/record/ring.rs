@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
 use netreel_capture::{Options, Presence};
+use netreel_system::trigger;
 
 use super::findings::Findings;
 use crate::arguments::FailOn;
@@ -93,8 +94,8 @@ impl Armed {
         let signal = match arguments.trigger_signal {
             _ if options.ring.is_none() => None,
             Some(TriggerSignal::None) => None,
-            Some(TriggerSignal::Usr2) => Some(libc::SIGUSR2),
-            Some(TriggerSignal::Usr1) | None => Some(libc::SIGUSR1),
+            Some(TriggerSignal::Usr2) => trigger::OTHER,
+            Some(TriggerSignal::Usr1) | None => trigger::USUAL,
         };
         if let Some(signal) = signal {
             triggers.on_signal(signal).map_err(Failure::new)?;
@@ -195,6 +196,8 @@ fn peers(arguments: &RingArguments) -> Result<Option<PeerOptions>, Failure> {
 
 /// The machine's name.
 fn node_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().to_owned()
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    // Windows'.
+    let name = name.or_else(|| std::env::var("COMPUTERNAME").ok());
+    name.unwrap_or_default().trim().to_owned()
 }

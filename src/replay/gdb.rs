@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
@@ -49,6 +48,12 @@ pub fn attach(pid: u32) -> Option<Child> {
 }
 
 pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if cfg!(windows) {
+        return Err(Failure::new(
+            "--gdb: a debugger is started on Linux alone; stop the replay here with --step, and attach yours \
+             to it",
+        ));
+    }
     let story = open::story(&arguments.read.source)?;
     let reels = story.session.session_reels();
     let which = chosen(&reels, arguments.node.as_deref())?;
@@ -102,7 +107,8 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
     }
     let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if let ([stop], true) = (stops.as_slice(), is_seen) {
-        let error = Command::new("gdb").args(stop.of_gdb(&program)).exec();
+        let mut gdb = Command::new("gdb");
+        let error = netreel_system::process::become_program(gdb.args(stop.of_gdb(&program)));
         return Err(Failure::new(format!("gdb cannot be started: {error}")));
     }
     for why in without {

@@ -8,7 +8,6 @@ mod sums;
 pub mod told;
 
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -21,6 +20,7 @@ use netreel_replay::program::{
     Began, Ended, Happened, Judged, PrintedNow, Reasons, Tape, Which, judge, others_of_the_kernel,
     record,
 };
+use netreel_system::process::signal_of;
 use netreel_wire::Wire;
 
 use super::breaks::Condition;
@@ -354,11 +354,11 @@ fn happened(end: RerunEnd) -> Happened {
 fn process_end(status: ExitStatus) -> Option<ProcessEnd> {
     let byte = |number: i32| u8::try_from(number).ok();
     let code = status.code().and_then(byte).map(ProcessEnd::Code);
-    code.or_else(|| status.signal().and_then(byte).map(ProcessEnd::Signal))
+    code.or_else(|| signal_of(status).and_then(byte).map(ProcessEnd::Signal))
 }
 
 fn ended(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
+    match (status.code(), signal_of(status)) {
         (Some(code), _) => format!("the program ended with exit code {code}"),
         (None, signal) => {
             format!(

@@ -1,11 +1,13 @@
 //! A plugin runs in a process of its own: when it dies, this one says where.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use netreel_system::file::write_all_at;
+use netreel_system::process::{fatal, signal_of};
 
 use crate::outcome::{Answer, Failure};
 
@@ -59,8 +61,11 @@ fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer, Failur
             std::env::args().nth(1).unwrap_or_default()
         )))
     };
-    match (ended.signal(), ended.code()) {
-        (Some(signal), _) => dead(format!("it died of signal {signal} ({})", name(signal))),
+    match (signal_of(ended), ended.code()) {
+        (Some(signal), _) => dead(format!(
+            "it died of signal {signal} ({})",
+            fatal(signal).unwrap_or("see signal(7)")
+        )),
         (None, Some(code)) if said == DONE || said == NO_PLUGIN => {
             Ok(Answer::Code(u8::try_from(code).unwrap_or(2)))
         }
@@ -108,13 +113,12 @@ pub fn returned() {
 
 /// Says where the plugin is: `at node X, in the tick of event 12`.
 pub fn say(place: &str) {
-    use std::os::unix::fs::FileExt;
     SAID.fetch_add(1, Ordering::Relaxed);
     IS_IN.store(true, Ordering::Relaxed);
     let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = own.as_ref() {
         // Of one length, so that nothing is left of what stood there before.
-        let _ = file.write_all_at(format!("{place:<120}").as_bytes(), 0);
+        let _ = write_all_at(file, format!("{place:<120}").as_bytes(), 0);
     }
 }
 
@@ -125,17 +129,5 @@ pub fn say_safe(is_done: bool) {
     returned();
     if is_done {
         *OWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-fn name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGSEGV => "SIGSEGV, a bad address",
-        libc::SIGABRT => "SIGABRT, abort or a failed assertion",
-        libc::SIGBUS => "SIGBUS, a bad address",
-        libc::SIGILL => "SIGILL, a bad instruction",
-        libc::SIGFPE => "SIGFPE, a division by zero",
-        libc::SIGKILL => "SIGKILL, somebody killed it",
-        _ => "see signal(7)",
     }
 }

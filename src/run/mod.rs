@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use netreel_capture::Signals;
 use netreel_scenario::{Loop, Match, Outcome, Recovered, Scenario, Told, Waiting, repeat};
+use netreel_system::process::HAS_GROUPS;
 use serde_json::json;
 
 use crate::arguments::Run;
@@ -60,6 +61,12 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
     let folder = arguments.out.clone().unwrap_or_else(default);
     if let Some(emit) = arguments.emit {
         return emit::write(emit, (arguments, file), &scenario.name, out).map(Played::Whole);
+    }
+    if !HAS_GROUPS {
+        return Err(Failure::new(
+            "matches are played on Linux alone, where all that a node has started can be ended with it; play \
+             them there, and read what came of them here",
+        ));
     }
     let jobs = arguments.jobs.map_or_else(processors, usize::from);
     let netreel = std::env::current_exe()

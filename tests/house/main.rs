@@ -193,6 +193,30 @@ mod tests {
         );
     }
 
+    /// How many lines outside of the room `system` may say for which operating system they are.
+    const SYSTEMS_MAX: usize = 40;
+
+    #[test]
+    fn what_differs_between_systems_stands_in_one_room() {
+        let mut lines = Vec::new();
+        for source in here().iter().filter(|it| it.room != "system") {
+            for (at, token) in source.product.iter().enumerate() {
+                let says = |it: &lexer::Token| ["unix", "windows", "target_os"].contains(&it.text);
+                let behind = source.product.iter().skip(at).take(8);
+                if ["cfg", "cfg_attr"].contains(&token.text) && behind.clone().any(says) {
+                    lines.push(format!("{}:{}", source.path.display(), token.line));
+                }
+            }
+        }
+        assert!(
+            lines.len() <= SYSTEMS_MAX,
+            "{} lines say for which system they are, and {SYSTEMS_MAX} may: let a function of the room \
+             `system` answer instead:\n    {}",
+            lines.len(),
+            lines.join("\n    ")
+        );
+    }
+
     /// Whether an exception for `known` is one for `found` as well: the same, or less of it.
     fn is_within(found: &Breach, known: &Breach) -> bool {
         match (found, known) {

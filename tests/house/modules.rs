@@ -270,8 +270,12 @@ fn submodules<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, Option<&'a str>)> {
             .iter()
             .rposition(|it| it.text == ";" || it.text == "}");
         let path = said.filter(|said| ended.is_none_or(|it| it < *said));
-        let path = path.and_then(|said| Some(before.get(said + 2)?.text.trim_matches('"')));
-        found.push((it[1].text, path));
+        let other = path.and_then(|said| Some(before.get(said + 2)?.text.trim_matches('"')));
+        // `#[cfg_attr(…, path = "…")]`: on other systems another file, beside the usual one.
+        let is_also =
+            path.is_some_and(|said| before.get(said + 3).is_some_and(|it| it.text == ")"));
+        found.push((it[1].text, other));
+        found.extend(is_also.then_some((it[1].text, None)));
     }
     found
 }

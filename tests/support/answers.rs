@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -106,7 +105,7 @@ impl Stage {
 
     /// Runs `netreel` on the stage.
     pub fn run(&self, arguments: &[&str]) -> Answer {
-        let output = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        let output = super::command()
             .args(arguments)
             .current_dir(self.folder.path())
             .env_remove("DISPLAY")
@@ -116,8 +115,8 @@ impl Stage {
             .expect("the command starts");
         Answer {
             code: output.status.code(),
-            out: output.stdout,
-            err: output.stderr,
+            out: named(output.stdout),
+            err: named(output.stderr),
         }
     }
 
@@ -127,6 +126,18 @@ impl Stage {
         all.extend(asked.paths.iter().map(String::as_str));
         all.extend(wire.iter().flat_map(|wire| ["--wire", wire]));
         self.run(&all)
+    }
+}
+
+/// The reel that cannot be read, as Linux names it: Windows has another sign between a folder and its file,
+/// which JSON doubles.
+fn named(bytes: Vec<u8>) -> Vec<u8> {
+    match String::from_utf8(bytes) {
+        Ok(text) => text
+            .replace(r"-cut\\X.reel", "-cut/X.reel")
+            .replace(r"-cut\X.reel", "-cut/X.reel")
+            .into_bytes(),
+        Err(other) => other.into_bytes(),
     }
 }
 

@@ -29,9 +29,21 @@ pub struct Ran {
     pub err: String,
 }
 
+/// The command that is tested: the one that was built with the tests, or what `NETREEL_TESTED` says, words
+/// between spaces: a `netreel.exe` and what runs it (`./dev windows`).
+pub fn command() -> Command {
+    let Ok(words) = std::env::var("NETREEL_TESTED") else {
+        return Command::new(env!("CARGO_BIN_EXE_netreel"));
+    };
+    let mut words = words.split_whitespace();
+    let mut command = Command::new(words.next().expect("NETREEL_TESTED names a command"));
+    command.args(words);
+    command
+}
+
 /// Runs `netreel` with `arguments`.
 pub fn netreel<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
-    let output: Output = Command::new(env!("CARGO_BIN_EXE_netreel"))
+    let output: Output = command()
         .args(arguments)
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")

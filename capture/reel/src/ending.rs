@@ -78,7 +78,7 @@ pub enum CutWhy {
     #[error("it is still being recorded: this is as far as it has come")]
     StillRecorded,
     /// Recording stopped because a write failed, with this operating-system error code.
-    #[error("recording stopped: {}", std::io::Error::from_raw_os_error(*.0))]
+    #[error("recording stopped: {}", crate::os_code_words(*.0))]
     WriteFailed(i32),
 }
 

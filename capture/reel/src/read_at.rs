@@ -41,7 +41,7 @@ impl<S: ReadAt> ReadAt for Until<S> {
 
 /// A read that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot read at byte {offset}: {}", std::io::Error::from_raw_os_error(*.code))]
+#[error("cannot read at byte {offset}: {}", crate::os_code_words(*.code))]
 pub struct ReadError {
     /// Where it was to start.
     pub offset: u64,

@@ -16,7 +16,7 @@ pub trait Append {
 
 /// An append that failed, with the operating system's error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot write: {}", std::io::Error::from_raw_os_error(*.0))]
+#[error("cannot write: {}", crate::os_code_words(*.0))]
 pub struct AppendError(pub i32);
 
 impl Append for Vec<u8> {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use netreel_reel::{Event, EventNumber, Record, ThreadId, WriteError};
-use rustix::io::Errno;
+use netreel_system::codes::{NO_ROOM, NO_ROOM_FOR_USER};
 
 use super::Drainer;
 use crate::series::code;
@@ -23,8 +23,9 @@ impl Drainer {
     /// what finds no room there is dropped and counted, until there is room again.
     pub(super) fn wait_for_room(&mut self, error: WriteError) -> Result<Pause, WriteError> {
         let code = code(&error);
-        let may_end = [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error);
-        if !may_end.contains(&code) || self.shared.finishing.load(Ordering::Acquire) {
+        if ![NO_ROOM, NO_ROOM_FOR_USER].contains(&code)
+            || self.shared.finishing.load(Ordering::Acquire)
+        {
             return Err(error);
         }
         self.shared.no_room.store(code, Ordering::Release);

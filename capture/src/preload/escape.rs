@@ -5,36 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Why a program would escape the recorder.
-#[derive(Debug, thiserror::Error)]
-pub enum Escape {
-    /// It cannot be looked at.
-    #[error("cannot open it: {0}")]
-    Io(#[from] io::Error),
-    /// It has no place for other libraries.
-    #[error("it is statically linked, so that no library can be loaded into it")]
-    Static,
-    /// Another size of pointers than the recorder's.
-    #[error("it is a 32-bit program, and the recorder's library has 64 bits")]
-    Bits32,
-    /// Another processor.
-    #[error("it is made for another processor than this machine's")]
-    OtherMachine,
-    /// It loads another C library.
-    #[error("it runs on musl; the recorder's library stands before glibc's functions")]
-    Musl,
-    /// Its network calls go past the C library.
-    #[error("it is a Go program; Go makes its system calls itself, past every library")]
-    Go,
-    /// The kernel forbids it.
-    #[error(
-        "it is setuid, setgid or has file capabilities; the kernel ignores preloaded libraries there"
-    )]
-    Setuid,
-    /// Neither ELF nor a script.
-    #[error("it is neither an ELF program nor a script")]
-    NotAProgram,
-}
+use super::wanted::Escape;
 
 /// Looks at the program that would run, through the interpreters of scripts.
 pub fn check_program(path: &Path) -> Result<(), Escape> {

@@ -5,6 +5,7 @@
 //! ring file that this side makes and drains: the program gets no thread, and what it pushed
 //! outlives it. What the library cannot see is refused before the start or named while it runs.
 
+mod again;
 mod begun;
 mod descendants;
 mod escape;
@@ -15,174 +16,23 @@ mod process;
 mod rerun;
 mod serve;
 mod tripwire;
+mod wanted;
 mod watch;
 
 #[allow(missing_docs)]
 #[path = "../../preload/src/hello.rs"]
 mod hello;
 
-use std::io;
-use std::path::PathBuf;
-use std::process::ExitStatus;
-
-pub use escape::{Escape, check_program, find_program};
-pub use rerun::{
-    Came, Descriptor, Printed, Rerun, RerunEnd, Standard, Terminal, Then, WrittenFile, rerun,
+pub use again::{
+    Came, Descriptor, Printed, Rerun, RerunEnd, Standard, Terminal, Then, WrittenFile,
 };
-
-use crate::options::{Options, Reached};
-use crate::progress::Progress;
-use crate::recorder::RecordError;
-
-/// What to record, and how.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The program and its arguments.
-    pub command: Vec<std::ffi::OsString>,
-    /// Where the reels go; made where it is not there.
-    pub out: PathBuf,
-    /// What the program's node and reel are called; by the program and its process id where it is
-    /// `None`. Processes that it starts have the name, their program and their process id.
-    pub name: Option<String>,
-    /// Whether programs that the program starts get reels as well.
-    pub children: bool,
-    /// How each reel is written. There may be as many pushers as the program has threads; every
-    /// process's recorder has the same triggers.
-    pub options: Options,
-    /// Whether addresses stay random, as the system has it. Without, a replay meets the same ones.
-    pub random_addresses: bool,
-    /// Whether one thread of each process runs at a time, so that a replay can let them run in the
-    /// same order whatever they share.
-    pub one_thread: bool,
-    /// Whether what it prints is recorded, a line an event.
-    pub log: bool,
-    /// Whether to watch for system calls that go past the hooks. It costs the program the right to
-    /// gain privileges by starting setuid programs.
-    pub tripwire: bool,
-}
-
-/// A recording that could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum PreloadError {
-    /// There is no program of this name.
-    #[error("{0}: no program of this name can be found and run")]
-    NotFound(String),
-    /// The program would escape.
-    #[error(
-        "{program}: {why}. Recording it this way would leave silent gaps; record it from outside instead: by `netreel record --proxy LISTEN=TARGET` between it and whom it talks to, or by `netreel record --live IFACE` at the network interface"
-    )]
-    Escapes {
-        /// The program.
-        program: String,
-        /// Why it would.
-        why: Escape,
-    },
-    /// This command was built for a machine without the library.
-    #[error(
-        "this netreel was built without the library for unmodified programs; it exists for Linux with glibc on x86-64 and 64-bit ARM"
-    )]
-    NoLibrary,
-    /// Something that recording needs could not be had.
-    #[error("cannot {what}: {error}")]
-    Io {
-        /// What was tried.
-        what: String,
-        /// Why it failed.
-        error: io::Error,
-    },
-    /// The program started and did not load the library. The second is a likely cause.
-    #[error("{0}: the library was not loaded into the program, which was ended. {1}")]
-    NotLoaded(String, &'static str),
-    /// The program's reel could not be made; the program was ended before its `main`.
-    #[error(transparent)]
-    Reel(#[from] RecordError),
-}
-
-/// What happens while recording.
-#[derive(Debug)]
-pub enum Report {
-    /// A process is recorded from here on.
-    Started {
-        /// Program and process id.
-        name: String,
-        /// Its reel.
-        reel: PathBuf,
-    },
-    /// Something that is not in a reel; a sentence.
-    Gap(String),
-    /// Several threads of the process of this name send or receive packets, and run at the same time.
-    Threads(String),
-    /// Where the recording is, ten times a second.
-    Live(Progress),
-    /// The program has ended, and so many processes that it started go on.
-    Outlived(u64),
-    /// A reel was ended.
-    Ended {
-        /// Program and process id.
-        name: String,
-        /// Its reel.
-        reel: PathBuf,
-        /// Events that are there, bytes of all its files.
-        size: (u64, u64),
-        /// Events that were deleted, because their files were older or more than was to be kept.
-        deleted: u64,
-        /// Events that could not be recorded.
-        dropped: u64,
-    },
-    /// A reel has ended before its program, because it is as large or as old as it may be.
-    Limit {
-        /// Program and process id.
-        name: String,
-        /// The limit.
-        reached: Reached,
-    },
-    /// A reel's limit of size or time for a file could not be kept. Nothing is lost for it.
-    RotationFailed {
-        /// Program and process id.
-        name: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// A reel could not be made, or stopped.
-    Failed(RecordError),
-}
-
-/// What a recording came to.
-#[derive(Debug)]
-pub struct Outcome {
-    /// How the program ended; `None` where recording ended before it.
-    pub status: Option<ExitStatus>,
-    /// The last of [`Report::Live`].
-    pub live: Progress,
-    /// UDP sockets that were opened, by all processes.
-    pub sockets: u64,
-    /// TCP connections that were made or taken, by all processes.
-    pub connections: u64,
-    /// How many sentences told of gaps.
-    pub gaps: u64,
-    /// How many reels could not be made, or stopped.
-    pub failed: u64,
-    /// Processes that were not followed, because that was not wanted.
-    pub not_followed: u64,
-    /// Processes that the program started and that went on when recording ended.
-    pub outlived: u64,
-    /// Reels that are there.
-    pub reels: Vec<PathBuf>,
-}
+pub use escape::{check_program, find_program};
+pub use rerun::rerun;
+pub use wanted::{Escape, Outcome, PreloadError, Report, Wanted, sum_of, sum_of_file};
 
 /// Why a program with AddressSanitizer refuses to run.
 const ADDRESS_SANITIZER: &str = "It is built with AddressSanitizer, which refuses to run beside \
 other preloaded libraries: set ASAN_OPTIONS=verify_asan_link_order=0";
-
-/// The checksum by which files are told apart.
-pub fn sum_of(bytes: &[u8]) -> u32 {
-    crc32fast::hash(bytes)
-}
-
-/// The same of a file; `None` where it cannot be read.
-pub fn sum_of_file(path: &std::path::Path) -> Option<u32> {
-    Some(sum_of(&std::fs::read(path).ok()?))
-}
 
 /// Runs the program and records it until it and all that descends from it have ended, or until
 /// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program), or once

@@ -6,9 +6,7 @@
 //! Nothing that a packet, a client or the network does ends it.
 
 mod faults;
-mod priority;
 mod relay;
-mod socket;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -24,7 +22,7 @@ use crate::options::Options;
 use crate::progress::Progress;
 use crate::recorder::{RecordError, Summary};
 
-pub use priority::run_before_others;
+pub use netreel_system::thread::run_before_others;
 pub use relay::{Next, Proxy};
 pub use spec::{FaultSpec, HEADERS, SpecError, WayFaults};
 
@@ -205,7 +203,7 @@ pub struct Outcome {
     /// Packets that were still held back at the end, and were dropped.
     pub held: u64,
     /// How often the network answered packets to which server with which error code: where nobody
-    /// listens there, "port unreachable" comes back, which is [`libc::ECONNREFUSED`]. Of answers
+    /// listens there, "port unreachable" comes back, which is `ECONNREFUSED`, or on Windows `WSAECONNRESET`. Of answers
     /// that come at once, the kernel keeps one.
     pub answers: BTreeMap<(Endpoint, i32), u64>,
     /// The receive buffer of the first listener, in bytes as the kernel counts them.

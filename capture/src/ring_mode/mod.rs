@@ -10,7 +10,6 @@ mod keeper;
 mod panics;
 mod peers;
 mod recording;
-pub(crate) mod signal;
 mod trigger;
 mod windows;
 

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Wea
 use std::time::Duration;
 
 use netreel_reel::{Event, EventNumber, Trigger, TriggerCause};
+use netreel_system::trigger as signal;
 use netreel_transport::{BellRef, Pusher, monotonic_now};
 
-use super::{KeptWindow, Ring, signal};
+use super::{KeptWindow, Ring};
 use crate::anchor::utc_now_ns;
 
 /// Asks recorders to keep what they have of the last seconds.
@@ -339,7 +340,7 @@ impl Triggers {
     /// What handler the program had for the signal before is replaced. Calls of the program that
     /// the signal interrupts are restarted by the system where it can (`SA_RESTART`).
     pub fn on_signal(&self, signal: i32) -> std::io::Result<()> {
-        signal::catch(signal)?;
+        signal::catch(signal, crate::bell::ring_for_signal)?;
         self.0
             .signals
             .store(signal::count(signal), Ordering::Relaxed);

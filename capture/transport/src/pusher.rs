@@ -184,8 +184,7 @@ impl BellRef {
     #[cold]
     pub fn ring(&self) {
         if self.0.ring() {
-            let flags = rustix::thread::futex::Flags::empty();
-            let _ = rustix::thread::futex::wake(&self.0.word, flags, 1);
+            netreel_system::wake::wake(&self.0.word);
         }
     }
 }

@@ -65,15 +65,10 @@ impl<T> StampClock<T> for MonotonicClock {
     }
 }
 
-/// Reads `CLOCK_MONOTONIC`.
+/// Reads the machine's monotonic clock: `CLOCK_MONOTONIC`, or on Windows the performance counter.
 #[inline]
 pub fn monotonic_now() -> Time {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Time(
-        (now.tv_sec as u64)
-            .wrapping_mul(1_000_000_000)
-            .wrapping_add(now.tv_nsec as u64),
-    )
+    Time(netreel_system::clock::monotonic_ns())
 }
 
 impl<T: Transport> Recorded<T> {

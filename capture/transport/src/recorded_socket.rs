@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+#[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -185,6 +186,7 @@ impl RecordedSocket {
     }
 }
 
+#[cfg(unix)]
 impl AsFd for RecordedSocket {
     /// For waiting until the socket is ready; what is read or sent through it is not recorded.
     fn as_fd(&self) -> BorrowedFd<'_> {

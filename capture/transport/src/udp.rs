@@ -1,6 +1,6 @@
 //! The live world: a UDP socket, the monotonic clock, and random bits.
 
-use std::io::Read;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::UdpSocket;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
@@ -32,7 +32,8 @@ impl UdpTransport {
     /// Opens a socket on `local`; port 0 lets the operating system choose one. Random bits follow
     /// from a seed that the operating system gives.
     pub fn bind(local: Endpoint) -> Result<UdpTransport, BindError> {
-        let seed = system_seed().map_err(|source| BindError { local, source })?;
+        // The keys of its hashes are the operating system's random bits.
+        let seed = RandomState::new().build_hasher().finish();
         UdpTransport::bind_seeded(local, seed)
     }
 
@@ -95,12 +96,6 @@ impl Transport for UdpTransport {
     fn input(&mut self, _call: &[u8]) {}
 
     fn note(&mut self, _text: &str) {}
-}
-
-fn system_seed() -> std::io::Result<u64> {
-    let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
 }
 
 fn advice(error: &std::io::Error) -> &'static str {

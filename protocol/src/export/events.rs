@@ -2,7 +2,7 @@
 
 use netreel_reel::{
     Believed, CallId, ClockId, Event, ProcessEnd, Record, SaidNumber, SaidValue, SendOutcome,
-    said_value,
+    os_code_words, said_value,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -182,12 +182,12 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         Event::SendResult { of, outcome } => match outcome {
             SendOutcome::Sent => format!("of event {of}: taken"),
             SendOutcome::Short(taken) => format!("of event {of}: only {taken} bytes were taken"),
-            SendOutcome::Failed(code) => format!("of event {of}: {}", os_error(code)),
+            SendOutcome::Failed(code) => format!("of event {of}: {}", os_code_words(code)),
         },
         Event::Received { from, payload, .. } => {
             format!("from {}, {}", of.name_of(from), length(payload))
         }
-        Event::ReceiveFailed { code, .. } => os_error(code),
+        Event::ReceiveFailed { code, .. } => os_code_words(code),
         Event::Clock { value } => format!("{} ns", value.0),
         Event::Random { value } => format!("{value:#018x}"),
         Event::Input { call: bytes } => {
@@ -205,7 +205,7 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         Event::Switched { on: false } => "recording switched off".to_owned(),
         Event::Dropped { count } => format!("{count} events before this were dropped"),
         Event::Stalled { nanos } => format!("the program waited {nanos} ns for the recorder"),
-        Event::WriteFailed { code } => format!("recording stopped: {}", os_error(code)),
+        Event::WriteFailed { code } => format!("recording stopped: {}", os_code_words(code)),
         Event::ClockRead { clock, value } => format!("{}: {value} ns", clock_name(clock)),
         Event::Called {
             call: CallId::PRINTED,
@@ -271,11 +271,6 @@ fn length(bytes: &[u8]) -> String {
         1 => "1 byte".to_owned(),
         length => format!("{length} bytes"),
     }
-}
-
-/// What the operating system says of an error code.
-fn os_error(code: i32) -> String {
-    std::io::Error::from_raw_os_error(code).to_string()
 }
 
 /// A line that was printed, without its end; a part of one goes on.

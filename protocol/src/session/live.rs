@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use netreel_reel::{Endpoint, Event, EventNumber, Header, Record, SendOutcome, SocketId};
+use netreel_reel::{
+    Endpoint, Event, EventNumber, Header, Record, SendOutcome, SocketId, os_code_words,
+};
 use netreel_wire::{PacketFacts, Wire};
 
 use super::ask::rpc::{Rpc, rpcs_in};
@@ -243,7 +245,7 @@ impl Live {
                 why: match outcome {
                     SendOutcome::Sent => return None,
                     SendOutcome::Short(taken) => format!("only {taken} bytes were taken"),
-                    SendOutcome::Failed(code) => os_error(code),
+                    SendOutcome::Failed(code) => os_code_words(code),
                 },
             },
             Event::Dropped { count } => LiveWhat::Lacks(format!("{count} events were dropped")),
@@ -253,7 +255,7 @@ impl Live {
             Event::Switched { on: false } => LiveWhat::Lacks("switched off".to_owned()),
             Event::Switched { on: true } => LiveWhat::Lacks("switched on".to_owned()),
             Event::WriteFailed { code } => {
-                LiveWhat::Lacks(format!("recording stopped: {}", os_error(code)))
+                LiveWhat::Lacks(format!("recording stopped: {}", os_code_words(code)))
             }
             _ => return None,
         })
@@ -313,8 +315,4 @@ impl LiveNode {
         });
         (Box::new(facts.clone()), rpcs.unwrap_or_default())
     }
-}
-
-fn os_error(code: i32) -> String {
-    std::io::Error::from_raw_os_error(code).to_string()
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The name of the build in a file: `file ` and the FNV-1a sum of its bytes, 64 bits in hexadecimal.
 /// Two files with other bytes have another name.
@@ -31,20 +31,8 @@ pub fn file_build(path: &Path) -> io::Result<String> {
 /// `Header::build`: a replay then knows whether it has the same library. `None` where the system does
 /// not tell.
 pub fn own_build() -> Option<String> {
-    file_build(&file_of(own_build as fn() -> Option<String> as usize)?).ok()
-}
-
-/// The file that is mapped at an address.
-fn file_of(address: usize) -> Option<PathBuf> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    maps.lines().find_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
-        let (from, until) = range.split_once('-')?;
-        let hex = |text| usize::from_str_radix(text, 16).ok();
-        let is_here = (hex(from)?..hex(until)?).contains(&address);
-        let path = rest.find('/').and_then(|place| rest.get(place..));
-        is_here.then(|| path.map(PathBuf::from))?
-    })
+    let here = own_build as fn() -> Option<String> as usize;
+    file_build(&netreel_system::library::file_of(here)?).ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The side of netreel: loading a plugin, and its layers.
 
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -68,26 +67,20 @@ impl Plugin {
                 "{error}; name the shared library of an engine's network layer"
             ))
         })?;
-        let name = CString::new(file.as_os_str().as_bytes());
-        let name = name.map_err(|_| wrong("the name has a zero byte".to_owned()))?;
-        // SAFETY: it takes a text. Whoever names a library wants its code to run.
-        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if library.is_null() {
-            return Err(wrong(format!(
-                "it cannot be loaded: {}; build it as a shared library for this machine, with all \
-                 that it needs",
-                loader_error()
-            )));
-        }
-        // SAFETY: the library is loaded, the name a text.
-        let found = unsafe { libc::dlsym(library, c"netreel_layer".as_ptr()) };
-        if found.is_null() {
-            return Err(wrong(
+        // Whoever names a library wants its code to run.
+        let library = netreel_system::library::load(&file).map_err(|error| {
+            wrong(format!(
+                "it cannot be loaded: {error}; build it as a shared library for this machine, with \
+                 all that it needs"
+            ))
+        })?;
+        let found = library.find(c"netreel_layer").ok_or_else(|| {
+            wrong(
                 "it has no function netreel_layer; export it as netreel_layer.h says, or with \
                  netreel_plugin::layer!"
                     .to_owned(),
-            ));
-        }
+            )
+        })?;
         // SAFETY: the header says what a function of this name is.
         let ask: extern "C" fn(u32) -> *const CLayer = unsafe { std::mem::transmute(found) };
         let table = ask(VERSION);
@@ -366,9 +359,4 @@ unsafe fn text(from: *const c_char) -> String {
     unsafe { CStr::from_ptr(from) }
         .to_string_lossy()
         .into_owned()
-}
-
-fn loader_error() -> String {
-    // SAFETY: it returns a text that stays until the next call of the loader, or null.
-    unsafe { text(libc::dlerror()) }
 }

@@ -4,10 +4,9 @@
 //! from it at once. And it takes a small share of one at the most ([`Pace`]), whoever connects: what it does
 //! not get to waits in the system's buffers, and who fills these is held up there.
 
-use std::io;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use netreel_system::clock::processor_time;
 
 /// Of a processor's time one part in so many is the console's.
 const SHARE: u32 = 20;
@@ -15,24 +14,7 @@ const SHARE: u32 = 20;
 /// So much of it may be taken beforehand.
 const AHEAD: Duration = Duration::from_millis(1);
 
-/// Lets the calling thread run when no other wants to: Linux's `SCHED_IDLE`.
-///
-/// # Errors
-/// The system has no such policy, or does not let this thread have it.
-#[cfg(target_os = "linux")]
-pub(crate) fn run_behind_others() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: 0 is the calling thread, and the parameters are read during the call alone.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn run_behind_others() -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
+pub(crate) use netreel_system::thread::run_behind_others;
 
 /// How much of a processor's time a thread has taken, and since when.
 pub(crate) struct Pace {
@@ -45,13 +27,13 @@ impl Pace {
     pub fn new() -> Pace {
         Pace {
             since: Instant::now(),
-            taken: thread_time(),
+            taken: processor_time(),
         }
     }
 
     /// So long the thread is to rest now.
     pub fn rest(&mut self) -> Duration {
-        let (now, taken) = (Instant::now(), thread_time());
+        let (now, taken) = (Instant::now(), processor_time());
         let rest = owed(now - self.since, taken.saturating_sub(self.taken));
         // What was not taken is not saved up.
         if rest.is_none() {
@@ -70,15 +52,6 @@ fn owed(passed: Duration, taken: Duration) -> Option<Duration> {
     })
 }
 
-/// The processor's time that the calling thread has taken so far.
-fn thread_time() -> Duration {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        u64::try_from(tv_sec).unwrap_or(0),
-        u32::try_from(tv_nsec).unwrap_or(0),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,8 +68,8 @@ mod tests {
     #[test]
     fn what_a_thread_takes_is_counted() {
         let mut pace = Pace::new();
-        let begun = thread_time();
-        while thread_time() - begun < 2 * AHEAD {
+        let begun = processor_time();
+        while processor_time() - begun < 2 * AHEAD {
             std::hint::spin_loop();
         }
         pace.since = Instant::now();

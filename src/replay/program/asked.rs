@@ -1,14 +1,13 @@
 //! Whether the program that is to be started again is the one that was recorded, and how it is
 //! started.
 
-use std::ffi::OsStr;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use netreel_capture::preload::{Rerun, find_program};
 use netreel_reel::{Header, Reel};
 use netreel_replay::program::{Began, Tape, Variable};
+use netreel_system::os_text;
 
 use super::held::{held, standard};
 use super::sums::Sums;
@@ -63,8 +62,8 @@ pub fn check<'a>(
         ));
     }
     for (_, sum, path) in &began.files {
-        let path = Path::new(OsStr::from_bytes(path));
-        if sums.of(path) != Some(*sum) {
+        let path = PathBuf::from(os_text(path));
+        if sums.of(&path) != Some(*sum) {
             return refuse(format!(
                 "{} is another file than when it was recorded, or is gone",
                 path.display()
@@ -76,7 +75,7 @@ pub fn check<'a>(
             "it was started with a UDP socket (descriptor {fd}), which a replay cannot give to it"
         ));
     }
-    let folder = Path::new(OsStr::from_bytes(&began.folder));
+    let folder = PathBuf::from(os_text(&began.folder));
     if !folder.is_dir() {
         return refuse(format!(
             "the folder in which it was started, {}, is gone",
@@ -137,11 +136,15 @@ fn is_another(
     }
     if let Some(launched) = &began.launched {
         let words = launched.words.iter().skip(1).map(Vec::as_slice);
-        let are_the_same = arguments.iter().map(|word| word.as_bytes()).eq(words);
+        let are_the_same = arguments
+            .iter()
+            .map(|word| word.as_encoded_bytes())
+            .eq(words);
         if launched.sum == now && are_the_same {
             return None;
         }
-        let is_called_so = launched.words.first().map(Vec::as_slice) == Some(name.as_bytes());
+        let is_called_so =
+            launched.words.first().map(Vec::as_slice) == Some(name.as_encoded_bytes());
         if is_called_so && are_the_same {
             return Some(format!(
                 "{shown}, which started {path}, is another file than when it was recorded"
@@ -185,21 +188,22 @@ fn quoted(word: &str) -> String {
 /// How it is started again, and what is doubtful of that, a sentence each.
 pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<String>), Failure> {
     let header = reel.header();
-    let folder = PathBuf::from(OsStr::from_bytes(&began.folder));
+    let folder = PathBuf::from(os_text(&began.folder));
     let file = header.hashes.first().map(|(path, _)| PathBuf::from(path));
     let file = file.unwrap_or_default();
-    let started = folder.join(OsStr::from_bytes(&began.program));
+    let started = folder.join(os_text(&began.program));
     let same = started.canonicalize().ok() == file.canonicalize().ok();
     let program = match same {
         true => began.program.clone(),
-        false => file.as_os_str().as_bytes().to_vec(),
+        false => file.as_os_str().as_encoded_bytes().to_vec(),
     };
     let mut doubts = Vec::new();
     let variables = began.variables.iter().map(|variable| match variable {
         Variable::Plain(text) => text.clone(),
         Variable::Secret { name, sum, length } => {
-            let now = std::env::var_os(OsStr::from_bytes(name));
-            let now = now.filter(|now| netreel_capture::preload::sum_of(now.as_bytes()) == *sum);
+            let now = std::env::var_os(os_text(name));
+            let now =
+                now.filter(|now| netreel_capture::preload::sum_of(now.as_encoded_bytes()) == *sum);
             let value = now.map_or_else(
                 || {
                     doubts.push(format!(
@@ -209,7 +213,7 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
                     ));
                     vec![b'x'; (*length).min(1 << 16) as usize]
                 },
-                |now| now.as_bytes().to_vec(),
+                |now| now.into_encoded_bytes(),
             );
             [name.as_slice(), b"=", &value].concat()
         }

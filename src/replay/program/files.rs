@@ -1,14 +1,13 @@
 //! Which of the files that a program read are others than they were.
 
-use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use netreel_reel::{FoundFile, Reel};
 use netreel_replay::program::{FileWas, ReadFile, read_files, sum};
+use netreel_system::file::{changed_ns, open_at_once};
+use netreel_system::os_text;
 
 /// How many are named.
 const NAMED_MAX: usize = 3;
@@ -21,7 +20,7 @@ impl Files {
     pub fn look(reel: &Reel, kept: &[FoundFile]) -> Files {
         let is_kept = |file: &ReadFile| {
             kept.iter()
-                .any(|it| path(file).starts_with(Path::new(OsStr::from_bytes(&it.path))))
+                .any(|it| path(file).starts_with(os_text(&it.path)))
         };
         let files = read_files(reel).into_iter().filter(|it| !is_kept(it));
         let looked = files.map(|file| {
@@ -35,7 +34,7 @@ impl Files {
     pub fn changed(&self) -> Vec<String> {
         let (mut told, mut more) = (Vec::new(), 0);
         for (file, now) in &self.0 {
-            let Some(how) = how(path(file), now, file.was) else {
+            let Some(how) = how(&path(file), now, file.was) else {
                 continue;
             };
             let written = match file.written {
@@ -56,8 +55,8 @@ impl Files {
     }
 }
 
-fn path(file: &ReadFile) -> &Path {
-    Path::new(OsStr::from_bytes(&file.path))
+fn path(file: &ReadFile) -> PathBuf {
+    os_text(&file.path).into()
 }
 
 fn how(path: &Path, now: &io::Result<Metadata>, was: FileWas) -> Option<&'static str> {
@@ -81,23 +80,15 @@ fn how(path: &Path, now: &io::Result<Metadata>, was: FileWas) -> Option<&'static
             sum.is_some_and(|sum| sum != then).then_some(ANOTHER)
         }
         FileWas::Dated { changed: then, .. } => {
-            (changed(now) != then).then_some("that it read was changed since")
+            (changed_ns(now) != then).then_some("that it read was changed since")
         }
     }
 }
 
-/// When it was last changed, in nanoseconds since 1970, as reels have it.
-fn changed(file: &Metadata) -> i64 {
-    let nanos = file.mtime().wrapping_mul(1_000_000_000);
-    nanos.wrapping_add(file.mtime_nsec())
-}
-
 /// The checksum of a file; `None` where it is not the one any more that it was before.
 fn summed(path: &Path, before: &Metadata) -> Option<u64> {
-    let is_same = |now: &Metadata| now.is_file() && changed(now) == changed(before);
-    let mut options = File::options();
-    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let file = file
+    let is_same = |now: &Metadata| now.is_file() && changed_ns(now) == changed_ns(before);
+    let file = open_at_once(path)
         .ok()
         .filter(|it| it.metadata().is_ok_and(|it| is_same(&it)))?;
     let mut bytes = Vec::new();

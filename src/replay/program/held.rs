@@ -1,13 +1,16 @@
 //! Descriptors that a program was started with: what stands for each when it is started again, and
 //! which of them are others than they were.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use netreel_capture::preload::{Descriptor, Standard, Terminal, WrittenFile};
 use netreel_reel::is_terminal;
 use netreel_replay::program::{Began, Held};
+use netreel_system::file::changed_ns;
 
+/// Linux's flags of descriptors, as reels have them: to read and write, and which bits say that.
+const READ_WRITE: i32 = 2;
+const ACCESS: u32 = 3;
 /// How many threads are named.
 const NAMED_MAX: usize = 8;
 
@@ -57,7 +60,7 @@ fn of_kind(began: &Began, fd: i32, target: &str) -> (Standard, Option<&'static s
         number.parse().ok()
     };
     let held = began.held.get(&fd);
-    let nothing = Standard::Nothing(held.map_or(libc::O_RDWR, |it| it.flags as i32));
+    let nothing = Standard::Nothing(held.map_or(READ_WRITE, |it| it.flags as i32));
     if target == "/dev/null" {
         return (nothing, None);
     }
@@ -78,7 +81,7 @@ fn of_kind(began: &Began, fd: i32, target: &str) -> (Standard, Option<&'static s
     let Some(held) = held else {
         return (nothing, Some(NOTHING));
     };
-    if held.flags & libc::O_ACCMODE as u32 != 0 {
+    if held.flags & ACCESS != 0 {
         let written = WrittenFile {
             path: target.into(),
             flags: held.flags as i32,
@@ -102,7 +105,7 @@ fn again(target: &str, held: Option<&Held>) -> (Option<u64>, Option<&'static str
     if target == "/dev/null" {
         return (None, None);
     }
-    let Some(held) = held.filter(|held| held.flags & libc::O_ACCMODE as u32 == 0) else {
+    let Some(held) = held.filter(|held| held.flags & ACCESS == 0) else {
         return (None, Some(NOTHING));
     };
     // The path is a reel's, which may name anything: a device, a pipe.
@@ -112,7 +115,6 @@ fn again(target: &str, held: Option<&Held>) -> (Option<u64>, Option<&'static str
             Some("which is gone: it leads to nothing now (/dev/null)"),
         );
     };
-    let changed = now.mtime().wrapping_mul(1_000_000_000);
-    let is_same = now.len() == held.size && changed.wrapping_add(now.mtime_nsec()) == held.changed;
+    let is_same = now.len() == held.size && changed_ns(&now) == held.changed;
     (Some(held.position), (!is_same).then_some(CHANGED))
 }

@@ -12,47 +12,7 @@ use std::thread::JoinHandle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
 
-/// What one of the first three descriptors leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standard {
-    /// `/dev/null`, opened with these flags.
-    Nothing(i32),
-    /// A file that is read.
-    Read {
-        /// Where it lies; `None` for an empty one.
-        path: Option<PathBuf>,
-        /// How many of its bytes were read before.
-        position: u64,
-    },
-    /// A file that is written.
-    Written(WrittenFile),
-    /// A pipe of this number. Nothing comes out of it.
-    Pipe(u64),
-    /// A stream socket of this number, whose other end is a socket of this machine.
-    Socket(u64),
-    /// A terminal.
-    Terminal(Terminal),
-}
-
-/// See [`Standard::Written`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenFile {
-    /// Tells files from one another.
-    pub path: PathBuf,
-    /// The flags that it was opened with.
-    pub flags: i32,
-    /// How many bytes lie before the next one that is written.
-    pub position: u64,
-}
-
-/// See [`Standard::Terminal`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terminal {
-    /// Tells terminals from one another.
-    pub path: String,
-    /// How many rows and columns it has.
-    pub size: (u16, u16),
-}
+use super::super::again::Standard;
 
 /// The program's ends, and ours.
 pub(super) struct Standards {

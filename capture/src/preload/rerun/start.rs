@@ -9,11 +9,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
+use super::super::again::{Descriptor, Rerun};
 use super::standard::Standards;
-use super::{Descriptor, Rerun};
 use crate::preload::hello::VARIABLE;
 use crate::preload::library::Unpacked;
-use crate::signals::{END, bit};
+use netreel_system::signals::{END, bit};
 
 /// Starts it, with its ends of `standards`.
 pub(super) fn start(

@@ -14,7 +14,7 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use super::super::Wanted;
 use super::super::hello::VARIABLE;
 use super::super::library::Unpacked;
-use crate::signals::Signals;
+use netreel_system::signals::Signals;
 
 /// Where recorded programs reach the recorder.
 pub(in crate::preload) fn listen(path: &Path) -> io::Result<OwnedFd> {

@@ -30,9 +30,9 @@ use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
 use crate::recorder::{RecordError, Summary};
-use crate::signals::Signals;
 use crate::tidy::tidy;
 use crate::writer::Writer;
+use netreel_system::signals::Signals;
 
 pub(super) use launch::listen;
 use launch::start;

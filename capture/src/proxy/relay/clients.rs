@@ -1,20 +1,18 @@
 //! Who is served, and who no longer.
 
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use netreel_reel::{Endpoint, Event, SocketId, Time};
+use netreel_system::udp::Socket;
 use netreel_transport::{LinkEnd, monotonic_now};
-use rustix::event::epoll;
 
 use super::super::Report;
 use super::super::faults::FaultedLink;
-use super::super::socket::{connect, drops, local};
 use super::{Proxy, Token};
 
 /// A socket that clients send to.
 pub(super) struct Listener {
-    pub(super) socket: OwnedFd,
+    pub(super) socket: Socket,
     pub(super) id: SocketId,
     pub(super) local: Endpoint,
     pub(super) name: String,
@@ -29,7 +27,7 @@ pub(super) struct Listener {
 pub(super) struct Client {
     pub(super) address: Endpoint,
     pub(super) listener: usize,
-    pub(super) socket: OwnedFd,
+    pub(super) socket: Socket,
     pub(super) id: SocketId,
     pub(super) up: FaultedLink,
     pub(super) down: FaultedLink,
@@ -65,8 +63,8 @@ impl Proxy {
             let code = error.raw_os_error().unwrap_or(0);
             (code, format!("no socket towards {target}: {error}"))
         };
-        let socket = connect(target).map_err(cannot)?;
-        let local = local(&socket).map_err(cannot)?;
+        let socket = Socket::connect(target).map_err(cannot)?;
+        let local = socket.local().map_err(cannot)?;
         let links = listener.links.checked_add(1);
         let id = self.pusher.open_socket();
         let Some(links) = links.filter(|_| id.0 < u16::MAX) else {
@@ -81,13 +79,8 @@ impl Proxy {
                 self.clients.len() - 1
             }
         };
-        epoll::add(
-            &self.epoll,
-            &socket,
-            Token::Client(slot).data(),
-            epoll::EventFlags::IN,
-        )
-        .map_err(|error| cannot(error.into()))?;
+        let number = Token::Client(slot).number();
+        self.waits.add(&socket, number).map_err(cannot)?;
         let (seed, faults) = (listener.seed, self.wanted.faults);
         let (here, there) = (LinkEnd(links), LinkEnd(0));
         let listener_id = listener.id;
@@ -155,7 +148,10 @@ impl Proxy {
             let Some(client) = gone else { continue };
             self.slots.remove(&(client.listener, client.address));
             // Its drops count, whoever comes next has none.
-            let more = drops(&client.socket).map_or(0, |now| now.wrapping_sub(client.drops));
+            let more = client
+                .socket
+                .drops()
+                .map_or(0, |now| now.wrapping_sub(client.drops));
             if more > 0 {
                 let count = u64::from(more);
                 self.counts.kernel_drops += count;
@@ -180,8 +176,8 @@ impl Proxy {
     /// Writes down how many packets the kernel has dropped since the last time.
     pub(super) fn ask_for_drops(&mut self) {
         let mut count = 0;
-        let mut add = |socket: &OwnedFd, known: &mut u32| {
-            if let Some(now) = drops(socket) {
+        let mut add = |socket: &Socket, known: &mut u32| {
+            if let Some(now) = socket.drops() {
                 count += u64::from(now.wrapping_sub(*known));
                 *known = now;
             }

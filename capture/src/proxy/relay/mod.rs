@@ -5,22 +5,21 @@ mod onward;
 mod opening;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
 use std::time::{Duration, Instant};
 
 use netreel_reel::{Endpoint, Event, FaultVerdict, SocketId, Time};
+use netreel_system::udp::{Batch, Waits};
 use netreel_transport::{Pusher, monotonic_now};
-use rustix::event::epoll;
-use rustix::io::Errno;
-use rustix::time::Timespec;
 
 use self::clients::{Client, Listener};
 use self::onward::{Held, Toward};
-use super::socket::{Batch, receive_buffer};
 use super::{FaultSpec, Outcome, ProxyError, Report, Wanted};
 use crate::progress::Progress;
 use crate::recorder::Recorder;
 
+/// How long is waited at most.
+const TICK: Duration = Duration::from_millis(50);
 /// How often the state is told, and the kernel asked for drops.
 const LIVE_EVERY: Duration = Duration::from_millis(100);
 /// How often silent clients are looked for.
@@ -37,9 +36,8 @@ pub struct Proxy {
     /// By slot.
     clients: Vec<Option<Client>>,
     slots: HashMap<(usize, Endpoint), usize>,
-    epoll: OwnedFd,
-    timer: OwnedFd,
-    /// What the timer is set to.
+    waits: Waits,
+    /// Until when it waits.
     timer_at: Option<Time>,
     /// Packets on their way, by when they go on; the number keeps those of one time in order.
     held: BTreeMap<(Time, u64), Held>,
@@ -88,37 +86,32 @@ struct Counts {
     kernel_drops: u64,
 }
 
-/// What a descriptor is, in the number that belongs to it.
+/// What a socket is, in the number that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
-    Timer,
     Listener(usize),
     Client(usize),
 }
 
 impl Token {
-    fn data(self) -> epoll::EventData {
-        epoll::EventData::new_u64(match self {
-            Token::Timer => 0,
+    fn number(self) -> u64 {
+        match self {
             Token::Listener(place) => 1 + 2 * place as u64,
-            Token::Client(slot) => 2 + 2 * slot as u64,
-        })
+            Token::Client(slot) => 2 * slot as u64,
+        }
     }
 
-    fn of(data: epoll::EventData) -> Token {
-        match data.u64() {
-            0 => Token::Timer,
-            odd if odd % 2 == 1 => Token::Listener((odd / 2) as usize),
-            even => Token::Client((even / 2 - 1) as usize),
+    fn of(number: u64) -> Token {
+        match number % 2 {
+            1 => Token::Listener((number / 2) as usize),
+            _ => Token::Client((number / 2) as usize),
         }
     }
 }
 
-fn failed(what: &'static str) -> impl Fn(Errno) -> ProxyError {
-    move |error| ProxyError::Io {
-        what,
-        error: error.into(),
-    }
+fn cannot_wait(error: io::Error) -> ProxyError {
+    let what = "wait for packets";
+    ProxyError::Io { what, error }
 }
 
 impl Proxy {
@@ -148,31 +141,16 @@ impl Proxy {
         let (mut lived, mut looked) = (begun, begun);
         let mut recording = true;
         let mut batch = Batch::new();
-        let mut events = Vec::with_capacity(64);
-        let tick = Timespec {
-            tv_sec: 0,
-            tv_nsec: 50_000_000,
-        };
+        let mut ready = Vec::new();
         loop {
             match next().into() {
                 Next::GoOn => {}
                 Next::Faults(faults) => self.set_faults(*faults),
                 Next::Stop => break,
             }
-            events.clear();
-            let space = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(&self.epoll, space, Some(&tick)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(failed("wait for packets")(error)),
-            }
-            for event in &events {
-                match Token::of(event.data) {
-                    Token::Timer => {
-                        let mut expirations = [0; 8];
-                        let _ = rustix::io::read(&self.timer, &mut expirations);
-                    }
-                    token => self.read(token, &mut batch, report),
-                }
+            self.waits.wait(TICK, &mut ready).map_err(cannot_wait)?;
+            for number in &ready {
+                self.read(Token::of(*number), &mut batch, report);
             }
             self.let_go(report);
             self.tell_new_file_of_clients();
@@ -232,7 +210,6 @@ impl Proxy {
     fn read(&mut self, token: Token, batch: &mut Batch, report: &mut dyn FnMut(Report)) {
         for _ in 0..ROUNDS {
             let (socket, id) = match token {
-                Token::Timer => return,
                 Token::Listener(place) => match self.listeners.get(place) {
                     Some(listener) => (&listener.socket, listener.id),
                     None => return,
@@ -242,7 +219,7 @@ impl Proxy {
                     _ => return,
                 },
             };
-            match batch.receive(socket.as_fd()) {
+            match batch.receive(socket) {
                 Ok(0) => return,
                 Ok(taken) => {
                     let now = monotonic_now();
@@ -253,7 +230,6 @@ impl Proxy {
                         self.counts.packets += 1;
                         self.counts.bytes += payload.len() as u64;
                         match token {
-                            Token::Timer => {}
                             Token::Listener(listener) => {
                                 if let Some(from) = from {
                                     self.take_from_client(listener, from, payload, now, report);
@@ -277,20 +253,20 @@ impl Proxy {
         &mut self,
         token: Token,
         socket: SocketId,
-        error: Errno,
+        error: io::Error,
         report: &mut dyn FnMut(Report),
     ) {
-        let code = error.raw_os_error();
+        let code = error.raw_os_error().unwrap_or(0);
         self.pusher
             .push(monotonic_now(), Event::ReceiveFailed { socket, code });
         if let Token::Client(slot) = token {
-            self.answered(slot, error, report);
+            self.answered(slot, &error, report);
         }
     }
 
     /// Counts what the network says of packets to the server of a client, and says it once.
-    fn answered(&mut self, slot: usize, error: Errno, report: &mut dyn FnMut(Report)) {
-        let code = error.raw_os_error();
+    fn answered(&mut self, slot: usize, error: &io::Error, report: &mut dyn FnMut(Report)) {
+        let code = error.raw_os_error().unwrap_or(0);
         let Some(Some(client)) = self.clients.get(slot) else {
             return;
         };
@@ -300,9 +276,8 @@ impl Proxy {
         *self.answers.entry((target, code)).or_default() += 1;
         if self.said.insert((client.address, code)) {
             report(Report::Trouble(format!(
-                "{target} answers the packets of {}: {}; they are still passed on",
-                client.address,
-                std::io::Error::from(error)
+                "{target} answers the packets of {}: {error}; they are still passed on",
+                client.address
             )));
         }
     }
@@ -392,7 +367,7 @@ impl Proxy {
         let receive_buffer = self
             .listeners
             .first()
-            .map_or(0, |each| receive_buffer(&each.socket));
+            .map_or(0, |each| each.socket.receive_buffer());
         let Counts {
             clients,
             refused,

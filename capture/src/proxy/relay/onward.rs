@@ -1,15 +1,12 @@
 //! Packets on their way on: decided on, held back, sent.
 
-use std::os::fd::AsFd;
+use std::io::ErrorKind;
 
 use netreel_reel::{Event, EventNumber, FaultVerdict, SendOutcome, Time};
 use netreel_transport::{monotonic_now, turn_bit};
-use rustix::io::Errno;
-use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
 use super::super::Report;
 use super::super::faults::Treatment;
-use super::super::socket::send;
 use super::Proxy;
 
 /// What is held back takes at most this many bytes.
@@ -122,25 +119,8 @@ impl Proxy {
         let next = self.held.keys().next().map(|&(due, _)| due);
         if next != self.timer_at {
             self.timer_at = next;
-            self.set_timer(next);
+            self.waits.until(next.map(|at| at.0));
         }
-    }
-
-    fn set_timer(&self, at: Option<Time>) {
-        let never = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let value = at.map_or(never, |at| Timespec {
-            tv_sec: (at.0 / 1_000_000_000) as i64,
-            tv_nsec: (at.0 % 1_000_000_000) as _,
-        });
-        let value = Itimerspec {
-            it_interval: never,
-            it_value: value,
-        };
-        // Should it fail, the loop comes by twenty times a second all the same.
-        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &value);
     }
 
     fn send(&mut self, way: Toward, slot: usize, payload: &[u8], report: &mut dyn FnMut(Report)) {
@@ -169,34 +149,36 @@ impl Proxy {
                 payload,
             },
         );
-        let mut result = send(socket.as_fd(), at, payload);
-        let mut refused = false;
-        if let Err(Errno::CONNREFUSED) = result {
-            // This is the answer to an earlier packet: the kernel tells of it instead of sending.
-            let code = Errno::CONNREFUSED.raw_os_error();
+        let mut result = socket.send(at, payload);
+        // This is the answer to an earlier packet: the kernel tells of it instead of sending.
+        let refused = result
+            .as_ref()
+            .err()
+            .filter(|it| it.kind() == ErrorKind::ConnectionRefused);
+        let refused = refused.and_then(std::io::Error::raw_os_error);
+        if let Some(code) = refused {
             self.pusher
                 .push(now, Event::ReceiveFailed { socket: id, code });
-            result = send(socket.as_fd(), at, payload);
-            refused = true;
+            result = socket.send(at, payload);
         }
-        let outcome = match result {
-            Ok(taken) if taken == payload.len() => SendOutcome::Sent,
-            Ok(taken) => SendOutcome::Short(u32::try_from(taken).unwrap_or(u32::MAX)),
-            Err(error) => SendOutcome::Failed(error.raw_os_error()),
+        let outcome = match &result {
+            Ok(taken) if *taken == payload.len() => SendOutcome::Sent,
+            Ok(taken) => SendOutcome::Short(u32::try_from(*taken).unwrap_or(u32::MAX)),
+            Err(error) => SendOutcome::Failed(error.raw_os_error().unwrap_or(0)),
         };
         if let Some(of) = of {
             self.pusher.push(now, Event::SendResult { of, outcome });
         }
-        if refused && way == Toward::Up {
-            self.answered(slot, Errno::CONNREFUSED, report);
+        if let Some(code) = refused.filter(|_| way == Toward::Up) {
+            let error = std::io::Error::from_raw_os_error(code);
+            self.answered(slot, &error, report);
         }
         if let Err(error) = result {
             self.counts.failed += 1;
-            if self.said.insert((to, error.raw_os_error())) {
+            if self.said.insert((to, error.raw_os_error().unwrap_or(0))) {
                 report(Report::Trouble(format!(
-                    "a packet of {} bytes to {to} could not be sent: {}; it goes on",
-                    payload.len(),
-                    std::io::Error::from(error)
+                    "a packet of {} bytes to {to} could not be sent: {error}; it goes on",
+                    payload.len()
                 )));
             }
         }

@@ -2,17 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::UdpSocket;
-use std::os::fd::OwnedFd;
 
 use netreel_reel::{Endpoint, Event, Header};
+use netreel_system::udp::{Socket, Waits};
 use netreel_transport::{mix, monotonic_now};
-use rustix::event::epoll;
-use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
-use super::super::socket::{listen, local, receive_buffer};
 use super::super::{ProxyError, Wanted};
 use super::clients::Listener;
-use super::{Counts, Proxy, Token, failed};
+use super::{Counts, Proxy, Token, cannot_wait};
 use crate::anchor::clock_anchor;
 use crate::recorder::Recorder;
 
@@ -29,26 +26,18 @@ impl Proxy {
                 listen: route.listen,
                 error,
             };
-            let socket = listen(route.listen).map_err(at)?;
-            let local = local(&socket).map_err(at)?;
+            let socket = Socket::listen(route.listen).map_err(at)?;
+            let local = socket.local().map_err(at)?;
             if is_itself(local, target) {
                 let listen = route.listen;
                 return Err(ProxyError::Itself { listen, target });
             }
             opened.push((socket, local, target, route.target.clone()));
         }
-        let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed("wait for packets"))?;
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer =
-            timerfd_create(TimerfdClockId::Monotonic, flags).map_err(failed("set a timer"))?;
-        let watch = |fd: &OwnedFd, token: Token| {
-            epoll::add(&epoll, fd, token.data(), epoll::EventFlags::IN)
-                .map_err(failed("wait for packets"))
-        };
-        watch(&timer, Token::Timer)?;
+        let mut waits = Waits::new().map_err(cannot_wait)?;
         for (place, (socket, ..)) in opened.iter().enumerate() {
-            watch(socket, Token::Listener(place))?;
+            let number = Token::Listener(place).number();
+            waits.add(socket, number).map_err(cannot_wait)?;
         }
         let args = opened
             .iter()
@@ -91,8 +80,7 @@ impl Proxy {
             listeners,
             clients: Vec::new(),
             slots: HashMap::new(),
-            epoll,
-            timer,
+            waits,
             timer_at: None,
             held: BTreeMap::new(),
             held_bytes: 0,
@@ -112,7 +100,7 @@ impl Proxy {
     fn introduce(&mut self) {
         let mut words = Vec::new();
         for each in &self.listeners {
-            let buffer = receive_buffer(&each.socket);
+            let buffer = each.socket.receive_buffer();
             words.push(format!(
                 "{} stands for {}, which is {}; its receive buffer has {buffer} bytes",
                 each.local, each.name, each.target

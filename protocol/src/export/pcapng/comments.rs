@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::{EventNumber, FaultVerdict, SendOutcome};
+use netreel_reel::{EventNumber, FaultVerdict, SendOutcome, os_code_words};
 
 use super::Frames;
-use super::extra::os_error;
 use super::lane::{Item, What, Whose};
 use super::proxies::Proxies;
 use crate::figures::duration;
@@ -325,7 +324,7 @@ fn failed(outcome: SendOutcome) -> Option<String> {
         )),
         SendOutcome::Failed(code) => Some(format!(
             "[send failed] {}: it never left the node",
-            os_error(code)
+            os_code_words(code)
         )),
     }
 }

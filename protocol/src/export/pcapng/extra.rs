@@ -1,6 +1,6 @@
 //! What is not a packet, in words: frames that are written only when asked for.
 
-use netreel_reel::Event;
+use netreel_reel::{Event, os_code_words};
 
 use crate::figures::moment;
 use crate::session::SessionTime;
@@ -15,7 +15,11 @@ pub(super) fn words(event: &Event<'_>) -> Option<String> {
         Event::SocketOpened { socket, local } => format!("socket {} opened at {local}", socket.0),
         Event::SocketClosed { socket } => format!("socket {} closed", socket.0),
         Event::ReceiveFailed { socket, code } => {
-            format!("receive on socket {} failed: {}", socket.0, os_error(code))
+            format!(
+                "receive on socket {} failed: {}",
+                socket.0,
+                os_code_words(code)
+            )
         }
         Event::Input { call } => format!("input {}", hex(call)),
         Event::Tick { tick, time } => {
@@ -32,7 +36,7 @@ pub(super) fn words(event: &Event<'_>) -> Option<String> {
         Event::Stalled { nanos } => {
             format!("the program waited {nanos} ns for the recorder")
         }
-        Event::WriteFailed { code } => format!("recording stopped: {}", os_error(code)),
+        Event::WriteFailed { code } => format!("recording stopped: {}", os_code_words(code)),
         Event::Called {
             call,
             result,
@@ -60,11 +64,6 @@ pub(super) fn words(event: &Event<'_>) -> Option<String> {
         }
         _ => return None,
     })
-}
-
-/// What the operating system says of an error code.
-pub(super) fn os_error(code: i32) -> String {
-    std::io::Error::from_raw_os_error(code).to_string()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use netreel_reel::{
     CallId, Endpoint, Event, EventNumber, Header, LIMIT_NOTE, Record, Reel, SendOutcome, SocketId,
-    ThreadId, Time, Walk,
+    ThreadId, Time, Walk, os_code_words,
 };
 
 use super::beliefs::Printing;
@@ -262,7 +262,7 @@ impl Pass {
                 );
             }
             Event::WriteFailed { code } => {
-                let error = std::io::Error::from_raw_os_error(code);
+                let error = os_code_words(code);
                 self.hole(
                     Some(time),
                     time,

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-use netreel_reel::{Endpoint, EventNumber, Header, SocketId};
+use netreel_reel::{Endpoint, EventNumber, Header, SocketId, os_code_words, says_nobody_listens};
 
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, RawEnd};
@@ -103,16 +103,14 @@ fn answers(scan: &Scan) -> BTreeMap<(Endpoint, i32), u64> {
 /// What the network answered packets to a server, in a sentence without its end; `code` is the
 /// operating system's, `count` how often.
 pub fn network_answers(server: Endpoint, code: i32, count: u64) -> String {
-    let error = std::io::Error::from_raw_os_error(code);
+    let error = os_code_words(code);
     let times = match count {
         1 => "once".to_owned(),
         _ => format!("{count} times"),
     };
-    let so = match error.kind() {
-        std::io::ErrorKind::ConnectionRefused => {
-            "; nobody listened there then, and what was sent to it reached nobody"
-        }
-        _ => "",
+    let so = match says_nobody_listens(code) {
+        true => "; nobody listened there then, and what was sent to it reached nobody",
+        false => "",
     };
     format!("packets to {server} were answered {times} by an error: {error}{so}")
 }

@@ -57,9 +57,8 @@ impl Pace {
 
 /// The processor time that this thread has taken.
 fn processor_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+    let taken = netreel_system::clock::processor_time();
+    u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

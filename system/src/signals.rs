@@ -16,7 +16,7 @@ static NEWS: AtomicI32 = AtomicI32::new(-1);
 /// These ask a program to stop.
 const STOPPING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 /// Those, and the one that asks for a core dump besides.
-pub(crate) const END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+pub const END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// These mean something to the programs that take them, and end those that do not.
 const PASSED_ON: [i32; 11] = [
     libc::SIGQUIT,
@@ -67,7 +67,10 @@ impl Signals {
     /// The same for a recorder whose program is to get all signals that it has not got itself,
     /// but for those that are caught already. [`news`](Signals::news) tells of them, and of
     /// children that have ended.
-    pub(crate) fn catch_for_a_program() -> std::io::Result<Signals> {
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn catch_for_a_program() -> std::io::Result<Signals> {
         let mut signals = Signals::start();
         let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
         let news = rustix::event::eventfd(0, flags)?;
@@ -116,7 +119,7 @@ impl Signals {
 
     /// Which signals were ignored before they were caught here, and before this program was begun:
     /// a program that is started now would have them so, were it started without this one.
-    pub(crate) fn ignored_before(&self) -> impl Iterator<Item = i32> + use<> {
+    pub fn ignored_before(&self) -> impl Iterator<Item = i32> + use<> {
         let ignored = |Before(action): &Before| action.sa_sigaction == libc::SIG_IGN;
         let before = self.before.iter().filter(move |(_, it)| ignored(it));
         let mut before: Vec<i32> = before.map(|(signal, _)| *signal).collect();
@@ -135,23 +138,24 @@ impl Signals {
     }
 
     /// Whether one of them was SIGTERM.
-    pub(crate) fn terminated(&self) -> bool {
+    pub fn terminated(&self) -> bool {
         TERMINATED.load(Ordering::Relaxed)
     }
 
     /// Readable once something has come; [`heard`](Signals::heard) takes that back.
-    pub(crate) fn news(&self) -> Option<BorrowedFd<'_>> {
+    pub fn news(&self) -> Option<BorrowedFd<'_>> {
         self.news.as_ref().map(AsFd::as_fd)
     }
 
-    pub(crate) fn heard(&self) {
+    /// What [`news`](Signals::news) told of was looked at.
+    pub fn heard(&self) {
         if let Some(news) = &self.news {
             let _ = rustix::io::read(news, &mut [0; 8]);
         }
     }
 
     /// The signals that the recorded program has not got itself, each once.
-    pub(crate) fn to_forward(&self) -> impl Iterator<Item = i32> + use<> {
+    pub fn to_forward(&self) -> impl Iterator<Item = i32> + use<> {
         let pending = FORWARD.swap(0, Ordering::Relaxed);
         (1..=64).filter(move |signal| pending & bit(*signal) != 0)
     }
@@ -212,7 +216,7 @@ impl Drop for Signals {
 }
 
 /// That of a signal in a set.
-pub(crate) fn bit(signal: i32) -> u64 {
+pub fn bit(signal: i32) -> u64 {
     1u64.checked_shl((signal - 1) as u32).unwrap_or(0)
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// Keeps a file from children that are forked, until it is dropped. To be dropped before the file
 /// is closed.
 #[derive(Debug)]
-pub(crate) struct KeptFromChildren {
+pub struct KeptFromChildren {
     place: Option<usize>,
 }
 
@@ -24,7 +24,8 @@ static NOTHING: AtomicI32 = AtomicI32::new(NONE);
 static PREPARED: Once = Once::new();
 
 impl KeptFromChildren {
-    pub(crate) fn new(file: &File) -> KeptFromChildren {
+    /// Keeps this one.
+    pub fn new(file: &File) -> KeptFromChildren {
         PREPARED.call_once(|| {
             if let Ok(nothing) = File::open("/dev/null") {
                 NOTHING.store(nothing.into_raw_fd(), Ordering::Relaxed);
