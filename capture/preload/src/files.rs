@@ -9,7 +9,7 @@ use crate::call::CallId;
 use crate::processes::here;
 use crate::push::pushing_unless_busy;
 use crate::replay;
-use crate::sys::{self, errno, nr, set_errno};
+use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
 
 /// A longer file is not kept: its length and the time of its last change are.
 const SUMMED_MAX: u64 = 64 << 10;
@@ -117,9 +117,6 @@ const OF_THE_KERNEL: [u32; 10] = [
 ];
 
 const PROC: u32 = 0x0000_9fa0;
-
-/// The program's working directory, as the calls name it that open a file below a directory.
-pub const AT_FDCWD: i32 = -100;
 
 /// What the program may do with a file that it opens.
 #[derive(Clone, Copy)]

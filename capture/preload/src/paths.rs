@@ -4,9 +4,9 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::files::{AT_FDCWD, path_of};
+use crate::files::path_of;
 use crate::processes::here;
-use crate::sys::{self, nr, pause};
+use crate::sys::{self, AT_FDCWD, nr, pause};
 
 /// A longer path is none that is looked after.
 pub const LONGEST: usize = 1024;

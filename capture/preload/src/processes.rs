@@ -2,10 +2,12 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
+use crate::asking::tell;
 use crate::attach;
 use crate::call::CallId;
 use crate::children;
 use crate::floor;
+use crate::hello::KIND_WATCH;
 use crate::hook::hook;
 use crate::meets;
 use crate::own_number;
@@ -14,7 +16,7 @@ use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::statics;
-use crate::sys::{self, environ, errno, nr, set_errno};
+use crate::sys::{self, AT_FDCWD, environ, errno, nr, set_errno};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///
@@ -92,7 +94,7 @@ unsafe fn becomes(
     // SAFETY: the caller vouches for it.
     unsafe {
         // Before it is told of: then it is known whether it is watched.
-        statics::runs(path);
+        watch_static(path);
         starts(CallId::EXEC, 0, path, list());
         let result = run();
         starts(CallId::EXEC, -errno(), path, list());
@@ -264,4 +266,31 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe { real(process, signal) }
     }
+}
+
+/// This process is about to become the program at `path`: the recorder is asked to watch it where no library
+/// can be loaded into it. Leaves `errno` as it is. A name that is still to be looked for is none of these.
+///
+/// # Safety
+/// `path` is null or a zero-ended string.
+unsafe fn watch_static(path: *const c_char) {
+    if path.is_null() || attach::generation().is_none() || replay::on() || replay::is_muted() {
+        return;
+    }
+    // SAFETY: the caller vouches for it.
+    if !unsafe { CStr::from_ptr(path) }.to_bytes().contains(&b'/') {
+        return;
+    }
+    let code = errno();
+    let flags = sys::O_CLOEXEC as usize;
+    let arguments = [AT_FDCWD as usize, path as usize, flags, 0, 0, 0];
+    // SAFETY: the caller vouches for the path.
+    let fd = unsafe { sys::syscall(nr::OPENAT, arguments) } as i32;
+    if fd >= 0 {
+        if statics::is_static(fd) {
+            let _ = tell(KIND_WATCH, 0, Some(fd));
+        }
+        sys::close(fd);
+    }
+    set_errno(code);
 }

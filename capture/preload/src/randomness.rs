@@ -6,11 +6,11 @@ use core::sync::atomic::Ordering;
 use crate::attach;
 use crate::call::CallId;
 use crate::elsewhere::led;
-use crate::files::{AT_FDCWD, O_NOFOLLOW};
+use crate::files::O_NOFOLLOW;
 use crate::hook::{Real, hook};
 use crate::push::pushing;
 use crate::replay::{self, Did};
-use crate::sys::{self, IoVec, errno, nr, set_errno};
+use crate::sys::{self, AT_FDCWD, IoVec, errno, nr, set_errno};
 use crate::vectors::Vectors;
 use crate::{children, counters, files, found, sockets, threads};
 

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use crate::attach;
 use crate::elsewhere::led;
 use crate::hook::{Real, hook};
-use crate::{descriptors, files, found, randomness, receive};
+use crate::{descriptors, files, found, randomness, receive, sys};
 
 /// As glibc has it.
 #[repr(C)]
@@ -122,9 +122,9 @@ unsafe fn opens(
     // SAFETY: the caller vouches for it.
     unsafe {
         if files::of_mode(mode).writes {
-            found::before(files::AT_FDCWD, path, true);
+            found::before(sys::AT_FDCWD, path, true);
         }
-        let stream = led(files::AT_FDCWD, path, true, |_, path| real(path));
+        let stream = led(sys::AT_FDCWD, path, true, |_, path| real(path));
         opened(path, mode, stream)
     }
 }
@@ -144,7 +144,7 @@ unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) 
                 fileno(stream)
             }
         };
-        files::opened(files::AT_FDCWD, path, fd, files::of_mode(mode));
+        files::opened(sys::AT_FDCWD, path, fd, files::of_mode(mode));
     }
     stream
 }

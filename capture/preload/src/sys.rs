@@ -15,6 +15,8 @@ pub const SOCK_DGRAM: c_int = 2;
 pub const SOCK_SEQPACKET: c_int = 5;
 pub const SOCK_CLOEXEC: c_int = 0o2000000;
 pub const O_CLOEXEC: c_int = 0o2000000;
+/// The program's working directory, as the calls name it that open a file below a directory.
+pub const AT_FDCWD: c_int = -100;
 pub const SOL_SOCKET: c_int = 1;
 pub const SO_TYPE: c_int = 3;
 pub const SO_DOMAIN: c_int = 39;

@@ -4,10 +4,11 @@
 use core::ffi::{c_char, c_void};
 
 use crate::elsewhere::{is_moved_by_copying, led, led_both, meant, told};
-use crate::files::{AT_FDCWD, O_CREAT, O_TRUNC, O_WRONLY};
+use crate::files::{O_CREAT, O_TRUNC, O_WRONLY};
 use crate::found::{before, before_folder, before_folder_goes};
 use crate::hook::hook;
 use crate::randomness::opens;
+use crate::sys::AT_FDCWD;
 
 const AT_SYMLINK_NOFOLLOW: i32 = 0x100;
 const AT_REMOVEDIR: i32 = 0x200;
