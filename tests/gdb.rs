@@ -220,7 +220,7 @@ fn a_launch_file_starts_all_nodes_at_once() {
     let configurations = written["configurations"].as_array().expect("an array");
     assert_eq!(configurations.len(), 4);
     for configuration in configurations {
-        let breakpoint = configuration["setupCommands"][0]["text"].as_str();
+        let breakpoint = configuration["setupCommands"][1]["text"].as_str();
         assert!(
             breakpoint
                 .expect("a command")

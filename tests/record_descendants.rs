@@ -151,7 +151,7 @@ fn python_that_looks_for_a_library_is_recorded_whole() {
         .iter()
         .any(|it| !Path::new(it).exists())
     {
-        support::skipped("no python3, or no ldconfig");
+        support::skipped("there is no python3, or no ldconfig");
         return;
     }
     let ran = bench.record(&[], &[python, "-c", looks]).expect(0);

@@ -4,7 +4,7 @@ use netreel_reel::EventNumber;
 
 /// Does nothing. The replay calls it before each recorded event that it hands to the layer, or compares
 /// with what the layer does: the layer is on the stack. A debugger stops at one of them with
-/// `break *netreel_before_event if $rdi == 218`.
+/// `break *netreel_before_event if $rdi == 218`, after `set language c`.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn netreel_before_event(number: u64) {

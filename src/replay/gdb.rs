@@ -159,7 +159,10 @@ impl Stop {
             // The plugin runs in a process of its own.
             commands.push("set follow-fork-mode child".to_owned());
         }
+        // By gdb's grammar for Rust the function has no name without its crate's.
+        commands.push("set language c".to_owned());
         commands.push(format!("break *{FUNCTION} if {NUMBER} == {}", self.event.0));
+        commands.push("set language auto".to_owned());
         commands
     }
 
