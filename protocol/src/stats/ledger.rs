@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{KindId, MessageFacts, Role, StreamId};
+use netreel_wire::{Kind, KindId, MessageFacts, Role, StreamId};
 use smol_str::SmolStr;
 
-use super::{LOOK, Stats};
-use crate::history::{History, is_about_object};
+use super::{Known, Read, Stats};
+use crate::history::is_about_object;
 use crate::session::{MessageId, PacketId, Session};
 
 /// What a row counts.
@@ -68,7 +68,7 @@ type Counting<K> = BTreeMap<K, (Row, Option<PacketId>)>;
 
 /// What is counted of each message in each table, by what the facts have; `None` is [`RowOf::Others`].
 #[derive(Default)]
-struct Tables {
+pub(super) struct Tables {
     kinds: Counting<Option<KindId>>,
     types: Counting<Option<u64>>,
     objects: Counting<Option<u64>>,
@@ -96,43 +96,6 @@ fn add<K: Ord>(
     }
 }
 
-/// Counts these packets, which are in order, as long as it is wanted.
-pub(super) fn fill(
-    session: &Session,
-    history: &History,
-    packets: &[PacketId],
-    is_wanted: &dyn Fn() -> bool,
-    stats: &mut Stats,
-) {
-    let kinds_of_wire = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-    let mut names: BTreeMap<&str, KindId> = BTreeMap::new();
-    let named = (0u16..).map(KindId).zip(kinds_of_wire);
-    let named = named.map(|(id, kind)| *names.entry(&kind.name).or_insert(id));
-    let mut tables = Tables {
-        named: named.collect(),
-        ..Tables::default()
-    };
-    for &id in packets.chunks(LOOK).take_while(|_| is_wanted()).flatten() {
-        tables.packet((session, history), id);
-    }
-    let Tables {
-        kinds,
-        types,
-        objects,
-        rpcs,
-        rest,
-        ..
-    } = tables;
-    let kind = |kind: KindId| {
-        let known = kinds_of_wire.get(usize::from(kind.0));
-        known.map_or(RowOf::Others, |kind| RowOf::Name(kind.name.clone()))
-    };
-    stats.kinds = ledger(kinds, &rest, kind);
-    stats.types = ledger(types, &rest, RowOf::Number);
-    stats.objects = ledger(objects, &rest, RowOf::Number);
-    stats.rpcs = ledger(rpcs, &rest, |name| RowOf::Name(name.to_string()));
-}
-
 fn ledger<K>(
     counted: Counting<Option<K>>,
     rest: &Counting<RowOf>,
@@ -147,14 +110,23 @@ fn ledger<K>(
 }
 
 impl Tables {
-    fn packet(&mut self, (session, history): (&Session, &History), id: PacketId) {
-        let Some(known) = session.packet(id) else {
-            return;
-        };
-        let whole = u64::from(known.length) * 8;
-        let said = session.said(id).unwrap_or_default();
+    pub fn new(session: &Session) -> Tables {
+        let mut names: BTreeMap<&str, KindId> = BTreeMap::new();
+        let named = (0u16..).map(KindId).zip(kinds(session));
+        let named = named.map(|(id, kind)| *names.entry(&kind.name).or_insert(id));
+        Tables {
+            named: named.collect(),
+            ..Tables::default()
+        }
+    }
+
+    /// Takes a packet, and its messages.
+    pub fn take(&mut self, known: Known<'_>, read: &Read<'_>) {
+        let (session, history, _) = known;
+        let whole = u64::from(read.packet.length) * 8;
+        let said = session.said(read.id).unwrap_or_default();
         let (mut told, mut end, mut has_layers) = (0, 0u64, false);
-        for (message, facts) in session.messages_of(id) {
+        for (message, facts) in read.messages {
             // A message inside another one is a part of that.
             let in_packet = facts.stream == StreamId(0);
             has_layers |= !in_packet;
@@ -168,8 +140,8 @@ impl Tables {
                 false => 0,
             };
             told += bits;
-            let counted = (bits, Some(history.resend_of(message).is_some()));
-            self.message((session, history), (id, message, &facts), counted);
+            let counted = (bits, Some(history.resend_of(*message).is_some()));
+            self.message(known, (read.id, *message, facts), counted);
         }
         let rest = whole.saturating_sub(told);
         let of = match said.protocol {
@@ -179,13 +151,13 @@ impl Tables {
             _ => RowOf::Frame,
         };
         if rest > 0 {
-            add(&mut self.rest, id, of, (rest, None));
+            add(&mut self.rest, read.id, of, (rest, None));
         }
     }
 
     fn message(
         &mut self,
-        (session, history): (&Session, &History),
+        (session, history, _): Known<'_>,
         (packet, message, own): (PacketId, MessageId, &MessageFacts),
         counted: (u64, Option<bool>),
     ) {
@@ -206,5 +178,42 @@ impl Tables {
         add(&mut self.objects, packet, object, counted);
         let rpc = rpc.map(|name| name.text.clone());
         add(&mut self.rpcs, packet, rpc, counted);
+    }
+
+    /// Adds those of other packets.
+    pub fn append(&mut self, other: Tables) {
+        append(&mut self.kinds, other.kinds);
+        append(&mut self.types, other.types);
+        append(&mut self.objects, other.objects);
+        append(&mut self.rpcs, other.rpcs);
+        append(&mut self.rest, other.rest);
+    }
+
+    /// Tells the ledgers.
+    pub fn fill(self, session: &Session, stats: &mut Stats) {
+        let kind = |kind: KindId| {
+            let known = kinds(session).get(usize::from(kind.0));
+            known.map_or(RowOf::Others, |kind| RowOf::Name(kind.name.clone()))
+        };
+        stats.kinds = ledger(self.kinds, &self.rest, kind);
+        stats.types = ledger(self.types, &self.rest, RowOf::Number);
+        stats.objects = ledger(self.objects, &self.rest, RowOf::Number);
+        stats.rpcs = ledger(self.rpcs, &self.rest, |name| RowOf::Name(name.to_string()));
+    }
+}
+
+fn kinds(session: &Session) -> &[Kind] {
+    session.wire.as_ref().map_or(&[], |wire| wire.kinds())
+}
+
+fn append<K: Ord>(to: &mut Counting<K>, more: Counting<K>) {
+    for (of, (row, latest)) in more {
+        let (sum, last) = to.entry(of).or_default();
+        sum.packets += row.packets;
+        sum.messages += row.messages;
+        sum.bits += row.bits;
+        sum.resent += row.resent;
+        sum.resent_bits += row.resent_bits;
+        *last = latest;
     }
 }

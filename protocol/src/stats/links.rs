@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use netreel_wire::StreamId;
 
-use super::Link;
-use crate::history::History;
-use crate::session::{Fate, NodeId, PacketId, Session, Stamp};
-use crate::why::{Cause, Resends};
+use super::{Known, Link, Read};
+use crate::session::{Fate, NodeId, Session, Stamp};
+use crate::why::Cause;
 
 /// Lengths of time in ns: the middle one, that which 99 of 100 do not exceed, and the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +28,14 @@ pub struct Bursts {
     pub count: u64,
     /// The most packets that were lost at a time.
     pub longest: u64,
+}
+
+impl Bursts {
+    /// Takes so many packets that were lost in a row.
+    fn take(&mut self, lost: u64) {
+        self.count += u64::from(lost > 0);
+        self.longest = self.longest.max(lost);
+    }
 }
 
 /// What a link carried, and how.
@@ -77,21 +84,26 @@ pub(super) struct Counting {
     stats: LinkStats,
     delays: Vec<i64>,
     rounds: Vec<i64>,
-    last_delay: Option<i64>,
+    /// The first delay, and the last one.
+    ends: Option<(i64, i64)>,
     jitter: (i128, i64),
-    burst: u64,
+    /// How many were lost before the first that was not; `None` before that one.
+    lost_first: Option<u64>,
+    /// How many were lost since the last that was not.
+    lost_last: u64,
 }
 
 impl Counting {
+    /// Takes a packet of the link, and its messages.
     pub fn take(
         &mut self,
-        (session, history): (&Session, &History),
-        resends: Option<&Resends<'_>>,
-        id: PacketId,
+        (session, history, resends): Known<'_>,
+        &Read {
+            id,
+            ref packet,
+            messages,
+        }: &Read<'_>,
     ) {
-        let Some(packet) = session.packet(id) else {
-            return;
-        };
         let length = u64::from(packet.length);
         self.stats.packets += 1;
         self.stats.bytes += length;
@@ -99,20 +111,17 @@ impl Counting {
             Fate::Lost => {
                 self.stats.lost += 1;
                 self.stats.lost_bytes += length;
-                self.burst += 1;
+                self.lost_last += 1;
             }
             Fate::Unknown => self.stats.unknown += 1,
-            _ => self.ends(),
+            _ => self.not_lost(),
         }
         self.stats.duplicated += packet.duplicates.len() as u64;
         if packet.fate == Fate::Received
             && let (Some(sent), Some(received)) = (packet.sent, packet.received)
         {
             let delay = received.time.0.saturating_sub(sent.time.0);
-            if let Some(before) = self.last_delay.replace(delay) {
-                self.jitter.0 += i128::from(delay.abs_diff(before));
-                self.jitter.1 += 1;
-            }
+            self.delay(delay, delay);
             self.delays.push(delay);
         }
         if let Some(acked) = history.acked(session, id)
@@ -121,16 +130,16 @@ impl Counting {
         {
             self.rounds.push(acked.time.0.saturating_sub(time.0));
         }
-        for (message, facts) in session.messages_of(id) {
+        for (message, facts) in messages {
             self.stats.messages += 1;
             // What a layer made of a message the packet does not tell.
             let in_packet = facts.stream == StreamId(0);
             let bits = facts.bits.end.saturating_sub(facts.bits.start);
             let bits = if in_packet { u64::from(bits) } else { 0 };
-            if history.resend_of(message).is_some() {
+            if history.resend_of(*message).is_some() {
                 self.stats.resent += 1;
                 self.stats.resent_bits += bits;
-                if let Some(cause) = resends.and_then(|it| it.cause(message)) {
+                if let Some(cause) = resends.and_then(|it| it.cause(*message)) {
                     *self.stats.resent_for.entry(cause).or_default() += 1;
                 }
             } else if facts.reliable {
@@ -139,17 +148,48 @@ impl Counting {
         }
     }
 
+    /// Behind the delays so far come some of which these are the first and the last.
+    fn delay(&mut self, first: i64, last: i64) {
+        if let Some((_, before)) = self.ends {
+            self.jitter.0 += i128::from(first.abs_diff(before));
+            self.jitter.1 += 1;
+        }
+        let first = self.ends.map_or(first, |ends| ends.0);
+        self.ends = Some((first, last));
+    }
+
     /// What was lost in a row ends.
-    pub fn ends(&mut self) {
-        if self.burst > 0 {
-            self.stats.bursts.count += 1;
-            self.stats.bursts.longest = self.burst.max(self.stats.bursts.longest);
-            self.burst = 0;
+    fn not_lost(&mut self) {
+        let lost = std::mem::take(&mut self.lost_last);
+        match self.lost_first {
+            None => self.lost_first = Some(lost),
+            Some(_) => self.stats.bursts.take(lost),
         }
     }
 
-    /// Adds those of another link, which has ended.
+    /// Adds packets of the same link that are behind these.
+    pub fn go_on(&mut self, behind: &Counting) {
+        self.add(behind);
+        if let Some((first, last)) = behind.ends {
+            self.delay(first, last);
+        }
+        self.lost_last += behind.lost_first.unwrap_or(0);
+        if behind.lost_first.is_some() {
+            self.not_lost();
+        }
+        self.lost_last += behind.lost_last;
+    }
+
+    /// Adds those of another link.
     pub fn append(&mut self, other: &Counting) {
+        self.add(other);
+        for lost in [other.lost_first.unwrap_or(0), other.lost_last] {
+            self.stats.bursts.take(lost);
+        }
+    }
+
+    /// Adds what needs no order.
+    fn add(&mut self, other: &Counting) {
         let (sum, more) = (&mut self.stats, &other.stats);
         sum.packets += more.packets;
         sum.bytes += more.bytes;
@@ -173,6 +213,9 @@ impl Counting {
     }
 
     pub fn finish(mut self, clock_error_ns: Option<u64>) -> LinkStats {
+        for lost in [self.lost_first.unwrap_or(0), self.lost_last] {
+            self.stats.bursts.take(lost);
+        }
         let (sum, count) = self.jitter;
         let mean = sum.checked_div(i128::from(count));
         LinkStats {

@@ -12,9 +12,12 @@ pub use links::{Bursts, LinkStats, Spread};
 
 use std::collections::BTreeMap;
 
-use crate::history::{History, Punctuality};
-use crate::session::{NodeId, PacketId, Session, SessionTime};
+use netreel_wire::MessageFacts;
+
+use crate::history::{History, Punctuality, Wanted};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session, SessionTime, parallel};
 use crate::why::Resends;
+use ledger::Tables;
 use links::Counting;
 
 /// From whom to whom.
@@ -66,7 +69,7 @@ impl Stats {
         session: &Session,
         history: &History,
         packets: &[PacketId],
-        is_wanted: &dyn Fn() -> bool,
+        is_wanted: Wanted<'_>,
     ) -> Option<Stats> {
         let resends = session.is_small().then(|| Resends::new(session, history));
         let resends = resends.flatten();
@@ -77,16 +80,26 @@ impl Stats {
         session: &Session,
         history: &History,
         packets: &[PacketId],
-        is_wanted: &dyn Fn() -> bool,
+        is_wanted: Wanted<'_>,
         resends: Option<&Resends<'_>>,
     ) -> Option<Stats> {
-        let wanted = || packets.chunks(LOOK).take_while(|_| is_wanted()).flatten();
-        let (all, links) = count((session, history), resends, wanted().copied());
-        let mut stats = Stats {
-            all,
-            links,
-            ..Stats::default()
-        };
+        let known = (session, history, resends);
+        let workers = session.workers();
+        let share = packets.len().div_ceil(workers).max(LOOK);
+        let shares = parallel::map(packets.chunks(share).collect(), workers, |packets| {
+            let mut counted = Counted::with_tables(session);
+            for packets in packets.chunks(LOOK).take_while(|_| is_wanted()) {
+                counted.take(known, packets);
+            }
+            counted
+        });
+        let mut counted = Counted::with_tables(session);
+        shares.into_iter().for_each(|share| counted.append(share));
+        let mut stats = Stats::default();
+        if let Some(tables) = counted.tables.take() {
+            tables.fill(session, &mut stats);
+        }
+        (stats.all, stats.links) = counted.finish(session);
         if packets.len() == session.packet_count() {
             for (link, traffic) in session.traffic() {
                 if let Some(link) = stats.links.get_mut(link) {
@@ -97,7 +110,6 @@ impl Stats {
             stats.all.reordered = Some(reordered.sum());
             stats.inputs = history.inputs.clone();
         }
-        ledger::fill(session, history, packets, is_wanted, &mut stats);
         is_wanted().then_some(stats)
     }
 }
@@ -126,8 +138,9 @@ pub fn over(
     }
     let resends = Resends::new(session, history);
     let told = buckets.into_iter().map(|(number, packets)| {
-        let known = (session, history);
-        let (all, links) = count(known, resends.as_ref(), packets.into_iter());
+        let mut counted = Counted::default();
+        counted.take((session, history, resends.as_ref()), &packets);
+        let (all, links) = counted.finish(session);
         let from = start.0.saturating_add(number.saturating_mul(stretch_ns));
         Bucket {
             from: SessionTime(from),
@@ -139,27 +152,77 @@ pub fn over(
     told.collect()
 }
 
-fn count(
-    (session, history): (&Session, &History),
-    resends: Option<&Resends<'_>>,
-    packets: impl Iterator<Item = PacketId>,
-) -> (LinkStats, BTreeMap<Link, LinkStats>) {
-    let mut counting: BTreeMap<Link, Counting> = BTreeMap::new();
-    for id in packets {
-        if let Some(link) = session.link(id) {
-            let counted = counting.entry(link).or_default();
-            counted.take((session, history), resends, id);
+/// What is asked of packets: the session, its history, and what resends were for.
+type Known<'a> = (&'a Session, &'a History, Option<&'a Resends<'a>>);
+
+/// A packet that is counted, and its messages.
+struct Read<'a> {
+    id: PacketId,
+    packet: Packet,
+    messages: &'a [(MessageId, MessageFacts)],
+}
+
+/// Packets as they are counted.
+#[derive(Default)]
+struct Counted {
+    links: BTreeMap<Link, Counting>,
+    /// What the bytes were, where it is asked.
+    tables: Option<Tables>,
+}
+
+impl Counted {
+    fn with_tables(session: &Session) -> Counted {
+        Counted {
+            tables: Some(Tables::new(session)),
+            ..Counted::default()
         }
     }
-    let mut all = Counting::default();
-    let links = counting.into_iter().map(|(link, mut counted)| {
-        counted.ends();
-        all.append(&counted);
-        let clock_ns = links::clock_error_ns(session, link);
-        (link, counted.finish(clock_ns))
-    });
-    let links: BTreeMap<Link, LinkStats> = links.collect();
-    let bounds = links.values().map(|link| link.clock_error_ns);
-    let widest = bounds.reduce(|one, other| Some(one?.max(other?)));
-    (all.finish(widest.flatten()), links)
+
+    /// Takes packets, which are in order.
+    fn take(&mut self, known: Known<'_>, packets: &[PacketId]) {
+        let (session, ..) = known;
+        let mut messages = Vec::new();
+        for &id in packets {
+            let Some(packet) = session.packet(id) else {
+                continue;
+            };
+            messages.clear();
+            messages.extend(session.messages_of(id));
+            let messages = &messages;
+            let read = Read {
+                id,
+                packet,
+                messages,
+            };
+            if let Some(link) = session.link(id) {
+                self.links.entry(link).or_default().take(known, &read);
+            }
+            if let Some(tables) = &mut self.tables {
+                tables.take(known, &read);
+            }
+        }
+    }
+
+    /// Adds packets that are behind these.
+    fn append(&mut self, behind: Counted) {
+        for (link, counting) in behind.links {
+            self.links.entry(link).or_default().go_on(&counting);
+        }
+        if let (Some(tables), Some(more)) = (&mut self.tables, behind.tables) {
+            tables.append(more);
+        }
+    }
+
+    fn finish(self, session: &Session) -> (LinkStats, BTreeMap<Link, LinkStats>) {
+        let mut all = Counting::default();
+        let links = self.links.into_iter().map(|(link, counting)| {
+            all.append(&counting);
+            let clock_ns = links::clock_error_ns(session, link);
+            (link, counting.finish(clock_ns))
+        });
+        let links: BTreeMap<Link, LinkStats> = links.collect();
+        let bounds = links.values().map(|link| link.clock_error_ns);
+        let widest = bounds.reduce(|one, other| Some(one?.max(other?)));
+        (all.finish(widest.flatten()), links)
+    }
 }
