@@ -162,7 +162,7 @@ fn a_long_reel_of_a_wire_without_state_is_read_in_pieces_that_make_one_whole() {
             server.seal();
         }
     }
-    let end = packets * 10;
+    let end = packets * 10 + 1_000_000_000;
     let reels = [client.end(end), server.end(end)];
     assert!(reels.iter().all(|input| input.reel.blocks() > 2 * 1024));
     let session = check(&reels, None, rows);
