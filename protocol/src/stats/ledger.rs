@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::{Kind, KindId, MessageFacts, Role, StreamId};
 use smol_str::SmolStr;
 
-use super::{Known, Read, Stats};
+use super::read::{Known, Read};
 use crate::history::is_about_object;
 use crate::session::{MessageId, PacketId, Session};
 
@@ -189,16 +189,18 @@ impl Tables {
         append(&mut self.rest, other.rest);
     }
 
-    /// Tells the ledgers.
-    pub fn fill(self, session: &Session, stats: &mut Stats) {
+    /// The ledgers of kinds, types, objects and RPCs.
+    pub fn ledgers(self, session: &Session) -> [Ledger; 4] {
         let kind = |kind: KindId| {
             let known = kinds(session).get(usize::from(kind.0));
             known.map_or(RowOf::Others, |kind| RowOf::Name(kind.name.clone()))
         };
-        stats.kinds = ledger(self.kinds, &self.rest, kind);
-        stats.types = ledger(self.types, &self.rest, RowOf::Number);
-        stats.objects = ledger(self.objects, &self.rest, RowOf::Number);
-        stats.rpcs = ledger(self.rpcs, &self.rest, |name| RowOf::Name(name.to_string()));
+        [
+            ledger(self.kinds, &self.rest, kind),
+            ledger(self.types, &self.rest, RowOf::Number),
+            ledger(self.objects, &self.rest, RowOf::Number),
+            ledger(self.rpcs, &self.rest, |name| RowOf::Name(name.to_string())),
+        ]
     }
 }
 

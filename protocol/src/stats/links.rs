@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use netreel_wire::StreamId;
 
-use super::{Known, Link, Read};
+use super::read::{Known, Read};
 use crate::session::{Fate, NodeId, Session, Stamp};
 use crate::why::Cause;
+
+/// From whom to whom.
+pub type Link = (NodeId, NodeId);
 
 /// Lengths of time in ns: the middle one, that which 99 of 100 do not exceed, and the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

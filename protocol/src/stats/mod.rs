@@ -6,22 +6,19 @@
 
 mod ledger;
 mod links;
+mod read;
 
 pub use ledger::{Ledger, Row, RowOf};
-pub use links::{Bursts, LinkStats, Spread};
+pub use links::{Bursts, Link, LinkStats, Spread};
 
 use std::collections::BTreeMap;
 
-use netreel_wire::MessageFacts;
-
 use crate::history::{History, Punctuality, Wanted};
-use crate::session::{MessageId, NodeId, Packet, PacketId, Session, SessionTime, parallel};
+use crate::session::{PacketId, Session, SessionTime, parallel};
 use crate::why::Resends;
 use ledger::Tables;
 use links::Counting;
-
-/// From whom to whom.
-pub type Link = (NodeId, NodeId);
+use read::{Known, Read};
 
 /// What a session's packets, or some of them, were.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,11 +92,18 @@ impl Stats {
         });
         let mut counted = Counted::with_tables(session);
         shares.into_iter().for_each(|share| counted.append(share));
-        let mut stats = Stats::default();
-        if let Some(tables) = counted.tables.take() {
-            tables.fill(session, &mut stats);
-        }
-        (stats.all, stats.links) = counted.finish(session);
+        let tables = counted.tables.take().unwrap_or_default();
+        let [kinds, types, objects, rpcs] = tables.ledgers(session);
+        let (all, links) = counted.finish(session);
+        let mut stats = Stats {
+            all,
+            links,
+            kinds,
+            types,
+            objects,
+            rpcs,
+            inputs: Vec::new(),
+        };
         if packets.len() == session.packet_count() {
             for (link, traffic) in session.traffic() {
                 if let Some(link) = stats.links.get_mut(link) {
@@ -150,16 +154,6 @@ pub fn over(
         }
     });
     told.collect()
-}
-
-/// What is asked of packets: the session, its history, and what resends were for.
-type Known<'a> = (&'a Session, &'a History, Option<&'a Resends<'a>>);
-
-/// A packet that is counted, and its messages.
-struct Read<'a> {
-    id: PacketId,
-    packet: Packet,
-    messages: &'a [(MessageId, MessageFacts)],
 }
 
 /// Packets as they are counted.
