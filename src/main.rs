@@ -41,6 +41,7 @@ mod state;
 mod stats;
 mod table;
 mod text;
+mod tree;
 mod trigger;
 mod watch;
 mod whole;
@@ -130,6 +131,9 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Trigger(arguments) => trigger::run(arguments, out),
         Command::Import(arguments) => import::run(arguments, out),
         Command::Info(arguments) => info::run(arguments, out),
+        Command::Packets(arguments) if arguments.follow => {
+            follow::run(&arguments.filtered.read, out)
+        }
         Command::Packets(arguments) => packets::run(arguments, out),
         Command::Events(arguments) => events::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),

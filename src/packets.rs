@@ -9,15 +9,11 @@ use netreel_protocol::session::{Fate, Look, Packet, PacketId, Session};
 use netreel_wire::{Kind, MessageFacts};
 
 use crate::arguments::Packets;
-use crate::follow;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::text;
 
 pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> {
-    if arguments.follow {
-        return follow::run(&arguments.filtered.read, out);
-    }
     let arguments = &arguments.filtered;
     let story = open::story(&arguments.read.source)?;
     let query = open::query(arguments.filter.as_deref(), &story.session)?;

@@ -11,8 +11,8 @@ use super::{Calls, chosen};
 use crate::open::Story;
 use crate::outcome::Failure;
 use crate::packets::{json as print_json, messages};
-use crate::show::{diagnostics, hex, tree};
 use crate::text;
+use crate::tree::{diagnostics, hex, tree};
 
 /// Prints event `number` of the reel of `node`; with one reel in the session it need not be named.
 pub fn show(

@@ -289,8 +289,3 @@ fn words(counts: &Counts, found: usize) -> String {
         counts.runs, counts.orders, counts.waiting
     )
 }
-
-/// The name of a node, for words.
-fn name(ground: &Ground, node: usize) -> String {
-    ground.name(node).to_owned()
-}

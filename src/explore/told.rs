@@ -73,7 +73,7 @@ pub fn found(
         writeln!(
             out,
             "   {}",
-            change.words(&|node| super::name(ground, node))
+            change.words(&|node| ground.name(node).to_owned())
         )?;
     }
     for told in found.findings.iter().take(ERRORS_TOLD) {
@@ -222,7 +222,7 @@ pub fn json(found: &[Found], explored: &Explored, ground: &Ground, session: &Ses
 }
 
 fn one(found: &Found, ground: &Ground) -> Value {
-    let name = |node: usize| super::name(ground, node);
+    let name = |node: usize| ground.name(node);
     let names = |nodes: &[usize]| nodes.iter().map(|node| name(*node)).collect::<Vec<_>>();
     let partings = found
         .outcome

@@ -31,7 +31,7 @@ impl Sitting<'_> {
                 return Ok(print_json(&json!({ "before": turn.0, "state": hex }), out)?);
             }
             writeln!(out, "the layer's state before event {turn}:")?;
-            return Ok(crate::show::hex(&state, out)?);
+            return Ok(crate::tree::hex(&state, out)?);
         };
         let lines = lines.iter().filter(|(path, _)| path.starts_with(name));
         if self.json {

@@ -12,7 +12,7 @@ use crate::arguments::WireDecode;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets;
-use crate::show;
+use crate::tree;
 
 pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failure> {
     let beside = [arguments.from.as_deref().unwrap_or(&arguments.wire)];
@@ -59,8 +59,8 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failur
             if arguments.from.is_some() {
                 writeln!(out, "packet {number}")?;
             }
-            show::tree(&decoded.tree, out)?;
-            show::diagnostics(&decoded, out)?;
+            tree::tree(&decoded.tree, out)?;
+            tree::diagnostics(&decoded, out)?;
         }
         shown += 1;
         Ok(())

@@ -4,7 +4,6 @@ use std::io::Read;
 
 use zstd::bulk::Compressor;
 
-use crate::frame::BLOCK_MAX;
 use crate::varint::Cursor;
 
 /// The fastest of zstd's levels: a recorder has to keep up.
@@ -44,12 +43,11 @@ impl std::fmt::Debug for Deflate {
     }
 }
 
-/// Undoes [`Deflate::body`]. Whatever length the bytes claim, no more is made of them than the
-/// largest block has.
-pub(crate) fn inflate(stored: &[u8]) -> Result<Vec<u8>, &'static str> {
+/// Undoes [`Deflate::body`]. Whatever length the bytes claim, no more than `max` bytes are made of them.
+pub(crate) fn inflate(stored: &[u8], max: usize) -> Result<Vec<u8>, &'static str> {
     let mut from = Cursor::new(stored);
     let claimed = from.u32().ok_or("it ends before its length")? as usize;
-    if claimed > BLOCK_MAX {
+    if claimed > max {
         return Err("it claims to inflate to more than a block may have");
     }
     let broken = |_| "its compressed bytes make no sense";

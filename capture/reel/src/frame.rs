@@ -108,7 +108,7 @@ pub fn compressed_frame(stored: &[u8]) -> Vec<u8> {
 pub(crate) fn body_of(magic: [u8; 4], stored: Vec<u8>) -> Option<Result<Vec<u8>, &'static str>> {
     match magic {
         BLOCK_MAGIC => Some(Ok(stored)),
-        ZSTD_MAGIC => Some(inflate(&stored)),
+        ZSTD_MAGIC => Some(inflate(&stored, BLOCK_MAX)),
         _ => None,
     }
 }

@@ -8,8 +8,8 @@ use crate::ending::{CutWhy, Damage, Ending, Gap, GapWhy};
 use crate::open::{OneReel, OpenError, Start, open};
 use crate::part::{MissingParts, OpenedPart, Part};
 use crate::read_at::{ReadAt, ReadError};
-use crate::reel::block_body;
 use crate::scan::Known;
+use crate::stored::block_body;
 use crate::{EventNumber, Reel};
 
 /// Opens parts of one recording, in any order. `rings` belong to the last of them.

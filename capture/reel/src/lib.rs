@@ -52,6 +52,7 @@ mod redacted;
 mod reel;
 pub mod ring;
 mod scan;
+mod stored;
 mod tag;
 mod tail;
 pub mod tape;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::compress::inflate;
 use crate::decode::{BlockProblem, Records};
 use crate::ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
-use crate::frame::{BLOCK_MAGIC, FRAME_HEAD, FrameHead, ZSTD_MAGIC};
+use crate::frame::FRAME_HEAD;
 use crate::index::{BlockInfo, Totals};
 use crate::join::{join, open_parts};
 use crate::open::{OpenError, open};
@@ -15,6 +14,7 @@ use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
 use crate::read_at::{ReadAt, ReadError, Until, read_vec};
 use crate::scan::Known;
+use crate::stored::{BodyError, block_body};
 use crate::{Believed, Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
 /// The recording of one node, open for reading: from one file, or from the parts of a recording in
@@ -542,41 +542,6 @@ impl Reel {
 /// Of shorter blocks than this several frames are read at once, this many bytes.
 const SHORT_BLOCK: u64 = 4 << 10;
 const WINDOW: usize = 16 << 10;
-
-/// Why the body of a block cannot be had.
-pub(crate) enum BodyError {
-    Read(ReadError),
-    Damaged(&'static str),
-}
-
-/// Reads and checks the block whose frame is `length` bytes from `offset` on. The caller has
-/// checked that the source has them.
-pub(crate) fn block_body(
-    source: &dyn ReadAt,
-    offset: u64,
-    length: u64,
-) -> Result<Arc<[u8]>, BodyError> {
-    let damaged = |why| Err(BodyError::Damaged(why));
-    let Ok(length) = usize::try_from(length) else {
-        return damaged("it is too long");
-    };
-    let frame = read_vec(source, offset, length).map_err(BodyError::Read)?;
-    let Some(head) = FrameHead::read(&frame) else {
-        return damaged("it is cut");
-    };
-    let stored = frame.get(FRAME_HEAD..).unwrap_or(&[]);
-    if head.magic != BLOCK_MAGIC && head.magic != ZSTD_MAGIC {
-        return damaged("no block starts here");
-    }
-    if !head.fits(stored) {
-        return damaged("the checksum does not fit");
-    }
-    if head.magic == BLOCK_MAGIC {
-        return Ok(stored.into());
-    }
-    let body = inflate(stored).map_err(BodyError::Damaged)?;
-    Ok(body.into())
-}
 
 impl std::fmt::Debug for Reel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -7,8 +7,6 @@ use pcap_parser::pcapng::{Block, PcapNGOption, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{InterfaceDescriptionBlock, OptionCode, PcapHeader, parse_pcap_header};
 
-use super::{Ending, Frame, PcapError};
-
 /// What is longer is stepped over: no link carries it, and most likely its length lies.
 const FRAME_MAX: usize = 1 << 20;
 const INTERFACES_MAX: usize = 1 << 16;
@@ -26,6 +24,77 @@ const PACKET_DROPS: [u16; 1] = [4];
 const DROPS_UNKNOWN: u16 = u16::MAX;
 /// A longer name of an interface is cut.
 const NAME_MAX: usize = 256;
+
+/// How a capture ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// There is more to read.
+    Open,
+    /// With its last frame whole.
+    Whole,
+    /// In the middle of a frame or block, which starts at this byte.
+    Cut {
+        /// Bytes from the start of the file.
+        offset: u64,
+    },
+    /// At a block whose length cannot be: what follows cannot be found.
+    Broken {
+        /// Where the block starts, in bytes from the start of the file.
+        offset: u64,
+        /// What its length says.
+        length: u32,
+    },
+    /// With an error of the operating system.
+    Failed {
+        /// Bytes from the start of the file.
+        offset: u64,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+/// Why a file is not read as a capture.
+#[derive(Debug, thiserror::Error)]
+pub enum PcapError {
+    /// It holds nothing.
+    #[error("the file is empty; a capture starts with a header")]
+    Empty,
+    /// It starts with something else.
+    #[error("not a pcap or pcapng file: it starts with {}", hex(.start))]
+    NotACapture {
+        /// Its first bytes, four at most.
+        start: Vec<u8>,
+    },
+    /// gzip or zstd around it.
+    #[error("the file is compressed ({format}); unpack it first")]
+    Compressed {
+        /// With what.
+        format: &'static str,
+    },
+    /// A pcap file that ends in its header.
+    #[error("the file ends inside its header, after {length} of 24 bytes")]
+    HeaderCut {
+        /// How many bytes there are.
+        length: usize,
+    },
+    /// The operating system could not read it.
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+}
+
+/// One frame, from a file or from an interface.
+pub(crate) struct Frame<'a> {
+    /// Its number, from 0.
+    pub index: u64,
+    /// Nanoseconds since 1970.
+    pub time: u64,
+    pub link_type: i32,
+    /// The capture's name and number of the interface.
+    pub interface: (&'a str, u32),
+    /// Which section of the capture described it.
+    pub section: u32,
+    pub bytes: &'a [u8],
+}
 
 #[derive(Debug)]
 pub(super) struct Frames<R> {
@@ -585,4 +654,9 @@ impl<R: Read> Source<R> {
     fn hand_out(&mut self, start: usize, length: usize) -> &[u8] {
         self.buffer.get(start..start + length).unwrap_or(&[])
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.join(" ")
 }

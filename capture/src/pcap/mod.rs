@@ -16,7 +16,8 @@ use std::io::{self, Read};
 use netreel_reel::Endpoint;
 
 use fragments::Fragments;
-use frames::Frames;
+pub use frames::{Ending, PcapError};
+use frames::{Frame, Frames};
 use layers::{Datagram, Sliced};
 
 /// What one UDP datagram carried.
@@ -101,63 +102,6 @@ impl Counts {
     }
 }
 
-/// How a capture ended.
-#[derive(Debug)]
-pub enum Ending {
-    /// There is more to read.
-    Open,
-    /// With its last frame whole.
-    Whole,
-    /// In the middle of a frame or block, which starts at this byte.
-    Cut {
-        /// Bytes from the start of the file.
-        offset: u64,
-    },
-    /// At a block whose length cannot be: what follows cannot be found.
-    Broken {
-        /// Where the block starts, in bytes from the start of the file.
-        offset: u64,
-        /// What its length says.
-        length: u32,
-    },
-    /// With an error of the operating system.
-    Failed {
-        /// Bytes from the start of the file.
-        offset: u64,
-        /// What it said.
-        error: io::Error,
-    },
-}
-
-/// Why a file is not read as a capture.
-#[derive(Debug, thiserror::Error)]
-pub enum PcapError {
-    /// It holds nothing.
-    #[error("the file is empty; a capture starts with a header")]
-    Empty,
-    /// It starts with something else.
-    #[error("not a pcap or pcapng file: it starts with {}", hex(.start))]
-    NotACapture {
-        /// Its first bytes, four at most.
-        start: Vec<u8>,
-    },
-    /// gzip or zstd around it.
-    #[error("the file is compressed ({format}); unpack it first")]
-    Compressed {
-        /// With what.
-        format: &'static str,
-    },
-    /// A pcap file that ends in its header.
-    #[error("the file ends inside its header, after {length} of 24 bytes")]
-    HeaderCut {
-        /// How many bytes there are.
-        length: usize,
-    },
-    /// The operating system could not read it.
-    #[error("cannot be read: {0}")]
-    Read(#[from] io::Error),
-}
-
 /// An iterator over the UDP payloads of a capture, in the order of the file.
 #[derive(Debug)]
 pub struct UdpPayloads<R> {
@@ -234,20 +178,6 @@ impl<R: Read> Iterator for UdpPayloads<R> {
             }
         }
     }
-}
-
-/// One frame, from a file or from an interface.
-pub(crate) struct Frame<'a> {
-    /// Its number, from 0.
-    pub index: u64,
-    /// Nanoseconds since 1970.
-    pub time: u64,
-    pub link_type: i32,
-    /// The capture's name and number of the interface.
-    pub interface: (&'a str, u32),
-    /// Which section of the capture described it.
-    pub section: u32,
-    pub bytes: &'a [u8],
 }
 
 /// Sorts frames: what is a UDP payload, what waits for the rest of its packet, what is neither.
@@ -364,9 +294,4 @@ impl Sorter {
         self.places.insert((number, linux), place);
         place
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits.join(" ")
 }

@@ -21,6 +21,7 @@
 mod by_hand;
 mod chance;
 mod change;
+mod counts;
 mod cut;
 mod ground;
 mod marks;
@@ -37,12 +38,13 @@ mod waiting;
 
 pub use by_hand::{Arrival, in_order, legal_orders};
 pub use change::{Change, Moment};
+pub use counts::Counts;
 pub use cut::{Cut, PacketId};
 pub use ground::{Ground, GroundOptions};
 pub use net::{BROKEN, Broken, NodeSocket};
 pub use races::Tries;
 pub use run::{MakeNode, Ran, Runner, Unlike};
-pub use search::{Counts, Explored, Limits, Makers, Outcome, Told, Wrong, explore};
+pub use search::{Explored, Limits, Makers, Outcome, Told, Wrong, explore};
 pub use shrink::{Heals, Shrunk, Try, cure, shrink};
 pub use stuck::{Call, Stuck};
 pub use swaps::Swap;

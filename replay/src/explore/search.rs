@@ -9,6 +9,7 @@ use netreel_wire::Wire;
 
 use super::chance::Chance;
 use super::change::Change;
+use super::counts::Counts;
 use super::ground::Ground;
 use super::marks::Marks;
 use super::races::{BaseOrder, Candidate, Orders, Tries};
@@ -34,28 +35,6 @@ pub struct Limits {
 /// How many runs are made before their results are looked at, however many threads there are: what is tried next
 /// follows from them.
 const BATCH: usize = 64;
-
-/// How far an exploration has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Runs.
-    pub runs: u64,
-    /// Turns of nodes that were played in them.
-    pub turns: u64,
-    /// Orders that were seen.
-    pub orders: u64,
-    /// Ways that would have led to an order that was seen, or to which another way led, and were not tried.
-    pub saved: u64,
-    /// Orders to which no way that should have led there did: layers do not let them happen, or nobody knows
-    /// how.
-    pub unreached: u64,
-    /// Runs that came to something wrong.
-    pub wrong: u64,
-    /// Ways that wait.
-    pub waiting: u64,
-    /// Ways that were given up because too many waited.
-    pub given_up: u64,
-}
 
 /// What a wrong run came to, apart from when: two runs of the same are one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

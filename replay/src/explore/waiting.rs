@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::change::Change;
+use super::counts::Counts;
 use super::races::Candidate;
-use super::search::Counts;
 
 /// So many ways wait to be tried at most; what would take longest is given up beyond.
 const WAITING_MAX: usize = 400_000;

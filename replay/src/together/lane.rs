@@ -11,7 +11,7 @@ use netreel_transport::{Divergence, Draw, Events, Step};
 use super::inbox::Inbox;
 use super::report::{Left, PlayedNode, Why};
 use super::script::Script;
-use super::world::Sink;
+use super::sink::Sink;
 use crate::ReelEvents;
 
 /// A packet that a node sent off its recording, until its turn is over.

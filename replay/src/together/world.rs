@@ -9,20 +9,10 @@ use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 use super::inbox::{Item, Place, Waiting};
 use super::lane::{NodePlayed, Outgoing};
 use super::plan::{Arrival, Plan, PlanNode, hash};
+use super::sink::Sink;
 use super::stands_for::{Sends, Taken};
 use super::unlike::{Unlike, unlike};
 use crate::ReelEvents;
-
-/// Takes the events of the nodes that are played, each node's in order.
-pub trait Sink: Send {
-    /// An event of a node, by its place in the story.
-    fn write(&mut self, node: usize, record: &Record<'_>);
-}
-
-/// Nobody keeps them.
-impl Sink for () {
-    fn write(&mut self, _node: usize, _record: &Record<'_>) {}
-}
 
 pub(super) struct World {
     pub plan: Arc<Plan>,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use netreel_reel::{EventNumber, FaultVerdict, SendOutcome, os_code_words};
 
-use super::Frames;
-use super::lane::{Item, What, Whose};
+use super::lane::{Item, What};
 use super::proxies::Proxies;
+use super::whose::Whose;
 use crate::figures::duration;
 use crate::history::{Evidence, History};
 use crate::session::packets;
@@ -17,6 +17,20 @@ use crate::session::{
 
 /// More messages of one packet are counted, not listed.
 const RESENT_TOLD: usize = 4;
+
+/// Which of a packet's two ends have a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// One where it was sent, one where it was received, one for each further receipt.
+    #[default]
+    Both,
+    /// One where it was sent.
+    Sent,
+    /// One for each receipt.
+    Received,
+    /// One where it was sent, or, where nobody recorded that, where it was received first.
+    Once,
+}
 
 /// Which comments are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

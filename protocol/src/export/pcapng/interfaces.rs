@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::lane::Whose;
-use super::list;
 use super::proxies::{Proxies, Proxy};
+use super::whose::Whose;
 use crate::figures::duration;
 use crate::session::{NodeId, ObserverId, Session};
 
@@ -108,4 +107,21 @@ fn described(session: &Session, node: NodeId) -> (String, String) {
         }
     }
     (known.name.clone(), description)
+}
+
+/// More names are counted.
+const LIST_MAX: usize = 16;
+
+/// `A, B and X`
+pub(super) fn list(names: &[&str]) -> String {
+    let (shown, more) = match names.len().saturating_sub(LIST_MAX) {
+        0 => (names, 0),
+        more => (names.get(..LIST_MAX).unwrap_or(names), more),
+    };
+    match (shown, more) {
+        ([], _) => "nobody".to_owned(),
+        ([one], 0) => (*one).to_owned(),
+        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
+        (shown, more) => format!("{} and {more} more", shown.join(", ")),
+    }
 }

@@ -11,6 +11,7 @@ use netreel_reel::{
 
 use super::extra;
 use super::proxies::Proxies;
+use super::whose::Whose;
 use crate::session::clock::map::ClockMap;
 use crate::session::{
     Crossing, Interfaces, NodeId, ObserverId, PacketId, Session, SessionTime, Stamp, Way,
@@ -54,15 +55,6 @@ pub(super) enum What {
     Seen { from: Endpoint, to: Endpoint },
     /// Something else than a packet; its words are the payload.
     Words,
-}
-
-/// Whose reel a lane is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Whose {
-    Node(NodeId),
-    /// By its place among the proxies.
-    Proxy(u16),
-    Observer(ObserverId),
 }
 
 /// The way through one reel.

@@ -15,35 +15,24 @@ mod extra;
 mod interfaces;
 mod lane;
 mod proxies;
+mod whose;
 
 pub use addresses::Naming;
-pub use comments::Comments;
+pub use comments::{Comments, Frames};
 
 use std::io::{self, Write};
 
 use addresses::{Addresses, Names};
 use blocks::{Direction, FrameHead};
 use comments::Commenter;
-use lane::{Item, ReelCursor, What, Whose};
+use interfaces::list;
+use lane::{Item, ReelCursor, What};
 use proxies::Proxies;
+use whose::Whose;
 
 use crate::figures::duration;
 use crate::history::{History, Level};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
-
-/// Which of a packet's two ends have a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Frames {
-    /// One where it was sent, one where it was received, one for each further receipt.
-    #[default]
-    Both,
-    /// One where it was sent.
-    Sent,
-    /// One for each receipt.
-    Received,
-    /// One where it was sent, or, where nobody recorded that, where it was received first.
-    Once,
-}
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -339,19 +328,3 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
 
 /// More findings and warnings are counted, not listed, at the start of the file.
 const COMMENTS_MAX: usize = 100;
-/// More names are counted.
-const LIST_MAX: usize = 16;
-
-/// `A, B and X`
-fn list(names: &[&str]) -> String {
-    let (shown, more) = match names.len().saturating_sub(LIST_MAX) {
-        0 => (names, 0),
-        more => (names.get(..LIST_MAX).unwrap_or(names), more),
-    };
-    match (shown, more) {
-        ([], _) => "nobody".to_owned(),
-        ([one], 0) => (*one).to_owned(),
-        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
-        (shown, more) => format!("{} and {more} more", shown.join(", ")),
-    }
-}

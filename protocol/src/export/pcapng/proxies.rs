@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use netreel_reel::Reel;
 
-use super::lane::Whose;
+use super::whose::Whose;
 use crate::session::{NodeId, Session};
 
 /// A proxy.

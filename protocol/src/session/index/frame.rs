@@ -9,8 +9,8 @@
 use std::io::{self, Write};
 
 use bytes::Bytes;
+use netreel_table::Misfit;
 
-use super::{IndexError, IndexKey};
 use crate::session::parallel;
 use crate::session::read::scan::hash;
 
@@ -19,11 +19,30 @@ const MAGIC: [u8; 8] = *b"\x89NRINDX\n";
 /// Goes up with every change of what stands in the body.
 const VERSION: u32 = 10;
 
-const HEAD: usize = MAGIC.len() + 4 + 16;
+/// What the reels are, the wire, and the version of this program.
+const KEY: usize = 16;
+const HEAD: usize = MAGIC.len() + 4 + KEY;
 const TAIL: usize = 8 + 8 + MAGIC.len();
 
 /// Each has a checksum.
 const PIECE: usize = 4 << 20;
+
+/// Why an index is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// A byte of it is not as it was written, or bytes are missing.
+    #[error("it is damaged")]
+    Damaged,
+    /// It is of other reels, or of these before they were changed, or of another wire or version.
+    #[error("it is of other reels, of another wire, or of another version")]
+    OfOthers,
+}
+
+impl From<Misfit> for IndexError {
+    fn from(_: Misfit) -> IndexError {
+        IndexError::Damaged
+    }
+}
 
 /// Writes the head, then the body as it comes.
 pub(crate) struct Framing<'a> {
@@ -34,11 +53,11 @@ pub(crate) struct Framing<'a> {
 }
 
 impl<'a> Framing<'a> {
-    pub fn new(key: IndexKey, out: &'a mut dyn Write) -> Framing<'a> {
+    pub fn new(key: [u8; KEY], out: &'a mut dyn Write) -> Framing<'a> {
         let mut piece = Vec::with_capacity(PIECE);
         piece.extend_from_slice(&MAGIC);
         piece.extend_from_slice(&VERSION.to_le_bytes());
-        piece.extend_from_slice(&key.key);
+        piece.extend_from_slice(&key);
         Framing {
             out,
             piece,
@@ -87,7 +106,7 @@ impl Write for Framing<'_> {
 }
 
 /// The body of an index, once all of it is as it was written and it is of these reels.
-pub(crate) fn body(all: &Bytes, key: IndexKey, workers: usize) -> Result<Bytes, IndexError> {
+pub(crate) fn body(all: &Bytes, key: [u8; KEY], workers: usize) -> Result<Bytes, IndexError> {
     let damaged = Err(IndexError::Damaged);
     let Some((before, tail)) = all.len().checked_sub(TAIL).map(|at| all.split_at(at)) else {
         return damaged;
@@ -105,9 +124,7 @@ pub(crate) fn body(all: &Bytes, key: IndexKey, workers: usize) -> Result<Bytes, 
         return damaged;
     }
     let version = covered.get(MAGIC.len()..MAGIC.len() + 4);
-    if version != Some(&VERSION.to_le_bytes())
-        || covered.get(MAGIC.len() + 4..HEAD) != Some(&key.key)
-    {
+    if version != Some(&VERSION.to_le_bytes()) || covered.get(MAGIC.len() + 4..HEAD) != Some(&key) {
         return Err(IndexError::OfOthers);
     }
     let pieces: Vec<(usize, &[u8])> = covered.chunks(PIECE).enumerate().collect();

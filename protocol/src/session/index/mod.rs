@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use netreel_reel::{ReadError, Reel};
-use netreel_table::{Misfit, Putting, Taking};
+use netreel_table::{Putting, Taking};
 use netreel_wire::Wire;
 
+pub use self::frame::IndexError;
 use self::frame::{Framing, body};
 use super::parallel;
 use super::read::scan::hash;
@@ -107,23 +108,6 @@ fn tell(told: &mut Vec<u8>, bytes: &[u8]) {
     told.extend_from_slice(bytes);
 }
 
-/// Why an index is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IndexError {
-    /// A byte of it is not as it was written, or bytes are missing.
-    #[error("it is damaged")]
-    Damaged,
-    /// It is of other reels, or of these before they were changed, or of another wire or version.
-    #[error("it is of other reels, of another wire, or of another version")]
-    OfOthers,
-}
-
-impl From<Misfit> for IndexError {
-    fn from(_: Misfit) -> IndexError {
-        IndexError::Damaged
-    }
-}
-
 impl Session {
     /// Writes what was found out about the reels, which are those that it was made of, in their
     /// order: about the packets, and as far as that was asked for, what passed on links, what the
@@ -138,7 +122,7 @@ impl Session {
         history: Option<&History>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut framing = Framing::new(key, out);
+        let mut framing = Framing::new(key.key, out);
         let mut to = Putting::new(&mut framing);
         parts::put(self, reels, &mut to)?;
         // It is for who asks without bounds of their own.
@@ -162,7 +146,7 @@ impl Session {
         wire: Option<Arc<Wire>>,
     ) -> Result<Session, IndexError> {
         let workers = parallel::processors();
-        let mut taking = Taking::new(body(index, key, workers)?);
+        let mut taking = Taking::new(body(index, key.key, workers)?);
         let mut session = parts::take(reels, &mut taking)?;
         session.kept_history = (!taking.is_empty()).then(|| taking.rest());
         session.wire = wire.or_else(|| wire_inside(reels, &mut Vec::new()));

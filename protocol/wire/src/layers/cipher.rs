@@ -5,7 +5,7 @@ use aes_gcm::aead::{Aead, AeadCore, Key, KeyInit, KeySizeUser, Nonce, Payload};
 use aes_gcm::{Aes128Gcm, Aes256Gcm};
 use chacha20poly1305::ChaCha20Poly1305;
 
-use super::{Argument, Failure};
+use super::argument::{Argument, Failure};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cipher {

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 
-use super::Failure;
+use super::argument::Failure;
 
 /// The level that most writers choose.
 const LEVEL: u32 = 6;

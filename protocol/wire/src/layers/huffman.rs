@@ -1,6 +1,6 @@
 //! Huffman codes with a fixed table: whole bytes, or single reads as Quake 3 has them.
 
-use super::Failure;
+use super::argument::Failure;
 use crate::layout::BitOrder;
 
 /// The longest code, in bits.

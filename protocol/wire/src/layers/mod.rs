@@ -1,6 +1,7 @@
 //! Transforms between the bytes of a packet and those of a stream inside it: compression, ciphers,
 //! scripts. All of it is pure: bytes and arguments in, bytes or a reason out.
 
+mod argument;
 mod cipher;
 mod compression;
 #[cfg(feature = "lua")]
@@ -15,9 +16,9 @@ mod steps;
 mod xor;
 mod xor_text;
 
-use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use argument::{Argument, Failure};
 pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
 pub use keys::{Keys, KeysError};
 pub(crate) use script::{Script, begin_packet, slow, steps};
@@ -57,37 +58,6 @@ pub(crate) enum Transform {
         decode: Arc<str>,
         encode: Arc<str>,
     },
-}
-
-/// What a transform is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Argument {
-    Integer(i128),
-    Bytes(Arc<Vec<u8>>),
-}
-
-/// Why a transform has no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// More bytes come out than this many.
-    TooLong { max: usize },
-    /// The bytes are not what the transform makes, or the arguments do not fit.
-    Broken(String),
-}
-
-impl Failure {
-    pub(crate) fn because(why: impl Into<String>) -> Failure {
-        Failure::Broken(why.into())
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::TooLong { max } => write!(f, "more than the limit of {max} bytes come out"),
-            Failure::Broken(why) => f.write_str(why),
-        }
-    }
 }
 
 impl Transform {

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use mlua::{Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, Value, VmState};
 
+use super::argument::{Argument, Failure};
 use super::script::{Script, ScriptError};
 use super::steps::{Pace, spend, steps, take_back};
-use super::{Argument, Failure};
 
 /// What a call counts before its first step: it makes a world.
 const CALL_STEPS: u64 = 20_000;

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 #[cfg(not(feature = "lua"))]
-use super::{Argument, Failure};
+use super::argument::{Argument, Failure};
 
 /// The `lua` item of a wire, which compiles.
 #[derive(Clone, Debug, PartialEq, Eq)]

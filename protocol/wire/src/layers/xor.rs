@@ -1,6 +1,6 @@
 //! Exclusive or with a key that repeats.
 
-use super::{Argument, Failure};
+use super::argument::{Argument, Failure};
 
 /// The bytes of a key: an integer is four bytes, the lowest first.
 pub(super) fn key(arguments: &[Argument]) -> Result<Vec<u8>, Failure> {

@@ -1,6 +1,6 @@
 //! Exclusive or with a key that a text changes from byte to byte: the old protocols of Quake 3.
 
-use super::{Argument, Failure};
+use super::argument::{Argument, Failure};
 
 /// The byte that stands for those that its messages do not carry.
 const REPLACED: u8 = b'.';
