@@ -6,10 +6,11 @@ use std::net::SocketAddr;
 use serde_json::{Map, Value as Json};
 
 use crate::context::Context;
-use crate::encode::{Change, EncodeError};
+use crate::encode::EncodeError;
 use crate::facts::PacketFacts;
 use crate::json::{bytes_of_hex, hex};
 use crate::limits::{FILE_STEPS_MAX, PACKET_STEPS};
+use crate::run::Change;
 use crate::state::ConnectionState;
 use crate::states::States;
 use crate::wire::{Decoded, Wire};

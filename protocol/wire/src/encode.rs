@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 
 use crate::context::Context;
 use crate::facts::{PacketFacts, ProtocolId};
-use crate::json::bytes_of_rest;
-use crate::run::{Entry, Source, Written, write};
+use crate::json::{Instead, bytes_of_rest};
+use crate::run::{Change, Entry, Source, Written, write};
 use crate::state::ConnectionState;
 use crate::suggest::did_you_mean;
 use crate::tree::TreeNode;
@@ -20,28 +20,6 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// Derived fields that came out other than the JSON said, in wire order.
     pub changes: Vec<Change>,
-}
-
-/// What a field is to say instead of what it says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Instead {
-    /// Nothing: see [`Decoded::to_blank_json`].
-    Nothing,
-    /// These bytes. Of a field that is not of bytes: nothing.
-    Bytes(Vec<u8>),
-    /// This number. Of a field that cannot say it: what it says.
-    Number(u64),
-}
-
-/// A derived field that was worked out anew.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Which field: `messages[2].length`.
-    pub path: String,
-    /// What the JSON said.
-    pub from: i128,
-    /// What it is.
-    pub to: i128,
 }
 
 /// JSON that is no packet of this wire.

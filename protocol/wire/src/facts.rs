@@ -276,6 +276,48 @@ impl PacketFacts {
     pub fn charged(&self) -> u64 {
         self.steps.saturating_add(self.slow.0)
     }
+
+    /// Empties the facts and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        let PacketFacts {
+            protocol,
+            sequence,
+            ack,
+            ack_bits,
+            acknowledges_before,
+            nack,
+            ack_ranges,
+            nack_ranges,
+            range_bits,
+            sender,
+            host,
+            tick,
+            checksum,
+            input,
+            input_count,
+            sent_time,
+            echoed_times,
+            rules,
+            messages,
+            contents,
+            diagnostics,
+            steps,
+            slow,
+        } = self;
+        (*protocol, *rules) = (None, None);
+        (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
+        (*sender, *host) = (None, None);
+        (*tick, *sent_time) = (None, None);
+        (*checksum, *input, *input_count) = (None, None, None);
+        echoed_times.clear();
+        *acknowledges_before = None;
+        (*range_bits, *diagnostics, *steps) = (0, 0, 0);
+        *slow = Slow::default();
+        ack_ranges.clear();
+        nack_ranges.clear();
+        messages.clear();
+        contents.clear();
+    }
 }
 
 /// Steps that a packet counts besides its own, because those took far longer than steps take. It is

@@ -72,7 +72,7 @@ mod wire;
 
 pub use connections::{Connections, EncodedPacket, Spent};
 pub use context::Context;
-pub use encode::{Change, EncodeError, Encoded, Instead};
+pub use encode::{EncodeError, Encoded};
 pub use error::CompileError;
 pub use facts::{
     CreateRule, InnerContent, Kind, KindId, LateInput, MessageFacts, OlderUpdate, PacketFacts,
@@ -80,6 +80,7 @@ pub use facts::{
     StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
 };
 pub use format::format;
+pub use json::Instead;
 #[cfg(feature = "lua")]
 pub use layers::guest as rules;
 pub use layers::{Keys, KeysError};
@@ -93,6 +94,7 @@ pub use outline::{
 };
 pub use property::{Property, PropertyId, PropertyKind};
 pub use report::{Related, Report};
+pub use run::Change;
 pub use state::ConnectionState;
 pub use states::States;
 pub use testing::{TestFailure, TestResult};

@@ -40,6 +40,7 @@ mod game;
 mod layer;
 mod link;
 mod message;
+mod mode;
 mod object;
 mod packet;
 mod sequence;
@@ -60,8 +61,9 @@ pub use game::{
 };
 pub use layer::{NetLayer, PROTOCOL_VERSION};
 pub use message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State, node_name};
+pub use mode::{Mode, Topology};
 pub use object::Object;
 pub use packet::{PACKET_BYTES_MAX, PacketHeader, read_packet};
-pub use start::{Mode, PeerStart, Start, StartError, Topology, Tuning};
+pub use start::{PeerStart, Start, StartError, Tuning};
 pub use types::{BOXES, FieldKind, FieldType, ObjectType, Quantized, Types, TypesError, Value};
 pub use world::{Script, SimNode, SimWorld, SimWorldStart, TableRow};

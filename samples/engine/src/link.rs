@@ -10,9 +10,10 @@ use netreel_transport::{Transport, mix};
 use crate::bits::BitWriter;
 use crate::fault::Fault;
 use crate::message::{Message, ObjectId, Peer};
+use crate::mode::Mode;
 use crate::packet::{FRAME_BITS_MAX, MESSAGES_MAX, PacketHeader, write_packet};
 use crate::sequence::{FIRST, Received, unwrap_near};
-use crate::start::{Mode, Tuning};
+use crate::start::Tuning;
 use crate::stream::{StreamIn, StreamOut};
 
 /// How many sent packets are remembered at most.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::start::Topology;
+use crate::mode::Topology;
 use crate::types::{Types, Value};
 
 /// A peer's number in the session; HOST is 0. At most 15.

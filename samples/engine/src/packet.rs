@@ -2,7 +2,7 @@
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::message::{Message, Peer};
-use crate::start::Mode;
+use crate::mode::Mode;
 use crate::types::Types;
 
 /// The most that a packet may be, in bytes.
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::message::{Argument, Body, Counter, Migration, ObjectId, State};
-    use crate::start::Topology;
+    use crate::mode::Topology;
     use crate::types::{BOXES, Value};
 
     fn types() -> Types {

@@ -15,7 +15,8 @@ use crate::game::{
 };
 use crate::layer::NetLayer;
 use crate::message::{Counter, ObjectId, Peer, State, node_name};
-use crate::start::{Mode, PeerStart, Start, StartError, Topology, Tuning};
+use crate::mode::{Mode, Topology};
+use crate::start::{PeerStart, Start, StartError, Tuning};
 
 /// What a simulated session is made of. Everything that happens in it follows from this and the
 /// calls of the test.

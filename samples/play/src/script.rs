@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use netreel_sample_engine::{Deed, Event, ObjectId, ObjectMessage, Peer};
 
-use crate::node::{LinkSetting, Order};
+use crate::link_setting::LinkSetting;
+use crate::node::Order;
 use crate::seen::Seen;
 use crate::stage::Stage;
 

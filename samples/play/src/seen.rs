@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netreel_sample_engine::{Deed, Doing, NetLayer, News, Object, ObjectId, Peer, Player, Value};
 
-use crate::node::LinkSetting;
+use crate::link_setting::LinkSetting;
 
 /// The number of the type "box" in the game's declaration; everything else is a player.
 const BOX: u8 = 0;

@@ -6,12 +6,22 @@ use serde_json::{Map, Value as Json};
 
 use super::blank::{blank_bytes, blank_raw, blank_text};
 use super::{hex, leaf_of, raw_of_integer, wide};
-use crate::encode::Instead;
 use crate::layout::{ByteOrder, Order};
 use crate::program::{FieldInfo, Rest, Shown};
 use crate::tree::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode, Value};
 use crate::values::uuid;
+
+/// What a field is to say instead of what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// Nothing: see [`Decoded::to_blank_json`](crate::Decoded::to_blank_json).
+    Nothing,
+    /// These bytes. Of a field that is not of bytes: nothing.
+    Bytes(Vec<u8>),
+    /// This number. Of a field that cannot say it: what it says.
+    Number(u64),
+}
 
 /// Which fields say something else, or nothing any more.
 type Blank<'b> = &'b dyn Fn(TreeNode<'_>) -> Option<Instead>;

@@ -12,6 +12,7 @@ mod leaf;
 
 use serde_json::Value as Json;
 
+pub use from_tree::Instead;
 pub(crate) use from_tree::packet;
 pub(crate) use leaf::{
     Leaf, bytes_of, bytes_of_hex, float_raw, hex, integer_of, leaf_of, raw_of, raw_of_integer,

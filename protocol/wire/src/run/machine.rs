@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::arena::Arena;
 use super::checksum::Checksum;
-use super::meanings::clear;
 use super::problem::Problem;
 use super::reading::Reading;
 use super::sink::{Rest, Sink};
@@ -52,7 +51,7 @@ pub(crate) fn read<S: Sink>(
     facts: &mut PacketFacts,
     sink: &mut S,
 ) {
-    clear(facts);
+    facts.clear();
     begin_packet(packet.len());
     let looked_at = &packet[..packet.len().min(PACKET_BYTES_MAX)];
     let arena = Arena::default();

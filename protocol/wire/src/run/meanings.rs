@@ -3,51 +3,9 @@
 use super::machine::{Machine, OpenMessages};
 use super::sink::Sink;
 use super::tape::Tape;
-use crate::facts::{Meaning, MessageFacts, PacketFacts, Promise, Sequence, Slow};
+use crate::facts::{Meaning, MessageFacts, Promise, Sequence};
 use crate::operation::Register;
 use crate::program::EnumMember;
-
-/// Empties the facts and keeps their memory.
-pub(super) fn clear(facts: &mut PacketFacts) {
-    let PacketFacts {
-        protocol,
-        sequence,
-        ack,
-        ack_bits,
-        acknowledges_before,
-        nack,
-        ack_ranges,
-        nack_ranges,
-        range_bits,
-        sender,
-        host,
-        tick,
-        checksum,
-        input,
-        input_count,
-        sent_time,
-        echoed_times,
-        rules,
-        messages,
-        contents,
-        diagnostics,
-        steps,
-        slow,
-    } = facts;
-    (*protocol, *rules) = (None, None);
-    (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
-    (*sender, *host) = (None, None);
-    (*tick, *sent_time) = (None, None);
-    (*checksum, *input, *input_count) = (None, None, None);
-    echoed_times.clear();
-    *acknowledges_before = None;
-    (*range_bits, *diagnostics, *steps) = (0, 0, 0);
-    *slow = Slow::default();
-    ack_ranges.clear();
-    nack_ranges.clear();
-    messages.clear();
-    contents.clear();
-}
 
 /// Says where the range that began last ends.
 fn end_range(ranges: &mut [(u64, u64)], last: u64) {

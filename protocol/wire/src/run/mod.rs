@@ -23,4 +23,5 @@ mod writing;
 pub(crate) use full::Full;
 pub(crate) use machine::{Entry, Surroundings, read};
 pub(crate) use sink::FactsOnly;
+pub use write::Change;
 pub(crate) use write::{Source, Written, write};

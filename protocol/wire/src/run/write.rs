@@ -10,11 +10,21 @@ use super::tape::Tape as _;
 use super::writing::Writing;
 use super::writing::derived::Derived;
 use crate::context::Context;
-use crate::encode::Change;
 use crate::facts::PacketFacts;
 use crate::layers::begin_packet;
 use crate::program::Program;
 use crate::state::ConnectionState;
+
+/// A derived field that was worked out anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which field: `messages[2].length`.
+    pub path: String,
+    /// What the JSON said.
+    pub from: i128,
+    /// What it is.
+    pub to: i128,
+}
 
 /// What a packet is made of.
 #[derive(Clone, Copy)]

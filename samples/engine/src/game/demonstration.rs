@@ -21,7 +21,7 @@ use crate::call::Call;
 use crate::event::{Event, ObjectMessage};
 use crate::layer::NetLayer;
 use crate::message::{ObjectId, Peer};
-use crate::start::Topology;
+use crate::mode::Topology;
 
 const A: Peer = Peer(1);
 const B: Peer = Peer(2);

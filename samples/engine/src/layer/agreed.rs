@@ -10,8 +10,8 @@
 
 use super::NetLayer;
 use crate::message::{Body, Counter, ObjectId, Peer};
+use crate::mode::{Mode, Topology};
 use crate::object::Announced;
-use crate::start::{Mode, Topology};
 
 impl NetLayer {
     /// Tells of an object of this node's own: everybody, or in mode `order` HOST, who tells the

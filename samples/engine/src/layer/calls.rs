@@ -9,10 +9,10 @@ use crate::event::{EndReason, Event, Refusal};
 use crate::fault::Fault;
 use crate::link::{LinkState, write_unreliable};
 use crate::message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State};
+use crate::mode::{Mode, Topology};
 use crate::object::Announced;
 use crate::object::{Heard, Object};
 use crate::packet::{FRAME_BITS_MAX, PACKET_BYTES_MAX, UPDATE_BITS_MAX};
-use crate::start::{Mode, Topology};
 use crate::types::Value;
 
 impl NetLayer {

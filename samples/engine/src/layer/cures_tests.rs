@@ -7,7 +7,7 @@ use super::stage::{
 use crate::call::Call;
 use crate::event::{Event, IgnoreReason, ObjectMessage};
 use crate::message::{Body, Counter, ObjectId, Peer};
-use crate::start::{Mode, Topology};
+use crate::mode::{Mode, Topology};
 use crate::types::Value;
 
 fn confirm(counter: u64) -> Body {

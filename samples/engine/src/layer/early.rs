@@ -11,8 +11,8 @@ use super::NetLayer;
 use crate::bits::Malformed;
 use crate::event::{Event, IgnoreReason, ObjectMessage};
 use crate::message::{Body, Counter, Message, ObjectId, Peer};
+use crate::mode::Mode;
 use crate::object::Announced;
-use crate::start::Mode;
 use crate::state::{StateReader, StateWriter};
 use crate::types::Types;
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::stage::{A, B, HOST, Stage, X, cube};
 use crate::message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer};
-use crate::start::{Mode, Topology};
+use crate::mode::{Mode, Topology};
 use crate::types::Value;
 
 fn object() -> impl Strategy<Value = ObjectId> {

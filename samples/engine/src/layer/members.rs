@@ -5,7 +5,7 @@ use crate::event::{EndReason, Event};
 use crate::fault::Fault;
 use crate::link::{CargoFate, LinkState};
 use crate::message::{Body, Counter, ObjectId, Peer};
-use crate::start::Mode;
+use crate::mode::Mode;
 
 impl NetLayer {
     /// Judges packets of all links lost that were not acked for too long.

@@ -7,7 +7,7 @@ use super::stage::{
 use crate::call::Call;
 use crate::event::{Event, IgnoreReason, ObjectMessage, Refusal};
 use crate::message::{Body, Counter, Migration, Peer};
-use crate::start::Mode;
+use crate::mode::Mode;
 use crate::types::Value;
 
 const C: Option<u64> = None;

@@ -6,8 +6,8 @@ use super::NetLayer;
 use crate::event::{Event, IgnoreReason, ObjectMessage};
 use crate::fault::Fault;
 use crate::message::{Body, Counter, Migration, ObjectId, Peer, State};
+use crate::mode::Mode;
 use crate::object::{Announced, Heard, Object};
-use crate::start::Mode;
 use crate::types::Value;
 
 /// How an object came to be what it is: what a server must pass on before its UPDATEs.

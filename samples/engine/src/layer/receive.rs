@@ -10,8 +10,8 @@ use crate::event::{EndReason, Event};
 use crate::fault::Fault;
 use crate::link::LinkState;
 use crate::message::{Body, Message, Peer};
+use crate::mode::{Mode, Topology};
 use crate::packet::{PACKET_BYTES_MAX, read_packet};
-use crate::start::{Mode, Topology};
 use crate::stream::Delivered;
 
 /// A tick takes no more packets than this, so that a flood cannot stop the game.

@@ -7,9 +7,9 @@ use crate::bits::BitWriter;
 use crate::fault::Fault;
 use crate::link::{Cargo, LinkState, Room, SentUpdate, write_unreliable};
 use crate::message::{Body, Message, ObjectId, Peer};
+use crate::mode::Topology;
 use crate::object::{Announced, Copy, Object};
 use crate::packet::FRAME_BITS_MAX;
-use crate::start::Topology;
 
 impl NetLayer {
     /// Sends what is due on every link.

@@ -4,7 +4,8 @@ use super::stage::{A, B, COLOR, HOST, OBJECT, POSITION, Stage, X, create, destro
 use crate::call::Call;
 use crate::event::{Event, IgnoreReason, ObjectMessage, Refusal};
 use crate::message::{Body, Message, ObjectId};
-use crate::start::{Mode, Start, Topology};
+use crate::mode::{Mode, Topology};
+use crate::start::Start;
 use crate::types::Value;
 
 const BOTH: [Mode; 2] = [Mode::Host, Mode::Owner];

@@ -10,8 +10,9 @@ use crate::bits::BitWriter;
 use crate::call::Call;
 use crate::event::Event;
 use crate::message::{Body, Counter, Message, Migration, ObjectId, Peer, State};
+use crate::mode::{Mode, Topology};
 use crate::packet::{PacketHeader, read_packet, write_packet};
-use crate::start::{Mode, Start, Topology};
+use crate::start::Start;
 use crate::types::{BOXES, Types, Value};
 use crate::world::{Script, SimWorldStart};
 

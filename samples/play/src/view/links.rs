@@ -7,7 +7,8 @@ use netreel_inspector::theme;
 use netreel_sample_engine::Peer;
 
 use super::{Board, Command, button};
-use crate::node::{LinkSetting, Order};
+use crate::link_setting::LinkSetting;
+use crate::node::Order;
 use crate::seen::Seen;
 
 /// How wide all of it is.

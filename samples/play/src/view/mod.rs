@@ -15,7 +15,8 @@ use netreel_inspector::theme;
 use netreel_sample_engine::{ObjectId, Peer};
 
 use crate::ghosts::Ghosts;
-use crate::node::{LinkSetting, Order};
+use crate::link_setting::LinkSetting;
+use crate::node::Order;
 use crate::script::TICKS_A_SECOND;
 use crate::seen::Seen;
 
