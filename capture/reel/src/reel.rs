@@ -12,7 +12,7 @@ use crate::join::{join, open_parts};
 use crate::open::{OpenError, open};
 use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
-use crate::read_at::{ReadAt, ReadError, Until, read_vec};
+use crate::read_at::{ReadAt, ReadError, Until};
 use crate::scan::Known;
 use crate::stored::{BodyError, block_body};
 use crate::{Believed, Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
