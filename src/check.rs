@@ -1,7 +1,7 @@
 //! `netreel check`: what went wrong, with the packets that prove it.
 
-mod each;
-mod follow;
+pub mod each;
+pub mod follow;
 mod report;
 
 use std::collections::BTreeSet;
@@ -24,12 +24,6 @@ use crate::text;
 use report::Told;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
-    if arguments.follow {
-        return follow::run(arguments, out);
-    }
-    if arguments.each {
-        return each::run(arguments, out);
-    }
     let rules = rules_of(arguments)?;
     let story = open::story(&arguments.filtered.read.source)?;
     let unread = story.unread.clone();

@@ -139,6 +139,8 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::State(arguments) => state::run(arguments, out),
+        Command::Check(arguments) if arguments.follow => check::follow::run(arguments, out),
+        Command::Check(arguments) if arguments.each => check::each::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
         Command::Stats(arguments) => stats::run(arguments, out),
         Command::Why(arguments) => why::run(arguments, out),

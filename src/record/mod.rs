@@ -34,7 +34,10 @@ pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
 /// What a build without libpcap says.
 #[cfg(not(feature = "pcap"))]
 mod live {
-    use super::{Answer, Failure, Record, Write};
+    use std::io::Write;
+
+    use crate::arguments::Record;
+    use crate::outcome::{Answer, Failure};
 
     pub fn run(
         _: &Record,

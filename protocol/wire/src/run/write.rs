@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::Tape as _;
 use super::writing::Writing;
-use super::writing::derived::Derived;
+use super::writing::asked::Derived;
 use crate::context::Context;
 use crate::facts::PacketFacts;
 use crate::layers::begin_packet;

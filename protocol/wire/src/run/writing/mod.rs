@@ -1,13 +1,14 @@
 //! Bits that go into a packet: values come from JSON, in the order of the wire.
 
-pub(super) mod derived;
+pub(super) mod asked;
+mod derived;
 mod tape;
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use self::derived::{Asked, Derived};
+use self::asked::{Asked, Derived};
 use super::problem::Problem;
 use super::tape::Tape;
 use crate::bit_writer::BitWriter;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde_json::Value as Json;
 
-use super::derived::{Asked, Derived};
+use super::asked::{Asked, Derived};
 use super::{Inside, Open, Outside, Window, Writing};
 use crate::bit_writer::BitWriter;
 use crate::bits::BitReader;
