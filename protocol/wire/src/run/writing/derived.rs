@@ -1,7 +1,7 @@
 //! Fields that are worked out, and what earlier runs know of them.
 
 use super::Writing;
-use super::asked::{Asked, Derived};
+use super::asked::Asked;
 use crate::bit_writer::BitWriter;
 use crate::bits::BitReader;
 use crate::check::model::Look;
