@@ -11,13 +11,14 @@ mod layers;
 mod links;
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::Read;
 
 use netreel_reel::Endpoint;
 
 use fragments::Fragments;
+pub(crate) use frames::Frame;
+use frames::Frames;
 pub use frames::{Ending, PcapError};
-use frames::{Frame, Frames};
 use layers::{Datagram, Sliced};
 
 /// What one UDP datagram carried.

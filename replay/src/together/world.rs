@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use netreel_reel::{Believed, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time};
+use netreel_reel::{Believed, Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 
 use super::inbox::{Item, Place, Waiting};
