@@ -7,7 +7,19 @@ use netreel_reel::Endpoint;
 
 use crate::error::{Failure, failure};
 use crate::memory::null;
-use crate::types::E_ARGUMENT;
+use crate::types::{CEndpoint, E_ARGUMENT};
+
+/// The address that a caller gives.
+#[inline]
+pub(crate) fn endpoint(of: CEndpoint) -> Result<Endpoint, Failure> {
+    of.endpoint().ok_or_else(|| {
+        let family = of.family;
+        failure(
+            E_ARGUMENT,
+            format!("an endpoint of family {family}: set it to 4 or 6"),
+        )
+    })
+}
 
 /// IPv4 and IPv6, as the system numbers them.
 const AF_INET: u16 = 2;

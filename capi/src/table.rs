@@ -160,7 +160,7 @@ unsafe extern "C" fn endpoint_to_sockaddr(
     guarded(|| {
         // SAFETY: see above.
         unsafe {
-            let endpoint = get(endpoint, "endpoint")?.read()?;
+            let endpoint = addresses::endpoint(get(endpoint, "endpoint")?)?;
             let room = get(length, "length")?;
             let written = addresses::write(endpoint, sockaddr, room)?;
             put(length, written, "length")?;
@@ -277,7 +277,7 @@ unsafe extern "C" fn socket_opened(
         // SAFETY: see above.
         let local = unsafe {
             put(socket, u32::MAX, "socket")?;
-            get(local, "local")?.read()?
+            addresses::endpoint(get(local, "local")?)?
         };
         let (code, number) = with(thread, |it: &mut Thread| it.socket_opened(local))?;
         // SAFETY: see above.
@@ -300,7 +300,12 @@ unsafe extern "C" fn packet_sent(
 ) -> i32 {
     guarded(|| {
         // SAFETY: see above.
-        let (to, payload) = unsafe { (get(to, "to")?.read()?, bytes(payload, length, "bytes")?) };
+        let (to, payload) = unsafe {
+            (
+                addresses::endpoint(get(to, "to")?)?,
+                bytes(payload, length, "bytes")?,
+            )
+        };
         let done = with(thread, |it: &mut Thread| it.sent(socket, to, payload));
         if !sent.is_null() {
             let token = match &done {
@@ -334,8 +339,12 @@ unsafe extern "C" fn packet_received(
 ) -> i32 {
     guarded(|| {
         // SAFETY: see above.
-        let (from, payload) =
-            unsafe { (get(from, "from")?.read()?, bytes(payload, length, "bytes")?) };
+        let (from, payload) = unsafe {
+            (
+                addresses::endpoint(get(from, "from")?)?,
+                bytes(payload, length, "bytes")?,
+            )
+        };
         with(thread, |it: &mut Thread| {
             let socket = it.socket(socket)?;
             it.record(Event::Received {
@@ -507,7 +516,12 @@ unsafe extern "C" fn replay_send(
 ) -> i32 {
     guarded(|| {
         // SAFETY: see above.
-        let (to, payload) = unsafe { (get(to, "to")?.read()?, bytes(payload, length, "bytes")?) };
+        let (to, payload) = unsafe {
+            (
+                addresses::endpoint(get(to, "to")?)?,
+                bytes(payload, length, "bytes")?,
+            )
+        };
         let (code, came) = with(replay, |it: &mut Replaying| {
             let (socket, _) = it.socket(socket)?;
             Ok(it.send(socket, to, payload))

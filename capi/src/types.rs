@@ -2,11 +2,8 @@
 #![allow(missing_docs)]
 
 use std::ffi::{c_char, c_void};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
-use netreel_reel::Endpoint;
-
-use crate::error::{Failure, failure};
+pub use netreel_plugin::abi::{CEndpoint, CPacket, EMPTY, FAILED, RECEIVED};
 
 pub const API_VERSION: u32 = 1;
 
@@ -69,10 +66,6 @@ pub const STEP_END: u32 = 0;
 pub const STEP_TICK: u32 = 1;
 pub const STEP_INPUT: u32 = 2;
 
-pub const RECEIVED: u32 = 0;
-pub const EMPTY: u32 = 1;
-pub const FAILED: u32 = 2;
-
 pub const EXACT: u32 = 0;
 pub const DIVERGED: u32 = 1;
 
@@ -80,16 +73,6 @@ pub const DIVERGED: u32 = 1;
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(pub *mut c_void);
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CEndpoint {
-    pub family: u16,
-    pub port: u16,
-    pub flow: u32,
-    pub scope: u32,
-    pub address: [u8; 16],
-}
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -171,16 +154,6 @@ pub struct CStep {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CPacket {
-    pub size: u32,
-    pub kind: u32,
-    pub length: u64,
-    pub os_error: i32,
-    pub from: CEndpoint,
-}
-
-#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CReport {
     pub size: u32,
@@ -248,49 +221,4 @@ pub struct CRequest {
     pub line_length: u64,
     pub binary: *const c_void,
     pub binary_length: u64,
-}
-
-impl From<Endpoint> for CEndpoint {
-    fn from(endpoint: Endpoint) -> CEndpoint {
-        let mut address = [0; 16];
-        match endpoint {
-            Endpoint::V4(v4) => {
-                address[..4].copy_from_slice(&v4.ip().octets());
-                CEndpoint {
-                    family: 4,
-                    port: v4.port(),
-                    address,
-                    ..CEndpoint::default()
-                }
-            }
-            Endpoint::V6(v6) => CEndpoint {
-                family: 6,
-                port: v6.port(),
-                flow: v6.flowinfo(),
-                scope: v6.scope_id(),
-                address: v6.ip().octets(),
-            },
-        }
-    }
-}
-
-impl CEndpoint {
-    #[inline]
-    pub(crate) fn read(&self) -> Result<Endpoint, Failure> {
-        match self.family {
-            4 => {
-                let [a, b, c, d, ..] = self.address;
-                let address = Ipv4Addr::new(a, b, c, d);
-                Ok(SocketAddrV4::new(address, self.port).into())
-            }
-            6 => {
-                let address = Ipv6Addr::from(self.address);
-                Ok(SocketAddrV6::new(address, self.port, self.flow, self.scope).into())
-            }
-            other => Err(failure(
-                E_ARGUMENT,
-                format!("an endpoint of family {other}: set it to 4 or 6"),
-            )),
-        }
-    }
 }

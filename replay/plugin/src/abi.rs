@@ -128,6 +128,7 @@ impl From<SocketAddr> for CEndpoint {
 
 impl CEndpoint {
     /// The address; `None` where the family is neither 4 nor 6.
+    #[inline]
     pub fn endpoint(&self) -> Option<SocketAddr> {
         match self.family {
             4 => {

@@ -1,7 +1,6 @@
 //! The start conditions of a node: with the calls and the transport's answers, all that decides
 //! what its layer does.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use netreel_transport::Time;
