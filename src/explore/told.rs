@@ -222,7 +222,7 @@ pub fn json(found: &[Found], explored: &Explored, ground: &Ground, session: &Ses
 }
 
 fn one(found: &Found, ground: &Ground) -> Value {
-    let name = |node: usize| ground.name(node);
+    let name = |node: usize| ground.name(node).to_owned();
     let names = |nodes: &[usize]| nodes.iter().map(|node| name(*node)).collect::<Vec<_>>();
     let partings = found
         .outcome
