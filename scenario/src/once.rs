@@ -119,9 +119,9 @@ pub(crate) fn play_with(
         outcome,
         judged,
         took,
-        bad: false,
+        bad: None,
     };
-    played.bad = played.is_bad(wants.level);
+    played.bad = Some(played.is_bad(wants.level));
     Ok(played)
 }
 
