@@ -170,14 +170,13 @@ pub fn add_all(other: &Path, folder: &Path) -> Result<u64, Failure> {
             let mut files = Files::new(folder);
             for table in Table::ALL {
                 let from = other.join(table.file(&name));
-                let copied = File::open(&from).and_then(|mut from| {
-                    let mut to = files.begin(table, &name)?;
+                let told = |error| Failure::new(format!("{}: {error}", from.display()));
+                let mut from = File::open(&from).map_err(told)?;
+                let copied = files.begin(table, &name).and_then(|mut to| {
                     std::io::copy(&mut from, &mut to)?;
                     to.flush()
                 });
-                let copied =
-                    copied.map_err(|error| files.failed(&format!("{}: {error}", from.display())));
-                copied.map_err(of_a_run)?;
+                copied.map_err(|error| of_a_run(files.failed(&error)))?;
             }
             files.finish().map_err(of_a_run)?;
             added += 1;
