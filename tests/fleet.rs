@@ -512,6 +512,36 @@ command = ['true']
 ";
 
 #[test]
+fn a_match_that_does_not_say_whether_it_was_bad_is_not_called_good() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (file, out) = (at("matches.toml"), at("run"));
+    std::fs::write(&file, MATCHES).expect("a file");
+    netreel(&["run", &file, "--keep-all", "--out", &out]).expect(0);
+    let kept = format!("{out}/match-00001");
+    let says = format!("{kept}/match.json");
+    let text = std::fs::read_to_string(&says).expect("a match");
+    assert!(text.contains(r#","bad":false"#), "{text}");
+    for (text, outcome) in [
+        (text.clone(), json!("good")),
+        (text.replace(r#","bad":false"#, ""), Value::Null),
+    ] {
+        std::fs::write(&says, text).expect("a match");
+        let dataset = at("dataset");
+        export(&kept, Path::new(&dataset), &[]).expect(0);
+        for engine in ENGINES {
+            let Some(tables) = read(engine, Path::new(&dataset)) else {
+                continue;
+            };
+            let rows = &tables["sessions"];
+            assert_eq!(rows.len(), 1, "{engine}");
+            assert_eq!(rows[0]["outcome"], outcome, "{engine}");
+            assert_eq!(rows[0]["match_number"], 1, "{engine}");
+        }
+    }
+}
+
+#[test]
 fn what_became_of_each_match_of_a_loop_is_beside_its_findings() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
@@ -540,6 +570,8 @@ fn what_became_of_each_match_of_a_loop_is_beside_its_findings() {
             }
         }
     }
+    // What somebody else's program lays into a folder is no day.
+    std::fs::write(format!("{}/dataset/sessions/.DS_Store", parts[0]), "").expect("a file");
     let missing = ["run", "--gather", &at("none"), "--dataset", &dataset];
     netreel(&missing).expect(2);
     let [one, two] = &parts;

@@ -2,8 +2,9 @@
 
 mod support;
 
+use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use netreel_reel::Reel;
 use support::programs::{Bench, notes, sent, text};
@@ -139,6 +140,75 @@ fn a_static_child_ends_stops_and_goes_on_as_it_would() {
     );
     let ran = bench.record(&[], &["sh", "-c", &script]).expect(0);
     assert_eq!(ran.out, "143\n0\n", "{}", ran.err);
+}
+
+#[test]
+fn a_static_child_may_ask_to_be_traced_and_no_program_that_is_none_is_waited_for() {
+    let bench = Bench::new();
+    let Some(traced) = bench.compile_with("traced", "cc", &["-static"]) else {
+        return;
+    };
+    let pipe = bench.at("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let script = format!("{}; echo $?; {}; echo $?", text(&traced), text(&pipe));
+    let ran = bench.record_plainly(&[], &["timeout", "20", "sh", "-c", &script]);
+    assert_eq!(ran.out, "0\n126\n", "{}", ran.err);
+}
+
+/// A recorder whose program has started a static child, which waits until the recorder's input ends, opens a
+/// socket then, and ends.
+fn of_one_that_waits(bench: &Bench) -> Option<Child> {
+    let traced = bench.compile_with("traced", "cc", &["-static"])?;
+    let script = format!("trap '' USR1; {} waits; echo ended", text(&traced));
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&bench.out()), "--"])
+        .args(["sh", "-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = recorder.stdout.as_mut().unwrap();
+    let mut line = [0; 6];
+    out.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"waits\n");
+    Some(recorder)
+}
+
+#[test]
+fn a_signal_to_the_recorder_loses_sight_of_no_static_child() {
+    let bench = Bench::new();
+    let Some(recorder) = of_one_that_waits(&bench) else {
+        return;
+    };
+    let threads = std::fs::read_dir(format!("/proc/{}/task", recorder.id())).unwrap();
+    let mut watches = threads.flatten().filter(|thread| {
+        let name = std::fs::read_to_string(thread.path().join("comm"));
+        name.is_ok_and(|name| name == "watch\n")
+    });
+    let watch = watches.next().expect("a thread that watches the child");
+    let thread: i32 = watch.file_name().to_str().unwrap().parse().unwrap();
+    let process = i32::try_from(recorder.id()).unwrap();
+    // SAFETY: it takes plain numbers.
+    let told = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) };
+    assert_eq!(told, 0);
+    // Its input ends as well.
+    let said = recorder.wait_with_output().unwrap();
+    let said = String::from_utf8(said.stderr).unwrap();
+    let named = said.matches("is not recorded: it is statically linked");
+    assert_eq!(named.count(), 1, "{said}");
+}
+
+#[test]
+fn a_static_child_goes_on_when_the_recorder_is_killed() {
+    let bench = Bench::new();
+    let Some(recorder) = of_one_that_waits(&bench) else {
+        return;
+    };
+    assert!(signal(recorder.id(), libc::SIGKILL));
+    let said = recorder.wait_with_output().unwrap();
+    assert_eq!(said.stdout, b"ended\n");
 }
 
 #[test]

@@ -472,6 +472,16 @@ fn a_loop_is_written_as_jobs_for_schedulers() {
     let kubernetes = emit("kubernetes");
     assert!(kubernetes.contains("\n  completions: 5\n"), "{kubernetes}");
     assert!(kubernetes.contains(&command("$part")), "{kubernetes}");
+    // No word of the text that the loop is written into is looked for in what a person gave.
+    let parts = "run {} --emit slurm --keep-all --shrink --dataset COMMAND".replace("{}", BOXES);
+    let parts: Vec<&str> = parts.split(' ').collect();
+    let parts = netreel(&parts).expect(0).out;
+    let whole = "--dataset run/part-$SLURM_ARRAY_TASK_ID/dataset --keep-all --shrink || ";
+    assert!(parts.contains(whole), "{parts}");
+    assert!(
+        parts.contains("--fail-on error --dataset COMMAND\n"),
+        "{parts}"
+    );
     let parts = ["run", BOXES, "--emit", "github", "--dataset", "all of it"];
     let parts = netreel(&parts).expect(0).out;
     let own = "--dataset run/part-${{ matrix.part }}/dataset || ";

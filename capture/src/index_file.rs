@@ -14,6 +14,8 @@ use bytes::Bytes;
 use memmap2::Mmap;
 use netreel_system::file::try_lock;
 
+use crate::file::lock;
+
 /// Where an index may be.
 #[derive(Clone, Debug)]
 pub struct IndexFile {
@@ -100,8 +102,7 @@ impl IndexFile {
             .create_new(true)
             .open(&part)?;
         // Says to others that somebody writes it.
-        let locked = try_lock(&file);
-        let written = locked.and_then(|_| write(&mut file));
+        let written = lock(&file).and_then(|()| write(&mut file));
         let path = folder.join(&self.name);
         let placed = written.and_then(|()| std::fs::rename(&part, &path));
         if placed.is_err() {

@@ -89,6 +89,7 @@ fn tidy_one(folder: &Path) {
             .iter()
             .find_map(|kind| owner(path, kind))
         {
+            // Who lives may be about to lock the file.
             leftovers.extend((is_gone(process) && is_free(path)).then_some(path));
         } else if let Some(process) = owner(path, "socket") {
             // It has no lock of its own; its library was there before it.

@@ -119,9 +119,9 @@ pub(crate) fn play_with(
         outcome,
         judged,
         took,
-        bad: false,
+        bad: None,
     };
-    played.bad = played.is_bad(wants.level);
+    played.bad = Some(played.is_bad(wants.level));
     Ok(played)
 }
 
@@ -379,7 +379,7 @@ impl<'a> Stage<'a> {
         from.map(|from| self.plan(from)).transpose()?;
         let Some(template) = &self.plan(to)?.faults else {
             return Err(format!(
-                "the file does not say how node {to} is told of faults: it has no faults = \"...\" (docs/scenarios.md)"
+                "node {to} cannot be told of faults: the file has no faults = \"...\" for node {to} (docs/scenarios.md)"
             ));
         };
         let mut value = |name: &str| match (name, from) {
@@ -553,11 +553,13 @@ impl<'a> Stage<'a> {
 
     fn speaker(&mut self, name: &str) -> Result<&mut Speaker, String> {
         let why = match self.plan(name)?.console {
-            ConsolePlan::None => "the file has no console = \"...\" for it (docs/scenarios.md)",
-            _ => "it has ended",
+            ConsolePlan::None => {
+                "the file has no console = \"...\" for the node (docs/scenarios.md)"
+            }
+            _ => "the node has ended",
         };
         let speaker = self.running(name)?.speaker();
-        speaker.ok_or_else(|| format!("nobody hears node {name}: {why}"))
+        speaker.ok_or_else(|| format!("node {name} cannot be told anything: {why}"))
     }
 
     fn running(&mut self, name: &str) -> Result<&mut Running, String> {

@@ -91,9 +91,10 @@ pub struct Match {
     pub judged: Judged,
     /// How long it took, in seconds.
     pub took: f64,
-    /// Whether it was bad, at the level that the run had.
+    /// Whether it was bad, at the level that the run had; `None` where that was not written down
+    /// when it was played.
     #[serde(default)]
-    pub bad: bool,
+    pub bad: Option<bool>,
 }
 
 impl Match {

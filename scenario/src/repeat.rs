@@ -233,7 +233,7 @@ impl Run<'_> {
         let played = play_with(self.wants.scenario, &wants, &self.journal);
         let is_kept = played
             .as_ref()
-            .is_ok_and(|it| self.wants.keeps_good || it.bad);
+            .is_ok_and(|it| self.wants.keeps_good || it.bad == Some(true));
         if let Ok(played) = &played {
             (self.wants.tell)(Told::Judged(played, &folder, is_kept));
         }
@@ -245,7 +245,7 @@ impl Run<'_> {
         if is_kept {
             std::fs::write(folder.join(MATCH), &line).map_err(failed)?;
         }
-        let is_bad = played.bad;
+        let is_bad = played.bad == Some(true);
         let mut over = self.played();
         over.0
             .write_all(&line)

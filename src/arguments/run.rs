@@ -34,7 +34,7 @@ pub struct Run {
     #[arg(long)]
     pub keep_all: bool,
     /// Shrink each match that has an error, as `netreel shrink` does: the smallest session that still fails goes
-    /// beside it, into shrunk-NUMBER.
+    /// into shrunk-NUMBER, beside the match.
     #[arg(long, conflicts_with_all = ["gather", "recover"])]
     pub shrink: bool,
     /// What the seeds of all matches come from.

@@ -1,5 +1,6 @@
 //! `netreel export --format parquet`: sessions as parts of a dataset.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -145,38 +146,37 @@ pub fn add(
 pub fn add_all(other: &Path, folder: &Path) -> Result<u64, Failure> {
     let failed = |error: std::io::Error| {
         Failure::new(format!(
-            "{}: there is no dataset: {error}; jobs make one there where `--emit` is given --dataset",
+            "{}: there is no dataset: {error}; a job writes one there if `netreel run --emit` was given --dataset",
             other.display()
         ))
     };
+    // Of what lies in a folder, that which is called so: the rest of its name, in the order of names.
+    let called = |folder: &Path, begin: &str| {
+        let names = std::fs::read_dir(folder)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<std::io::Result<BTreeSet<String>>>()?;
+        let names = names.iter().filter_map(|it| it.strip_prefix(begin));
+        Ok(names.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let sessions = other.join(Table::Sessions.name());
     let mut added = 0;
-    for day in std::fs::read_dir(other.join(Table::Sessions.name())).map_err(failed)? {
-        let day = day.map_err(failed)?;
-        for session in std::fs::read_dir(day.path()).map_err(failed)? {
-            let session = session.map_err(failed)?.file_name();
-            let (day, session) = (day.file_name(), session);
-            let (day, session) = (day.to_string_lossy(), session.to_string_lossy());
-            let names = day
-                .strip_prefix("date=")
-                .zip(session.strip_prefix("session="));
-            let Some((date, session)) = names else {
-                continue;
-            };
+    for date in called(&sessions, "date=").map_err(failed)? {
+        let day = sessions.join(format!("date={date}"));
+        for session in called(&day, "session=").map_err(failed)? {
             let name = Name {
-                date: date.to_owned(),
-                session: session.to_owned(),
+                date: date.clone(),
+                session,
             };
             let mut files = Files::new(folder);
             for table in Table::ALL {
                 let from = other.join(table.file(&name));
-                let copied = File::open(&from).and_then(|mut from| {
-                    let mut to = files.begin(table, &name)?;
+                let told = |error| Failure::new(format!("{}: {error}", from.display()));
+                let mut from = File::open(&from).map_err(told)?;
+                let copied = files.begin(table, &name).and_then(|mut to| {
                     std::io::copy(&mut from, &mut to)?;
                     to.flush()
                 });
-                let copied =
-                    copied.map_err(|error| files.failed(&format!("{}: {error}", from.display())));
-                copied.map_err(of_a_run)?;
+                copied.map_err(|error| of_a_run(files.failed(&error)))?;
             }
             files.finish().map_err(of_a_run)?;
             added += 1;
@@ -193,13 +193,15 @@ fn of_a_run(failure: Failure) -> Failure {
     }
 }
 
-/// What a dataset says of a match.
-fn outcome(played: &Match) -> (&'static str, Option<String>) {
-    match (&played.outcome, played.bad) {
-        (Outcome::Failed(why), _) => ("failed", Some(why.clone())),
-        (Outcome::Unexpected(what), _) => ("bad", Some(what.join("\n"))),
-        (Outcome::Played, true) => ("bad", None),
-        (Outcome::Played, false) => ("good", None),
+/// What a dataset says of a match: what became of it, where that is known, and why.
+fn outcome(played: &Match) -> (Option<&'static str>, Option<String>) {
+    match &played.outcome {
+        Outcome::Failed(why) => (Some("failed"), Some(why.clone())),
+        Outcome::Unexpected(what) => (Some("bad"), Some(what.join("\n"))),
+        Outcome::Played => {
+            let word = |is_bad| if is_bad { "bad" } else { "good" };
+            (played.bad.map(word), None)
+        }
     }
 }
 
@@ -226,7 +228,7 @@ fn one(
         played: outcome.as_ref().map(|(it, (outcome, why))| Played {
             number: it.number,
             seed: it.seed,
-            outcome,
+            outcome: *outcome,
             why: why.as_deref(),
         }),
     };

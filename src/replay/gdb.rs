@@ -50,8 +50,8 @@ pub fn attach(pid: u32) -> Option<Child> {
 pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
     if cfg!(windows) {
         return Err(Failure::new(
-            "--gdb: a debugger is started on Linux alone; stop the replay here with --step, and attach yours \
-             to it",
+            "--gdb: netreel starts a debugger on Linux alone; here stop the replay with --step, and attach your \
+             debugger to the process of netreel",
         ));
     }
     let story = open::story(&arguments.read.source)?;

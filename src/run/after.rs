@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_protocol::history::Level;
 use netreel_scenario::{Match, Scenario};
+use netreel_system::process::ends_with_this;
 use netreel_wire::Wire;
 use serde_json::Value;
 
@@ -97,7 +98,8 @@ fn shrink(
     if let Some(wire) = wire {
         command.arg("--wire").arg(wire);
     }
-    let output = command.stdin(Stdio::null()).output();
+    // No runner that was killed leaves it behind.
+    let output = ends_with_this(command.stdin(Stdio::null())).output();
     let output = output.map_err(|error| error.to_string())?;
     let shrunk: Option<Value> = serde_json::from_slice(&output.stdout).ok();
     let number = |name: &str| shrunk.as_ref().and_then(|it| it[name].as_u64());

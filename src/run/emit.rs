@@ -84,7 +84,8 @@ jobs:
       - uses: actions/download-artifact@v4
         with:
           path: run
-      - run: netreel run --gather run/part-*GATHERED --junit run.xml --html run.html
+      - run: |
+          netreel run --gather run/part-*GATHERED --junit run.xml --html run.html
       - uses: actions/upload-artifact@v4
         if: always()
         with:
@@ -111,15 +112,26 @@ pub fn write(
     };
     let name: String = name.chars().map(letter).take(60).collect();
     let all: Vec<String> = (1..=parts).map(|part| part.to_string()).collect();
-    let text = text
-        .replace("NAME", name.trim_matches('-'))
-        .replace("PARTS", &parts.to_string())
-        .replace("ALL", &all.join(", "))
-        .replace("GATHERED", &gathered(arguments))
-        .replace("REPORT", &report(arguments))
-        .replace("COMMAND", &command(arguments, file, part, parts));
-    out.write_all(text.as_bytes())?;
+    let words = [
+        ("NAME", name.trim_matches('-')),
+        ("PARTS", &parts.to_string()),
+        ("ALL", &all.join(", ")),
+        ("GATHERED", &gathered(arguments)),
+        ("REPORT", &report(arguments)),
+        ("COMMAND", &command(arguments, file, part, parts)),
+    ];
+    out.write_all(filled(text, &words).as_bytes())?;
     Ok(Answer::Clean)
+}
+
+/// The text with something else in place of each of these words. What was put there may hold such a word, which
+/// stays.
+fn filled(text: &str, words: &[(&str, &str)]) -> String {
+    let [(word, meant), others @ ..] = words else {
+        return text.to_owned();
+    };
+    let between: Vec<String> = text.split(word).map(|it| filled(it, others)).collect();
+    between.join(meant)
 }
 
 /// What each job runs. `part` is how it knows which one it is.
@@ -143,6 +155,9 @@ fn command(arguments: &Run, file: &Path, part: &str, parts: u64) -> String {
     }
     if arguments.keep_all {
         command.push_str(" --keep-all");
+    }
+    if arguments.shrink {
+        command.push_str(" --shrink");
     }
     command
 }

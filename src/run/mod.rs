@@ -64,8 +64,8 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
     }
     if !HAS_GROUPS {
         return Err(Failure::new(
-            "matches are played on Linux alone, where all that a node has started can be ended with it; play \
-             them there, and read what came of them here",
+            "netreel plays matches on Linux alone, where it can end all that a node has started; play the \
+             matches there, and read their folders here",
         ));
     }
     let jobs = arguments.jobs.map_or_else(processors, usize::from);

@@ -378,13 +378,12 @@ const WHOLE: usize = 4096;
 /// Whether a call on this descriptor may wait.
 fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
     const F_GETFL: usize = 3;
-    const O_NONBLOCK: isize = 0o4000;
     const POLLIN: i16 = 1;
     const POLLOUT: i16 = 4;
     let code = errno();
     // SAFETY: asks about a number.
     let mode = unsafe { sys::syscall(nr::FCNTL, [fd as usize, F_GETFL, 0, 0, 0, 0]) };
-    if flags & sys::MSG_DONTWAIT != 0 || mode < 0 || mode & O_NONBLOCK != 0 {
+    if flags & sys::MSG_DONTWAIT != 0 || mode < 0 || mode & sys::O_NONBLOCK as isize != 0 {
         return false;
     }
     let events = if length.is_some() { POLLOUT } else { POLLIN };

@@ -172,10 +172,9 @@ fn push(head: &Head, path: &[u8], bytes: &[u8]) -> Option<()> {
 
 /// Pushes what is in a small file.
 fn keep(work: &mut Workspace, place: &[u8], mut head: Head) -> Option<()> {
-    const O_NONBLOCK: i32 = 0o4000;
     let order = Ordering::Relaxed;
     let fits = head.size <= KEPT_MAX && KEPT.fetch_add(head.size, order) <= KEPT_IN_ALL;
-    let flags = sys::O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    let flags = sys::O_CLOEXEC | O_NOFOLLOW | sys::O_NONBLOCK;
     let arguments = [
         AT_FDCWD as usize,
         place.as_ptr() as usize,

@@ -282,7 +282,8 @@ unsafe fn watch_static(path: *const c_char) {
         return;
     }
     let code = errno();
-    let flags = sys::O_CLOEXEC as usize;
+    // A pipe, which is no program, would have it wait.
+    let flags = (sys::O_CLOEXEC | sys::O_NONBLOCK) as usize;
     let arguments = [AT_FDCWD as usize, path as usize, flags, 0, 0, 0];
     // SAFETY: the caller vouches for the path.
     let fd = unsafe { sys::syscall(nr::OPENAT, arguments) } as i32;

@@ -15,6 +15,7 @@ pub const SOCK_DGRAM: c_int = 2;
 pub const SOCK_SEQPACKET: c_int = 5;
 pub const SOCK_CLOEXEC: c_int = 0o2000000;
 pub const O_CLOEXEC: c_int = 0o2000000;
+pub const O_NONBLOCK: c_int = 0o4000;
 /// The program's working directory, as the calls name it that open a file below a directory.
 pub const AT_FDCWD: c_int = -100;
 pub const SOL_SOCKET: c_int = 1;

@@ -53,7 +53,7 @@ pub enum PreloadError {
     },
     /// This command was built for a machine without the library.
     #[error(
-        "this netreel was built without the library for unmodified programs; it exists for Linux with glibc on x86-64 and 64-bit ARM. Record from outside, by `netreel record --proxy LISTEN=TARGET` or `netreel record --live IFACE`, or give the program the recorder: netreel.h"
+        "this netreel was built without the library that records unmodified programs; that library exists for Linux with glibc on x86-64 and 64-bit ARM. Record from outside, by `netreel record --proxy LISTEN=TARGET` or `netreel record --live IFACE`, or give the program the recorder: netreel.h"
     )]
     NoLibrary,
     /// Something that recording needs could not be had.

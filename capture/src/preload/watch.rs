@@ -3,6 +3,7 @@
 //! From before its first instruction on it is traced (`ptrace`), until it ends or does the first thing
 //! that may lead to a packet; from then on it runs untraced. Should the recorder die, it goes on.
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::thread;
@@ -65,35 +66,43 @@ fn begin(pid: i32) -> bool {
 
 /// Whether the process ends before it does anything that may lead to packets. Returns when that is known.
 fn keeps_apart(pid: i32) -> bool {
-    let mut runs = false;
-    for stops in 0..STOPS_MAX {
-        let mut status = 0;
-        // SAFETY: a place for the status. Where nobody is there any more, somebody else has waited for it.
-        let is_there = unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } == pid;
-        if !is_there || !libc::WIFSTOPPED(status) {
-            return runs;
-        }
+    const STANDS: [i32; 4] = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+    let (mut runs, mut stops) = (false, 0);
+    while let Some(status) = stopped(pid) {
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         let is_call = signal == libc::SIGTRAP | 0x80;
-        if is_call && runs && leads_to_packets(pid) || !runs && stops == STOPS_BEFORE_MAX {
-            break;
-        }
+        // A signal that it is to get, also where it is let go with it.
+        let passed = if event == 0 && !is_call { signal } else { 0 };
         runs |= event == libc::PTRACE_EVENT_EXEC;
-        let stands = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
-        let (request, signal) = match event {
-            0 if is_call => (libc::PTRACE_SYSCALL, 0),
-            // A signal that it is to get.
-            0 => (libc::PTRACE_SYSCALL, signal),
-            _ if event == libc::PTRACE_EVENT_STOP && stands.contains(&signal) => {
-                (libc::PTRACE_LISTEN, 0)
-            }
-            _ => (libc::PTRACE_SYSCALL, 0),
+        stops += 1;
+        let is_enough = stops >= if runs { STOPS_MAX } else { STOPS_BEFORE_MAX };
+        if is_enough || is_call && runs && leads_to_packets(pid) {
+            trace(libc::PTRACE_DETACH, pid, 0, passed as usize);
+            return false;
+        }
+        let stands = event == libc::PTRACE_EVENT_STOP && STANDS.contains(&signal);
+        let request = if stands {
+            libc::PTRACE_LISTEN
+        } else {
+            libc::PTRACE_SYSCALL
         };
         // Where it was killed meanwhile, the next wait tells.
-        trace(request, pid, 0, signal as usize);
+        trace(request, pid, 0, passed as usize);
     }
-    trace(libc::PTRACE_DETACH, pid, 0, 0);
-    false
+    runs
+}
+
+/// How the process has stopped; `None` where it has ended, also where somebody else was told of that.
+fn stopped(pid: i32) -> Option<i32> {
+    let mut status = 0;
+    // SAFETY: a place for the status.
+    while unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } != pid {
+        // A signal to this program interrupts the wait, and says nothing of the process.
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return None;
+        }
+    }
+    libc::WIFSTOPPED(status).then_some(status)
 }
 
 const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") {
@@ -103,7 +112,8 @@ const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") {
 };
 
 /// Whether the system call that it begins makes a socket that could carry packets, brings one from
-/// elsewhere, or makes a process or thread that is not watched.
+/// elsewhere, makes a process or thread that is not watched, or is about tracing, which another who traces
+/// it would spoil.
 fn leads_to_packets(pid: i32) -> bool {
     let mut info = std::mem::MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
     let (length, place) = (size_of_val(&info), info.as_mut_ptr() as usize);
@@ -134,6 +144,7 @@ fn is_of_packets(number: libc::c_long, first: u64) -> bool {
         | libc::SYS_recvmmsg
         | libc::SYS_pidfd_getfd
         | libc::SYS_io_uring_setup
+        | libc::SYS_ptrace
         | libc::SYS_clone
         | libc::SYS_clone3
         | libc::SYS_execve

@@ -1,6 +1,5 @@
 //! The live world: a UDP socket, the monotonic clock, and random bits.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::UdpSocket;
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
@@ -32,9 +31,9 @@ impl UdpTransport {
     /// Opens a socket on `local`; port 0 lets the operating system choose one. Random bits follow
     /// from a seed that the operating system gives.
     pub fn bind(local: Endpoint) -> Result<UdpTransport, BindError> {
-        // The keys of its hashes are the operating system's random bits.
-        let seed = RandomState::new().build_hasher().finish();
-        UdpTransport::bind_seeded(local, seed)
+        let mut seed = [0; 8];
+        netreel_system::random(&mut seed).map_err(|source| BindError { local, source })?;
+        UdpTransport::bind_seeded(local, u64::from_le_bytes(seed))
     }
 
     /// The same, with random bits that follow from `seed`.

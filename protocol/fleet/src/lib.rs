@@ -52,8 +52,8 @@ pub struct Played<'a> {
     pub number: u64,
     /// What all that was drawn in it came from.
     pub seed: u64,
-    /// `good`, `bad` or `failed`.
-    pub outcome: &'static str,
+    /// `good`, `bad` or `failed`; `None` where nobody knows.
+    pub outcome: Option<&'static str>,
     /// What was not as the script expects, or why it could not be played.
     pub why: Option<&'a str>,
 }

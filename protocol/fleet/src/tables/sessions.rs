@@ -96,7 +96,8 @@ pub(super) const SESSIONS: &[Column] = &[
         "outcome",
         Kind::Text,
         "of a [scripted match](scenarios.md): `good`; `bad`, by its findings or where something was not as the \
-         script expects; `failed`, where it could not be played to its end. Null for a session that no script drove",
+         script expects; `failed`, where it could not be played to its end. Null for a session that no script drove, \
+         and where it was not written down when the match was played",
     )
     .or_null(),
     Column::of(
@@ -178,7 +179,7 @@ pub(super) fn session(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), 
         counts.error.into(),
         counts.warning.into(),
         counts.info.into(),
-        played.map(|it| it.outcome).into(),
+        played.and_then(|it| it.outcome).into(),
         played.and_then(|it| it.why).into(),
         played.map(|it| it.number).into(),
         played.map(|it| it.seed).into(),

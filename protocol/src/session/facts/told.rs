@@ -225,7 +225,11 @@ impl Told {
             ) else {
                 continue;
             };
-            for (message, tells) in piece.properties.of(side, row) {
+            let next = PacketId(packet.0.saturating_add(1));
+            let count = self.messages_before(next).saturating_sub(first as u32);
+            // An index may name messages that there are not.
+            let told = piece.properties.of(side, row);
+            for (message, tells) in told.filter(|(message, _)| *message < count) {
                 let tells = match tells {
                     ObjectFact::Property(property, value) => {
                         let Some(known) = known.get_mut(value as usize) else {
@@ -237,7 +241,7 @@ impl Told {
                     }
                     snapshot => snapshot,
                 };
-                take(packet, (first as u32).saturating_add(message), tells);
+                take(packet, first as u32 + message, tells);
             }
         }
     }
