@@ -249,6 +249,24 @@ fn a_session_that_grows_keeps_what_is_looked_at() {
 }
 
 #[test]
+fn whoever_watches_a_recording_is_not_moved_when_it_ends() {
+    let grown = |packets: usize, live: bool| Answer::Grown {
+        model: Box::new(Model::open(Arc::new(fixture::fresh(packets)), &[])),
+        live,
+    };
+    let nothing = || Model::of_session(Arc::default(), &[]);
+    let mut watched = drive::open(nothing(), None);
+    hear(&mut watched, grown(500, true));
+    let before = watched.state().workspace();
+    hear(&mut watched, grown(1_000, false));
+    assert_eq!(watched.state().workspace(), before);
+    // Of one that is over already the first screen is chosen.
+    let mut over = drive::open(nothing(), None);
+    hear(&mut over, grown(1_000, false));
+    assert_eq!(over.state().workspace(), Workspace::Packets);
+}
+
+#[test]
 fn where_nothing_is_open_the_window_says_what_can_be() {
     let mut window = drive::open(Model::of_session(Arc::default(), &[]), None);
     let mut settings = Settings::default();
@@ -265,8 +283,13 @@ fn where_nothing_is_open_the_window_says_what_can_be() {
         window.run();
         assert_eq!(window.state_mut().take_requests(), [expected]);
     }
+    // There is nothing to go through yet.
+    let through = ["Packets", "show the whole session (A)", "filter"];
+    let is_there = |window: &Window| through.map(|it| window.query_by_label(it).is_some());
+    assert_eq!(is_there(&window), [false; 3]);
     hear(&mut window, opened(1_000));
     assert!(window.query_by_label("See the demonstration").is_none());
+    assert!(is_there(&window)[0]);
 }
 
 #[test]

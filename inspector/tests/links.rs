@@ -9,7 +9,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use netreel_inspector::Workspace;
 use netreel_inspector_model::{Command, LedgerBy, Model, squarify};
 use netreel_protocol::session::{NodeId, PacketId};
-use netreel_protocol::stats::Stats;
+use netreel_protocol::stats::{LinkStats, Stats};
 
 fn open(model: Model) -> Window {
     drive::open(model, Workspace::Links)
@@ -85,7 +85,14 @@ fn numbers_of_links_lead_to_the_packets_that_they_count() {
         link.lost,
     );
 
-    let all = format!("{}: show these alone", model.lost_text(&stats.all));
+    let only_lost = |stats: &LinkStats| {
+        let stats = LinkStats {
+            unknown: 0,
+            ..stats.clone()
+        };
+        model.lost_text(&stats)
+    };
+    let all = format!("{}: show these alone", only_lost(&stats.all));
     leads_to(
         &mut open(fixture::race_model()),
         &all,
@@ -96,8 +103,8 @@ fn numbers_of_links_lead_to_the_packets_that_they_count() {
     let mut harness = open(fixture::race_model());
     let select = Command::SelectLink(Some(ends));
     drive::apply(&mut harness, select.clone());
-    let one = format!("{}: show these alone", model.lost_text(link));
-    let label = match model.lost_text(link) == model.lost_text(&stats.all) {
+    let one = format!("{}: show these alone", only_lost(link));
+    let label = match only_lost(link) == only_lost(&stats.all) {
         true => return,
         false => one,
     };
@@ -147,6 +154,24 @@ fn a_click_on_a_kind_of_the_ledger_filters_by_it() {
     // The links count what the filter takes.
     let stats = model.bandwidth().expect("stats");
     assert_eq!(stats.all.packets, model.row_count() as u64);
+}
+
+#[test]
+fn the_ledger_of_what_a_filter_takes_leads_to_packets_that_it_takes() {
+    let mut harness = open(fixture::race_model());
+    let of = "from == A && received";
+    drive::apply(&mut harness, Command::SetFilter(of.to_owned()));
+    let model = harness.state().model();
+    let stats = model.bandwidth().expect("stats");
+    let rows = model.ledger_rows(&stats, LedgerBy::Kind);
+    let row = rows.iter().find(|row| row.kind.is_some()).expect("a kind");
+    let (name, packets) = (row.name.clone(), row.packets);
+    let label = labels(&harness, &format!("{name}: "));
+    let joined = format!("{of} && kind == {name}");
+    leads_to(&mut harness, &label[0], &joined, packets);
+    // Twice is as once.
+    let label = labels(&harness, &format!("{name}: "));
+    leads_to(&mut harness, &label[0], &joined, packets);
 }
 
 #[test]

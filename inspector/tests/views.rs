@@ -447,29 +447,116 @@ fn a_click_on_a_word_takes_it() {
 #[test]
 fn a_menu_joins_its_filter_with_the_one_in_force() {
     for (name, joined) in [
-        ("filter by this link", r#"from == "A" && to == "X""#),
-        (
-            "and filter by this link",
-            r#"late && from == "A" && to == "X""#,
-        ),
-        (
-            "or filter by this link",
-            r#"late || from == "A" && to == "X""#,
-        ),
-        (
-            "and not filter by this link",
-            r#"late && !(from == "A" && to == "X")"#,
-        ),
+        ("alone", r#"from == "A" && to == "X""#),
+        ("and", r#"late && from == "A" && to == "X""#),
+        ("or", r#"late || from == "A" && to == "X""#),
+        ("and not", r#"late && !(from == "A" && to == "X")"#),
     ] {
         let mut harness = open(Workspace::Links);
         apply(&mut harness, Command::SetFilter("late".to_owned()));
         let cell = harness.get_by_label_contains("link A → X:");
         cell.click_secondary();
         harness.run();
+        click(&mut harness, "filter by this link");
         harness.get_by_label(name).click();
         harness.run();
         assert_eq!(harness.state().model().filter().text, joined);
     }
+}
+
+#[test]
+fn what_a_menu_filters_by_takes_what_it_was_opened_on() {
+    let of = |workspace: Workspace, row: &str, offer: &str| {
+        let mut harness = open(workspace);
+        let found = harness.query_all_by_label_contains(row).next();
+        found.expect("a row").click_secondary();
+        harness.run();
+        harness.get_by_label(offer).click();
+        harness.run();
+        let filter = harness.state().model().filter();
+        assert_eq!(filter.error, None);
+        (filter.text.clone(), harness.state().model().row_count())
+    };
+    let model = fixture::race_model();
+    let told = model.selection().packet.expect("the story's packet");
+    let told = model.packet_row(told).expect("a packet");
+    let row = format!("packet {} {}", told.packet.0, told.link);
+    let kind = model.kind_name(told.lead);
+    let cells = names(&open(Workspace::State), " at A: ");
+    let cell = cells.first().expect("a value");
+    let (_, object) = cell.split_once(" of ").expect("its object");
+    let (object, _) = object.split_once(' ').expect("its object alone");
+    for (workspace, row, offer, expected) in [
+        (
+            Workspace::Packets,
+            row.as_str(),
+            "filter by its kind",
+            format!("kind == {kind}"),
+        ),
+        (
+            Workspace::Packets,
+            row.as_str(),
+            "filter by its fate",
+            "received".to_owned(),
+        ),
+        (
+            Workspace::Why,
+            "object 42 at X",
+            "filter by this object",
+            format!("object == {BOX}"),
+        ),
+        (
+            Workspace::State,
+            cell.as_str(),
+            "filter by this object",
+            format!("object == {object}"),
+        ),
+    ] {
+        let (filter, packets) = of(workspace, row, offer);
+        assert_eq!(filter, expected);
+        assert!(packets > 0 && packets < model.row_count(), "{filter}");
+    }
+}
+
+#[test]
+fn enter_right_behind_a_word_that_was_taken_ends_the_line() {
+    let mut harness = open(Workspace::Why);
+    types(&mut harness, "from == ");
+    // A slow frame gets both keys.
+    for key in [Key::Tab, Key::Enter] {
+        harness.input_mut().events.push(Event::Key {
+            key,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        });
+    }
+    harness.run();
+    assert_eq!(harness.state().model().filter().text, "from == A ");
+    harness.key_press(Key::Num2);
+    harness.run();
+    assert_eq!(harness.state().workspace(), Workspace::Packets);
+}
+
+#[test]
+fn numbers_of_heads_and_of_the_status_lead_to_what_they_count() {
+    let lost = fixture::race_model().status_pieces();
+    let lost = lost.into_iter().find(|(_, filter)| filter.is_some());
+    let (said, filter) = lost.expect("lost packets");
+    let mut harness = open(Workspace::Why);
+    harness.get_by_label(&said).click();
+    harness.run();
+    let model = harness.state().model();
+    assert_eq!(Some(model.filter().text.as_str()), filter);
+    assert_eq!(format!("{} lost", model.row_count()), said);
+
+    let mut harness = open(Workspace::Why);
+    harness.get_by_label("2 errors: show these alone").click();
+    harness.run();
+    let model = harness.state().model();
+    assert_eq!(model.filter().text, "level == error");
+    assert!(model.finding_rows_count() == 2 && model.row_count() > 0);
 }
 
 #[test]

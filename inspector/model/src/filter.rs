@@ -330,7 +330,8 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 impl Model {
-    /// The filter in force joined with another; where none is in force, the other alone.
+    /// The filter in force joined with another, of which it takes no part twice; where none is in
+    /// force, the other alone.
     pub fn joined(&self, how: Join, other: &str) -> String {
         let within = |text: &str| match text.contains("||") || text.contains(" or ") {
             true => format!("({text})"),
@@ -341,7 +342,16 @@ impl Model {
             Join::Not if now.is_empty() => format!("!({other})"),
             _ if now.is_empty() => other.to_owned(),
             Join::Alone => other.to_owned(),
-            Join::And => format!("{} && {}", within(now), within(other)),
+            Join::And => {
+                let known = parts(now);
+                let mut new = parts(other);
+                new.retain(|part| !known.contains(part));
+                let new = new.join(" && ");
+                match new.is_empty() {
+                    true => now.to_owned(),
+                    false => format!("{} && {}", within(now), within(&new)),
+                }
+            }
             Join::Or => format!("{now} || {other}"),
             Join::Not => format!("{} && !({other})", within(now)),
         }

@@ -19,6 +19,8 @@ pub(crate) struct Index {
     pub links: Arc<Links>,
     /// How many packets were lost after it is known that they were sent.
     pub lost: usize,
+    /// Of how many of those the call that was to send them failed.
+    pub failed: usize,
     /// Of how many packets nobody can say what became of them.
     pub unknown: usize,
     /// Receipts beyond the first, in the order of time.
@@ -82,7 +84,7 @@ impl Indexing {
     pub fn finish(mut self, session: &Session) -> Index {
         // How long the others usually take is known now.
         let links = self.measuring.finish();
-        let (mut lost, mut unknown) = (0, 0);
+        let (mut lost, mut failed, mut unknown) = (0, 0, 0);
         for id in self.loose.iter().map(|id| PacketId(id as u32)) {
             let Some(packet) = session.packet(id) else {
                 continue;
@@ -95,6 +97,7 @@ impl Indexing {
             if drawn.is_lost() {
                 self.all.push_lost(session, &drawn);
                 lost += 1;
+                failed += usize::from(packet.fate == Fate::SendFailed);
             }
             unknown += usize::from(packet.fate == Fate::Unknown);
         }
@@ -108,6 +111,7 @@ impl Indexing {
             all: self.all,
             links: Arc::new(links),
             lost,
+            failed,
             unknown,
             duplicates: duplicates.into_iter().map(|(time, _)| time).collect(),
             duplicate_packets,

@@ -174,6 +174,12 @@ impl Model {
 
     /// `4 nodes · 12 481 packets · 31 lost`
     pub fn status(&self) -> String {
+        let pieces = self.status_pieces().into_iter();
+        pieces.map(|(said, _)| said).collect()
+    }
+
+    /// The same in pieces, with the filter that takes what a number counts.
+    pub fn status_pieces(&self) -> Vec<(String, Option<&'static str>)> {
         let session = self.session();
         let total = session.packet_count();
         let mut nodes = several(session.nodes.len(), "node", "nodes");
@@ -181,15 +187,26 @@ impl Model {
             0 => {}
             quiet => nodes.push_str(&format!(", {quiet} without packets")),
         }
-        let mut parts = vec![nodes];
-        parts.push(several(total, "packet", "packets"));
-        let lost = text::count(self.index.lost as u64);
-        parts.push(match self.index.unknown {
-            0 => format!("{lost} lost"),
-            // Who only saw packets pass cannot know.
-            unknown if unknown == total => "losses unknown".to_owned(),
-            unknown => format!("{lost} lost, {} unknown", text::count(unknown as u64)),
-        });
+        let packets = several(total, "packet", "packets");
+        let (lost, unknown) = (self.index.lost, self.index.unknown);
+        let mut pieces = vec![(format!("{nodes} · {packets} · "), None)];
+        // Who only saw packets pass cannot know.
+        match unknown > 0 && unknown == total {
+            true => pieces.push(("losses unknown".to_owned(), None)),
+            false => {
+                let said = format!("{} lost", text::count(lost as u64));
+                let filter = match self.index.failed {
+                    0 => "lost",
+                    _ => "lost || failed",
+                };
+                pieces.push((said, (lost > 0).then_some(filter)));
+            }
+        }
+        if unknown > 0 && unknown < total {
+            let said = format!("{} unknown", text::count(unknown as u64));
+            pieces.extend([(", ".to_owned(), None), (said, Some("unknown"))]);
+        }
+        let mut parts = vec![String::new()];
         match session.observers.as_slice() {
             [] => {}
             [one] => {
@@ -222,7 +239,8 @@ impl Model {
         {
             parts.push("a redacted copy".to_owned());
         }
-        parts.join(" · ")
+        pieces.push((parts.join(" · "), None));
+        pieces
     }
 
     fn node(&self, node: NodeId) -> Option<&Node> {

@@ -1,15 +1,19 @@
 //! What is handed on as text: what is selected, and what somebody else needs to see the same.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use netreel_protocol::session::{NodeId, PacketId};
-
 use netreel_protocol::query::Query;
+use netreel_protocol::session::{Fate, NodeId, PacketId};
+use netreel_wire::KindId;
 
 use crate::{FieldRow, Model, text};
 
 /// More bytes of a packet are not written out.
 const BYTES_MAX: usize = 4096;
+
+/// More objects of a packet are not filtered by.
+const OBJECTS_MAX: usize = 8;
 
 /// How many bytes stand in a line.
 const LINE: usize = 16;
@@ -94,6 +98,35 @@ impl Model {
     pub fn filter_of_link(&self, (from, to): (NodeId, NodeId)) -> Option<String> {
         let (from, to) = (self.quoted(from)?, self.quoted(to)?);
         Some(format!("from == {from} && to == {to}"))
+    }
+
+    /// The filter that takes the packets with a message of a kind; `None` where its name is no word.
+    pub fn filter_of_kind(&self, kind: KindId) -> Option<String> {
+        let name = self.kind_name(Some(kind));
+        let mut letters = name.chars();
+        let is_word = letters.all(|it| it.is_alphanumeric() || it == '_');
+        is_word.then(|| format!("kind == {name}"))
+    }
+
+    /// The filter that takes what is about the same objects as a packet; `None` where that is about
+    /// none.
+    pub fn filter_of_objects(&self, id: PacketId) -> Option<String> {
+        let messages = self.messages_of(id);
+        let objects: BTreeSet<u64> = messages.filter_map(|(_, facts)| facts.object).collect();
+        let each = objects.iter().take(OBJECTS_MAX);
+        let each: Vec<String> = each.map(|object| format!("object == {object}")).collect();
+        (!each.is_empty()).then(|| each.join(" || "))
+    }
+
+    /// The filter that takes what fared as a packet did.
+    pub fn filter_of_fate(&self, id: PacketId) -> Option<&'static str> {
+        Some(match self.packet(id)?.fate {
+            Fate::Received => "received",
+            Fate::Lost => "lost",
+            Fate::SendFailed => "failed",
+            Fate::Unread => "unread",
+            Fate::Unknown => "unknown",
+        })
     }
 
     /// The same for what was late on that link; `None` where nobody knows how long packets took.

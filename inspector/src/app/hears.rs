@@ -134,6 +134,10 @@ impl Inspector {
         if !had_wire && self.order() == self.kept_order {
             self.plot_as_kept();
         }
+        // Whoever watched it come stays where it was watched.
+        if live && self.chosen == Chosen::NotYet {
+            self.chosen = Chosen::ByWhatIsThere;
+        }
         // Who begins to follow looks at what comes: it stands at the end in the order of time alone.
         if live && is_first {
             self.model.sort(None);

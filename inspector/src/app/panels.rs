@@ -16,6 +16,7 @@ impl Inspector {
     pub(super) fn panels(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
         let model = &self.model;
         let is_welcome = self.welcomes && model.session().nodes.is_empty();
+        self.bar.welcomes = is_welcome;
         let (bar, workspace, settings) = (&mut self.bar, self.workspace, &self.settings);
         let panes = self.arrangement.tree(workspace).panes();
         let bars = Panel::top("top").frame(bar_frame()).show(ui, |ui| {

@@ -37,25 +37,36 @@ pub fn menu(
     });
 }
 
-/// A line for the filter alone, and one for each way in which it can be joined with the one in force.
+/// What filters by an object.
+pub fn object(object: u64) -> What {
+    What::Filter(format!("object == {object}"))
+}
+
+/// A line for the filter alone, and one for what it does not take; where one is in force, a menu of the
+/// ways in which the two can be joined.
 fn filters(ui: &mut Ui, model: &Model, name: &str, filter: &str) -> Option<Command> {
-    let is_narrow = !model.filter().text.trim().is_empty();
-    let ways: &[(&str, Join)] = match is_narrow {
-        true => &[
-            ("", Join::Alone),
-            ("and ", Join::And),
-            ("or ", Join::Or),
-            ("and not ", Join::Not),
-        ],
-        false => &[("", Join::Alone), ("not: ", Join::Not)],
-    };
     let mut asked = None;
-    for &(word, how) in ways {
+    let mut way = |ui: &mut Ui, name: &str, how: Join| {
         let joined = model.joined(how, filter);
-        let button = ui.button(format!("{word}{name}"));
-        if button.on_hover_text(&joined).clicked() {
+        if ui.button(name).on_hover_text(&joined).clicked() {
             asked = Some(Command::SetFilter(joined));
         }
+    };
+    match model.filter().text.trim().is_empty() {
+        true => {
+            way(ui, name, Join::Alone);
+            way(ui, &format!("not: {name}"), Join::Not);
+        }
+        false => drop(ui.menu_button(name, |ui| {
+            for (name, how) in [
+                ("and", Join::And),
+                ("or", Join::Or),
+                ("and not", Join::Not),
+                ("alone", Join::Alone),
+            ] {
+                way(ui, name, how);
+            }
+        })),
     }
     asked
 }

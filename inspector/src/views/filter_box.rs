@@ -87,7 +87,10 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         bar.completion.picked = 0;
         commands.push(Command::SetFilter(bar.filter.clone()));
         to_end(ui, response.id, bar.filter.chars().count());
-        response.request_focus();
+        // Enter behind it in the same frame has ended the line.
+        if !ui.input(|input| input.key_pressed(Key::Enter)) {
+            response.request_focus();
+        }
     }
     bar.completion.types = response.has_focus() || held;
     if chips > 0.0

@@ -22,12 +22,13 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         (Level::Warning, "warning", "warnings"),
         (Level::Info, "info", "info"),
     ];
-    let mut more = String::new();
+    let mut pieces: Vec<head::Piece> = Vec::new();
     for (level, one, many) in counts {
         let count = model.finding_count(level);
         if count > 0 {
             let noun = if count == 1 { one } else { many };
-            more.push_str(&format!("{count} {noun}   "));
+            let filter = format!("level == {one}");
+            pieces.push((format!("{count} {noun}"), Some(filter)));
         }
     }
     if let Some(why) = model.why_not_yet() {
@@ -39,9 +40,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     let (all, count) = (model.history().findings.len(), model.finding_rows_count());
     if count < all {
-        more = format!("{count} of {all}");
+        pieces = vec![(format!("{count} of {all}"), None)];
     }
-    head::show(ui, "findings", &more);
+    head::with_numbers(ui, "findings", &pieces, model, commands);
     let muted = model.muted_rows();
     muted::show(ui, &muted, commands);
     if count == 0 && all > 0 {

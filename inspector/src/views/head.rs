@@ -4,6 +4,8 @@
 
 use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
+use netreel_inspector_model::{Command, Join, Model};
+
 use super::findings::elided;
 use crate::layout::{Edge, Move, Pane};
 use crate::theme;
@@ -35,11 +37,17 @@ pub fn show(ui: &mut Ui, title: &str, more: &str) {
 /// Something that a head says, and the filter that takes the packets that it counts.
 pub type Piece = (String, Option<String>);
 
-/// The same with numbers that a click leads from to their packets: what is joined to the filter then.
-pub fn with_numbers(ui: &mut Ui, title: &str, pieces: &[Piece]) -> Option<String> {
+/// The same with numbers from which a click leads to their packets.
+pub fn with_numbers(
+    ui: &mut Ui,
+    title: &str,
+    pieces: &[Piece],
+    model: &Model,
+    commands: &mut Vec<Command>,
+) {
     let room = bar(ui, title);
     let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
-    let (mut x, mut chosen) = (room.left(), None);
+    let mut x = room.left();
     for (said, filter) in pieces {
         let left = room.right() - x;
         if left < 24.0 {
@@ -59,13 +67,12 @@ pub fn with_numbers(ui: &mut Ui, title: &str, pieces: &[Piece]) -> Option<String
             painter.hline(rect.x_range(), y, (1.0, line));
             let what = format!("click: show these alone\n{filter}");
             if response.on_hover_text(what).clicked() {
-                chosen = Some(filter.clone());
+                commands.push(Command::SetFilter(model.joined(Join::And, filter)));
             }
         }
         painter.galley(at, galley, theme::weak());
         x = rect.right() + 22.0;
     }
-    chosen
 }
 
 /// Controls below a head, in as many lines as they need, all of them as far from the left edge.

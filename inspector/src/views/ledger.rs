@@ -1,13 +1,16 @@
 //! What the bytes were: areas by how much of the wire they took.
 
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, LedgerBy, LedgerRow, Model, bits_text, squarify, text};
+use netreel_inspector_model::{
+    Command, Join, LedgerBy, LedgerRow, Model, bits_text, squarify, text,
+};
 use netreel_wire::KindId;
 
+use super::copy::{self, What};
 use super::{findings, head};
 use crate::theme;
 
-/// Draws the ledger. A click on a kind or an object filters by it.
+/// Draws the ledger. A click on a kind or an object shows the packets that it counts.
 pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Command>) {
     let waits = || model.why_waits().to_owned();
     let told = match *by {
@@ -107,11 +110,17 @@ fn part(
     };
     response.widget_info(|| WidgetInfo::labeled(Role::Button, filter.is_some(), &label));
     if response.clicked()
-        && let Some(filter) = filter
+        && let Some(filter) = &filter
     {
-        commands.push(Command::SetFilter(filter));
+        commands.push(Command::SetFilter(model.joined(Join::And, filter)));
     }
-    response.on_hover_text(format!("{}\n{}", row.name, said.replace(", ", "\n")))
+    let text = format!("{}\n{}", row.name, said.replace(", ", "\n"));
+    copy::menu(&response, model, commands, || {
+        let mut offers = vec![("copy what is known of it", What::Copy(text.clone()))];
+        offers.extend(filter.map(|filter| ("filter by it", What::Filter(filter))));
+        offers
+    });
+    response.on_hover_text(text)
 }
 
 /// Names what has no name in its area, as far as there is room for it.
@@ -195,15 +204,8 @@ fn color(model: &Model, row: &LedgerRow, place: usize) -> egui::Color32 {
 
 /// The filter that takes what a row counts.
 fn filter(model: &Model, row: &LedgerRow) -> Option<String> {
-    let plain = |name: &str| {
-        let mut letters = name.chars();
-        letters.all(|it| it.is_alphanumeric() || it == '_')
-    };
     match (row.kind, row.object) {
-        (Some(kind), _) => {
-            let name = model.kind_name(Some(KindId(kind)));
-            plain(name).then(|| format!("kind == {name}"))
-        }
+        (Some(kind), _) => model.filter_of_kind(KindId(kind)),
         (None, Some(object)) => Some(format!("object == {object}")),
         (None, None) => None,
     }

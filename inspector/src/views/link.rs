@@ -9,7 +9,7 @@ use netreel_protocol::session::SessionTime;
 
 use super::axis::TimeView;
 use super::plot::{self, Head, Strip};
-use super::{fields, findings, head};
+use super::{fields, findings, head, links};
 use crate::theme;
 
 /// A lower strip shows nothing.
@@ -22,9 +22,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, "The session has no packets, so no links.");
         return;
     };
-    if let Some(filter) = head::with_numbers(ui, "link", &pieces(model, link)) {
-        commands.push(Command::SetFilter(model.joined(Join::And, &filter)));
-    }
+    head::with_numbers(ui, "link", &pieces(model, link), model, commands);
     resent(ui, model, link);
     for pattern in model.loss_patterns(link) {
         fields::note(ui, pattern, theme::info());
@@ -163,11 +161,9 @@ fn pieces(model: &Model, link: LinkEnds) -> Vec<head::Piece> {
         return pieces;
     };
     let filter = model.filter_of_link(link);
-    let lost = filter.as_ref().filter(|_| stats.lost > 0);
-    let lost = lost.map(|filter| format!("{filter} && lost"));
-    pieces.push((text::packets(stats.packets), filter));
+    pieces.push((text::packets(stats.packets), filter.clone()));
     pieces.push((text::bytes(stats.bytes), None));
-    pieces.push((model.lost_text(&stats), lost));
+    pieces.extend(links::lost(model, &stats, filter.as_deref()));
     let late = model.late_packets(link);
     if late > 0 && !model.filter().is_narrow() {
         let said = format!("{} late", text::count(late));

@@ -28,18 +28,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, &format!("What links carried: {why}."));
         return;
     };
-    let lost = (stats.all.lost > 0).then(|| "lost".to_owned());
-    let pieces = match stats.links.len() {
+    let mut pieces = match stats.links.len() {
         0 => vec![("none".to_owned(), None)],
         count => vec![
             (count.to_string(), None),
             (text::bytes(stats.all.bytes), None),
-            (model.lost_text(&stats.all), lost),
         ],
     };
-    if let Some(filter) = head::with_numbers(ui, "links", &pieces) {
-        commands.push(Command::SetFilter(model.joined(Join::And, &filter)));
+    if !stats.links.is_empty() {
+        pieces.extend(lost(model, &stats.all, None));
     }
+    head::with_numbers(ui, "links", &pieces, model, commands);
     if stats.links.is_empty() {
         findings::empty(ui, "Nobody sent anything that is shown.");
         return;
@@ -61,6 +60,27 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         true => matrix(ui, model, &stats, &nodes, (names, cell), commands),
         false => list(ui, model, &stats, commands),
     }
+}
+
+/// What was lost, and what became of nobody knows what, each with the filter that takes it of these
+/// packets.
+pub fn lost(model: &Model, stats: &LinkStats, of: Option<&str>) -> Vec<head::Piece> {
+    let filter = |word: &str| match of {
+        Some(of) => format!("{of} && {word}"),
+        None => word.to_owned(),
+    };
+    if stats.unknown == 0 || stats.unknown == stats.packets {
+        let lost = (stats.lost > 0).then(|| filter("lost"));
+        return vec![(model.lost_text(stats), lost)];
+    }
+    let known = LinkStats {
+        unknown: 0,
+        ..stats.clone()
+    };
+    let unknown = format!("{} unknown", text::count(stats.unknown));
+    let mut pieces = lost(model, &known, of);
+    pieces.push((unknown, Some(filter("unknown"))));
+    pieces
 }
 
 fn name_width(model: &Model) -> f32 {

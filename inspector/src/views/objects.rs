@@ -7,6 +7,7 @@ use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch, text};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
 
+use super::copy::{self, What};
 use super::{axis, findings, head, scroll};
 use crate::{glyph, theme};
 
@@ -179,6 +180,14 @@ fn line(
         commands.extend(began.map(Command::SelectMessage));
         commands.push(Command::SelectObject(Some(object)));
     }
+    copy::menu(&response, model, commands, || {
+        let mut offers = vec![("filter by this object", copy::object(object))];
+        offers.extend(under.map(|stretch| {
+            let said = words(model, object, node, stretch);
+            ("copy what it says", What::Copy(said))
+        }));
+        offers
+    });
     if let Some(stretch) = under {
         response.on_hover_text_at_pointer(words(model, object, node, stretch));
     }

@@ -223,8 +223,16 @@ fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'stat
             What::Copy(model.whole_packet_text(packet.packet)),
         ),
     ];
-    if let Some(filter) = model.link_filter(packet.packet) {
-        offers.push(("filter by its link", What::Filter(filter)));
+    let id = packet.packet;
+    let kind = packet.lead.and_then(|kind| model.filter_of_kind(kind));
+    let fate = model.filter_of_fate(id).map(str::to_owned);
+    for (name, filter) in [
+        ("filter by its link", model.link_filter(id)),
+        ("filter by its kind", kind),
+        ("filter by its objects", model.filter_of_objects(id)),
+        ("filter by its fate", fate),
+    ] {
+        offers.extend(filter.map(|filter| (name, What::Filter(filter))));
     }
     offers
 }

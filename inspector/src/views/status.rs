@@ -16,28 +16,23 @@ fn small(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
     response
 }
 
-/// How much there is. What was lost is a click away.
+/// How much there is. What was lost, and what became of nobody knows what, is a click away.
 fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let weak = |text: &str| RichText::new(text).font(theme::mono()).color(theme::weak());
-    let status = model.status();
-    let parts: Vec<&str> = status.split(" · ").collect();
-    let is_lost = |part: &str| part.contains(" lost") && !part.starts_with("0 ");
-    let Some(place) = parts.iter().position(|part| is_lost(part)) else {
-        ui.label(weak(&status));
-        return;
-    };
-    let lost = parts.get(place).copied().unwrap_or_default();
-    let (before, behind) = (parts.get(..place), parts.get(place + 1..));
     ui.spacing_mut().item_spacing.x = 0.0;
-    let before = before.unwrap_or_default().join(" · ");
-    ui.label(weak(&format!("{before} · ")));
-    let response = ui.add(Label::new(weak(lost).underline()).sense(Sense::click()));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, lost));
-    if response.on_hover_text("click: show these alone").clicked() {
-        commands.push(Command::SetFilter(model.joined(Join::And, "lost")));
-    }
-    for part in behind.unwrap_or_default() {
-        ui.label(weak(&format!(" · {part}")));
+    for (said, filter) in model.status_pieces() {
+        let Some(filter) = filter else {
+            if !said.is_empty() {
+                ui.label(weak(&said));
+            }
+            continue;
+        };
+        let response = ui.add(Label::new(weak(&said).underline()).sense(Sense::click()));
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
+        let what = format!("click: show these alone\n{filter}");
+        if response.on_hover_text(what).clicked() {
+            commands.push(Command::SetFilter(model.joined(Join::And, filter)));
+        }
     }
     ui.add_space(8.0);
     ui.reset_style();

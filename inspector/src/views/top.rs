@@ -28,6 +28,8 @@ pub struct Bar {
     pub wants_filter: bool,
     /// What the filter can go on with, while it is being typed.
     pub completion: Completion,
+    /// Whether nothing is open: there is nothing to go through.
+    pub welcomes: bool,
     /// Whether the cursor goes on by itself.
     pub plays: bool,
     /// Whether more may come of what is shown.
@@ -101,6 +103,9 @@ pub fn show(
         );
         ui.add_space(4.0);
         menus(ui, bar, settings, panes);
+        if bar.welcomes {
+            return badge(ui, bar, commands);
+        }
         ways(ui, model, commands);
         ui.separator();
         for (number, (name, of)) in (1..).zip(Workspace::ALL) {
@@ -118,6 +123,9 @@ pub fn show(
             badge(ui, bar, commands);
         });
     });
+    if bar.welcomes {
+        return;
+    }
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
         filter_box::show(ui, model, bar, commands);
@@ -296,8 +304,8 @@ fn session(ui: &mut Ui, model: &Model) {
     };
     let text = RichText::new(format!("{who}  ·  {length}  ·  {wire}"));
     let text = text.font(theme::mono()).color(theme::weak());
-    ui.add(Label::new(text).truncate())
-        .on_hover_text(names.join("\n"));
+    let label = ui.add(Label::new(text).truncate().show_tooltip_when_elided(false));
+    label.on_hover_text(format!("{}\n{length}\n{wire}", names.join("\n")));
 }
 
 /// Something that takes no more than this much room.

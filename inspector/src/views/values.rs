@@ -9,6 +9,7 @@ use netreel_inspector_model::{
 };
 use netreel_protocol::session::NodeId;
 
+use super::copy::{self, What};
 use super::links::node_color;
 use super::{findings, head, scroll};
 use crate::theme;
@@ -356,14 +357,20 @@ fn line(
             }
             commands.push(Command::SelectValue(row));
         }
-        if response.hovered() {
+        let words = || {
             let since = model.value_since(believed, row, node).unwrap_or_default();
-            let words = format!(
-                "{} at {who}\n{}\n{since}",
-                model.object_name(row.object),
-                cell.text
-            );
-            response.on_hover_text(words);
+            let object = model.object_name(row.object);
+            format!("{object} at {who}\n{}\n{since}", cell.text)
+        };
+        copy::menu(&response, model, commands, || {
+            vec![
+                ("copy the value", What::Copy(cell.text.clone())),
+                ("copy what is known of it", What::Copy(words())),
+                ("filter by this object", copy::object(row.object)),
+            ]
+        });
+        if response.hovered() {
+            response.on_hover_text(words());
         }
     }
 }

@@ -186,6 +186,23 @@ fn a_slider_changes_its_own_link_and_no_other() {
 }
 
 #[test]
+fn half_a_screen_has_room_for_the_floors_and_for_every_link() {
+    let mut hands = Hands::new(Mode::Host);
+    hands.harness.set_size(vec2(800.0, 936.0));
+    hands.harness.run();
+    let rect = |hands: &Hands, name: &str| hands.harness.get_by_label(name).rect();
+    let [a, loss, hold] = ["A: play", "B to HOST: loss", "B to HOST: hold"];
+    assert!(rect(&hands, a).width() > 200.0);
+    assert!(rect(&hands, a).right() < rect(&hands, loss).left());
+    assert!(rect(&hands, hold).right() < 800.0);
+    let number = hands.harness.get_by_label(loss);
+    number.set_value_accesskit(25.0);
+    hands.harness.run();
+    let loss = hands.harness.state().board.link(B, HOST).loss;
+    assert_eq!(loss, 0.25);
+}
+
+#[test]
 fn a_script_that_changes_a_link_is_seen_on_its_slider() {
     let mut hands = Hands::new(Mode::Host);
     let setting = LinkSetting {

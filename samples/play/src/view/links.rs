@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use egui::{Align, Layout, RichText, Role, Slider, Ui, WidgetInfo, vec2};
+use egui::{Align, DragValue, Layout, RichText, Role, Slider, Ui, WidgetInfo, vec2};
 use netreel_inspector::theme;
 use netreel_sample_engine::Peer;
 
@@ -11,11 +11,15 @@ use crate::link_setting::LinkSetting;
 use crate::node::Order;
 use crate::seen::Seen;
 
-/// How wide all of it is.
-pub const WIDTH: f32 = 520.0;
+/// How wide all of it is; in a narrow window, where there are numbers without sliders.
+const WIDTH: f32 = 520.0;
+const WIDTH_NARROW: f32 = 366.0;
+/// A narrower window leaves no room for sliders beside the floors.
+const NARROW: f32 = 1100.0;
 
 const NAME: f32 = 86.0;
 const COLUMN: f32 = 118.0;
+const COLUMN_NARROW: f32 = 64.0;
 const TRACK: f32 = 60.0;
 const ROW: f32 = 20.0;
 
@@ -31,6 +35,22 @@ const RECIPE: [&str; 4] = [
     "B picks it up and throws it away. X hears of both first.",
     "X hears at last that the box was created, and keeps it.",
 ];
+
+/// How wide all of it is in a window of this width.
+pub fn width(window: f32) -> f32 {
+    match window < NARROW {
+        true => WIDTH_NARROW,
+        false => WIDTH,
+    }
+}
+
+/// How wide a column is.
+fn column(ui: &Ui) -> f32 {
+    match ui.ctx().content_rect().width() < NARROW {
+        true => COLUMN_NARROW,
+        false => COLUMN,
+    }
+}
 
 /// Draws a row for each link to a node that is played here.
 pub fn show(board: &mut Board, ui: &mut Ui, seen: &[Seen]) {
@@ -57,8 +77,9 @@ fn titles(ui: &mut Ui) {
         cell(ui, NAME, |ui| {
             ui.label(RichText::new("link").color(theme::weak()));
         });
+        let width = column(ui);
         for title in ["delay, ms", "jitter, ms", "loss, %"] {
-            cell(ui, COLUMN, |ui| {
+            cell(ui, width, |ui| {
                 ui.label(RichText::new(title).color(theme::weak()));
             });
         }
@@ -88,10 +109,13 @@ fn row(board: &mut Board, ui: &mut Ui, from: Peer, to: Peer) {
                 (&mut jitter, JITTER_MAX, "jitter"),
                 (&mut loss, LOSS_MAX, "loss"),
             ];
+            let width = column(ui);
             for (value, most, what) in ends {
-                cell(ui, COLUMN, |ui| {
-                    let slider = Slider::new(value, 0.0..=most).integer();
-                    let response = ui.add(slider);
+                cell(ui, width, |ui| {
+                    let response = match width == COLUMN {
+                        true => ui.add(Slider::new(value, 0.0..=most).integer()),
+                        false => ui.add(DragValue::new(value).range(0.0..=most).max_decimals(0)),
+                    };
                     let label = format!("{plain}: {what}");
                     let is = *value;
                     response.widget_info(|| WidgetInfo::slider(true, is, &label));

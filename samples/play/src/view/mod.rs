@@ -108,13 +108,14 @@ impl Board {
         Panel::bottom("keys")
             .frame(bar_frame())
             .show(ui, keys::show);
+        let width = links::width(ui.ctx().content_rect().width());
         Panel::right("links")
             .frame(
                 Frame::NONE
                     .fill(theme::panel())
                     .inner_margin(Margin::same(10)),
             )
-            .exact_size(links::WIDTH)
+            .exact_size(width)
             .show(ui, |ui| links::show(self, ui, seen));
         CentralPanel::default()
             .frame(Frame::NONE.fill(theme::background()))
