@@ -311,7 +311,15 @@ impl<'a> Stage<'a> {
         self.ask(name, line, patience)
     }
 
-    /// The same, unrecorded: a question.
+    /// Whether somebody hears what is said to a node.
+    ///
+    /// # Errors
+    /// Why nobody does, nor will.
+    pub fn hears(&mut self, name: &str) -> Result<(), String> {
+        self.speaker(name).map(|_| ())
+    }
+
+    /// What `say` does, unrecorded: a question.
     pub fn ask(&mut self, name: &str, line: &str, patience: Duration) -> Result<String, String> {
         let answer = self.speaker(name)?.say(line, patience);
         answer.map_err(|why| format!("node {name}: `{line}`: {why}"))
@@ -553,7 +561,9 @@ impl<'a> Stage<'a> {
 
     fn speaker(&mut self, name: &str) -> Result<&mut Speaker, String> {
         let why = match self.plan(name)?.console {
-            ConsolePlan::None => "the file has no console = \"...\" for it (docs/scenarios.md)",
+            ConsolePlan::None => {
+                "the file has no console = \"...\" for it (docs/scenarios.md); what it prints is waited for by wait_log"
+            }
             _ => "it has ended",
         };
         let speaker = self.running(name)?.speaker();
