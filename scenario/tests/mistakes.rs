@@ -138,7 +138,7 @@ fn a_place_that_nobody_fills() {
         "script = ''\n[values]\nspeed = 3\n[[node]]\nname = \"A\"\ncommand = [\"x\", \"{prot}\"]\n";
     is_told(
         text,
-        "6:17: nobody fills {prot}; there are console, match, netreel, node, port,",
+        "6:17: nobody fills {prot}; there are address, console, match, netreel, node, port,",
     );
     let open = "script = ''\n[[node]]\nname = \"A\"\ncommand = [\"{port\"]\n";
     is_told(open, "4:12: a { is not closed");
@@ -238,6 +238,6 @@ fn an_address_of_a_node_is_a_place() {
     let text = "script = ''\n[[node]]\nname = 'A'\ncommand = ['true', '{address}', '{address.A}', '{address.}']\n";
     is_told(
         text,
-        "4:44: nobody fills {address.}; there are address, console",
+        "4:48: nobody fills {address.}; there are address, console",
     );
 }

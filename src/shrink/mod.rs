@@ -353,3 +353,89 @@ fn as_json(
         "test": arguments.as_test,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netreel_protocol::diff::Same;
+
+    /// An error, with what proves it.
+    fn told(rule: &'static str, node: &str, proof: &[&str]) -> Told {
+        Told {
+            key: Same {
+                rule,
+                node: node.to_owned(),
+                objects: vec![41],
+            },
+            rule,
+            sentence: format!("{rule} at {node}"),
+            evidence: evidence_of(proof),
+            json: json!(null),
+        }
+    }
+
+    fn evidence_of(proof: &[&str]) -> Vec<(String, String)> {
+        let each = proof.iter();
+        each.map(|it| ((*it).to_owned(), "X".to_owned())).collect()
+    }
+
+    fn recorded(rule: &'static str, proof: &[&str]) -> Reason {
+        Reason {
+            rule,
+            node: "X".to_owned(),
+            sentence: format!("recorded {rule}"),
+            evidence: evidence_of(proof),
+            recorded: None,
+        }
+    }
+
+    /// Which error stays, and in the place of which.
+    #[track_caller]
+    fn check(reasons: &[Reason], shown: &[Told], expected: (&str, Option<&str>)) {
+        let reason = staying(reasons, shown, false).unwrap();
+        let in_place_of = reason.recorded.as_deref();
+        assert_eq!((reason.sentence.as_str(), in_place_of), expected);
+    }
+
+    #[test]
+    fn an_error_stays_that_was_recorded_with_the_same_proof() {
+        let reasons = [
+            recorded("early", &["DROPPED"]),
+            recorded("zombie", &["LIVES"]),
+        ];
+        let shown = [
+            told("early", "X", &["DROPPED", "CAME"]),
+            told("zombie", "X", &["LIVES"]),
+        ];
+        check(&reasons, &shown, ("recorded zombie", None));
+    }
+
+    #[test]
+    fn an_error_that_has_more_to_prove_it_when_all_has_arrived_stays() {
+        let shown = [
+            told("zombie", "X", &["LIVES"]),
+            told("early", "X", &["DROPPED", "CAME"]),
+        ];
+        let reasons = [recorded("early", &["DROPPED"])];
+        check(&reasons, &shown, ("early at X", Some("recorded early")));
+    }
+
+    #[test]
+    fn another_error_stays_where_none_of_the_recorded_shows_unless_one_was_asked_for() {
+        let shown = [told("early", "B", &["DROPPED"])];
+        let reasons = [recorded("early", &["DROPPED"])];
+        check(&reasons, &shown, ("early at B", Some("recorded early")));
+        let refused = staying(&reasons, &shown, true).err().unwrap().to_string();
+        assert!(
+            refused.contains("does not show early at X, but early at B"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_session_that_comes_right_is_refused() {
+        let refused = staying(&[recorded("early", &["DROPPED"])], &[], false).err();
+        let refused = refused.unwrap().to_string();
+        assert!(refused.contains("but nothing: it comes right"), "{refused}");
+    }
+}
