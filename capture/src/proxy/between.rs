@@ -183,8 +183,21 @@ impl Drop for Between {
 /// A directed link.
 struct Link {
     faulted: FaultedLink,
-    /// What is held, where it holds: when each came, and which event that was.
-    held: Option<Vec<(Time, Option<EventNumber>, Box<[u8]>)>>,
+    /// What is held, where it holds.
+    held: Option<Vec<Held>>,
+}
+
+/// A packet that waits until its link holds no more.
+struct Held {
+    came: Time,
+    of: Option<EventNumber>,
+    packet: Box<[u8]>,
+}
+
+/// A packet that arrives later.
+struct UnderWay {
+    to: usize,
+    packet: Box<[u8]>,
 }
 
 /// The thread that passes packets on.
@@ -194,8 +207,8 @@ struct Passing {
     seed: u64,
     /// By sender, receiver, and whether it is of UDP packets.
     links: HashMap<(usize, usize, bool), Link>,
-    /// By when they arrive: whom they go to, and what they are.
-    under_way: BTreeMap<(Time, u64), (usize, Box<[u8]>)>,
+    /// By when they arrive; the number keeps those of one time in order.
+    under_way: BTreeMap<(Time, u64), UnderWay>,
     under_way_bytes: usize,
     ever: u64,
     pusher: Pusher,
@@ -258,11 +271,11 @@ impl Passing {
                     link.held.take()
                 }
             };
-            for (came, of, packet) in held.into_iter().flatten() {
-                let nanos = now.0.saturating_sub(came.0);
-                self.fault(now, of, FaultVerdict::Delayed { nanos });
-                self.under_way_bytes -= packet.len();
-                self.on_its_way(now, to, &packet);
+            for held in held.into_iter().flatten() {
+                let nanos = now.0.saturating_sub(held.came.0);
+                self.fault(now, held.of, FaultVerdict::Delayed { nanos });
+                self.under_way_bytes -= held.packet.len();
+                self.on_its_way(now, to, &held.packet);
             }
         }
     }
@@ -300,7 +313,11 @@ impl Passing {
         let is_full = self.under_way_bytes + packet.len() > HELD_MAX;
         let link = self.link((from, to, internet.ports.is_some()));
         if let (Some(held), false) = (&mut link.held, is_full) {
-            held.push((now, of, packet.into()));
+            held.push(Held {
+                came: now,
+                of,
+                packet: packet.into(),
+            });
             self.under_way_bytes += packet.len();
             return;
         }
@@ -328,7 +345,9 @@ impl Passing {
 
     fn on_its_way(&mut self, due: Time, to: usize, packet: &[u8]) {
         self.under_way_bytes += packet.len();
-        self.under_way.insert((due, self.ever), (to, packet.into()));
+        let packet = packet.into();
+        self.under_way
+            .insert((due, self.ever), UnderWay { to, packet });
         self.ever += 1;
     }
 
@@ -339,7 +358,7 @@ impl Passing {
             if entry.key().0 > now {
                 break;
             }
-            let (to, packet) = entry.remove();
+            let UnderWay { to, packet } = entry.remove();
             self.under_way_bytes -= packet.len();
             if let Some(network) = self.networks.get(to) {
                 // What finds nobody is lost, as on any network.
