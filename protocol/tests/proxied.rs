@@ -577,3 +577,50 @@ fn what_the_proxy_dropped_takes_no_receipt_of_an_equal_packet() {
     }
     assert!(session.warnings().is_empty(), "{:?}", session.warnings());
 }
+
+#[test]
+fn what_a_network_between_nodes_did_is_told_of_what_was_sent_and_by_whom() {
+    // Both are bound to all addresses and the same port: the network alone knows where who is.
+    let any = Endpoint::from(([0, 0, 0, 0], 7000));
+    let on = |host: u8| Endpoint::from(([10, 77, 0, host], 7000));
+    let mut one = Tape::of("A", any);
+    let mut other = Tape::of("B", any);
+    let mut network = Tape::new(Header {
+        seeds: vec![("faults".to_owned(), 7)],
+        ..header("network", Header::OBSERVER)
+    });
+    let verdicts_of = [
+        None,
+        Some(FaultVerdict::Lost),
+        Some(FaultVerdict::Delayed { nanos: MS }),
+    ];
+    for (number, verdict) in (1..).zip(verdicts_of) {
+        let (now, payload) = (10 * MS * number, &[1, b'a' + number as u8][..]);
+        one.sent(now, LISTENER, on(2), payload);
+        let (from, to) = (on(1), on(2));
+        let of = network.push(now + MS, Event::Seen { from, to, payload });
+        if let Some(verdict) = verdict {
+            network.push(now + MS, Event::Fault { of, verdict });
+        }
+        if verdict != Some(FaultVerdict::Lost) {
+            other.received(now + 3 * MS, LISTENER, on(1), payload);
+        }
+    }
+    let inputs = [("A", one), ("B", other), ("network", network)].map(|(name, tape)| ReelInput {
+        name: format!("{name}.reel"),
+        reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
+    });
+    let session = Session::build(inputs.into(), None).unwrap();
+    let packets: Vec<Packet> = session.packets().collect();
+    assert_eq!(packets.len(), 3);
+    for (packet, verdict) in packets.iter().zip(verdicts_of) {
+        let link = (session.name(packet.from), session.name(packet.to));
+        assert_eq!(link, ("A".to_owned(), "B".to_owned()));
+        assert_eq!(verdicts(packet), Vec::from_iter(verdict));
+        let is_lost = verdict == Some(FaultVerdict::Lost);
+        assert_eq!(packet.fate == Fate::Lost, is_lost);
+        assert!(packet.sent.is_some());
+    }
+    let said = session.verdict(packets[1].faults[0], |nanos| nanos.to_string());
+    assert_eq!(said, "network: dropped");
+}

@@ -41,6 +41,8 @@ pub struct Scenario {
     pub wire: Option<PathBuf>,
     /// Whether what is brought to other machines stays there when the run is over.
     pub keeps_brought: bool,
+    /// Whether the nodes of a match have a network of their own, which makes the faults.
+    pub has_own_network: bool,
     /// The script in Lua.
     pub script: Script,
     /// The text of the file.
@@ -140,6 +142,7 @@ struct Whole {
     wire: Option<Spanned<String>>,
     #[serde(default)]
     keep_brought: bool,
+    network: Option<Spanned<String>>,
     script: Option<Spanned<String>>,
     file: Option<Spanned<String>>,
 }
@@ -188,6 +191,8 @@ const LOG_LIMIT_MAX: u64 = 1 << 20;
 /// So many nodes can a scenario have.
 const NODES_MAX: usize = 256;
 
+const WHICH_NETWORK: &str =
+    "the network is \"own\", one that is made for each match, or \"machine\"";
 const HOW_TO_START: &str =
     "a node starts as \"local\", as \"external\", or by a list with \"{command}\" in it";
 const HOW_TO_SPEAK: &str = "a console is \"127.0.0.1:{port}\", \"quake3:ADDR:PORT\", \"rcon:ADDR:PORT\", \"stdin\" or \"none\"";
@@ -249,6 +254,12 @@ impl Scenario {
             }
             limit => limit.as_ref().map_or(LOG_LIMIT, |limit| *limit.as_ref()),
         };
+        let has_own_network = match &whole.network {
+            Some(network) if network.as_ref() != "own" && network.as_ref() != "machine" => {
+                return Err(Wrong::new(network.span(), WHICH_NETWORK).into());
+            }
+            network => network.as_ref().is_some_and(|it| it.as_ref() == "own"),
+        };
         let values = values(&whole.values, set)?;
         let secrets = secrets(&whole.secrets, &folder)?;
         let every = whole.every.clone().unwrap_or_default();
@@ -271,6 +282,14 @@ impl Scenario {
                 let at = name.map_or(node.span(), Spanned::span);
                 let why = format!("there are two nodes {:?}", plan.name);
                 return Err(Wrong::new(at, why).into());
+            }
+            let is_elsewhere = !plan.reach.is_empty() || plan.start == Start::External;
+            if let (Some(network), true) = (&whole.network, has_own_network && is_elsewhere) {
+                let why = format!(
+                    "node {} is not started here, and cannot be in it",
+                    plan.name
+                );
+                return Err(Wrong::new(network.span(), why).into());
             }
             nodes.push(plan);
         }
@@ -320,6 +339,7 @@ impl Scenario {
             prepare,
             wire,
             keeps_brought: whole.keep_brought,
+            has_own_network,
             script,
             text: text.to_owned(),
         })
@@ -327,7 +347,12 @@ impl Scenario {
 
     /// The plan of a node.
     pub fn node(&self, name: &str) -> Option<&NodePlan> {
-        self.nodes.iter().find(|node| node.name == name)
+        self.nodes.get(self.place(name)?)
+    }
+
+    /// Which node of the file it is.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
     }
 }
 

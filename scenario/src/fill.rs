@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 /// What the runner fills itself for a node of a match; `{port.NAME}` besides, a free port that all nodes of
-/// a match know.
-pub(crate) const OWN: [&str; 9] = [
-    "console", "match", "netreel", "node", "port", "reels", "role", "run", "seed",
+/// a match know, and `{address.NODE}`, where a node is.
+pub(crate) const OWN: [&str; 10] = [
+    "address", "console", "match", "netreel", "node", "port", "reels", "role", "run", "seed",
 ];
 
 /// What it fills for a run: before there is a match.
@@ -17,17 +17,22 @@ pub(crate) fn check(
     own: &[&str],
     values: &BTreeMap<String, String>,
 ) -> Result<(), String> {
-    let ports = own.contains(&"port").then_some("port.NAME");
+    let named = [("port", "port.NAME"), ("address", "address.NODE")];
+    let named: Vec<&str> = named
+        .into_iter()
+        .filter_map(|(it, of)| own.contains(&it).then_some(of))
+        .collect();
     let known = |name: &str| {
-        let is_port = ports.is_some() && name.len() > 5 && name.starts_with("port.");
-        (is_port || own.contains(&name) || values.contains_key(name)).then(String::new)
+        let (of, which) = name.split_once('.').unwrap_or((name, ""));
+        let is_named = !which.is_empty() && ["port", "address"].contains(&of) && own.contains(&of);
+        (is_named || own.contains(&name) || values.contains_key(name)).then(String::new)
     };
     match fill(text, &mut |name| known(name).ok_or(())) {
         Ok(_) => Ok(()),
         Err(Unfilled::Open) => Err("a { is not closed: write {{ for the letter".to_owned()),
         Err(Unfilled::Name(name, ())) => {
             let values = values.keys().map(String::as_str);
-            let known: Vec<&str> = own.iter().copied().chain(ports).chain(values).collect();
+            let known: Vec<&str> = own.iter().copied().chain(named).chain(values).collect();
             Err(format!(
                 "nobody fills {{{name}}}; there are {}",
                 known.join(", ")

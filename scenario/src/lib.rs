@@ -32,7 +32,9 @@ pub use journal::{RecoverError, Recovered, recover};
 pub use judged::{AskedState, Believed, Expected, Found, Judge, Judged};
 pub use kept::{Kept, kept, listed, match_in};
 pub use mistake::Mistake;
-pub use played::{Debugs, MakesNotes, Match, Notes, Outcome, PlayError, Waiting};
+pub use played::{
+    Between, Debugs, MakesNetwork, MakesNotes, Match, Notes, Outcome, PlayError, Waiting,
+};
 pub use reach::Bring;
 pub use repeat::{Loop, Told, planned, played, repeat};
 pub use secrets::Source;

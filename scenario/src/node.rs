@@ -4,9 +4,11 @@ use std::io::PipeWriter;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::process::{Child, ExitStatus};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use netreel_console::{ClientError, Remote, read_token};
+use netreel_system::network::Network;
 use netreel_system::process::{How, asks_to_end, end_group, signal_of};
 
 use crate::file::{ConsolePlan, NodePlan, Start};
@@ -29,6 +31,8 @@ pub(crate) struct Running {
     child: Option<Child>,
     speaker: Option<Speaker>,
     console: ConsolePlan,
+    /// The network that it is in, where that is not the machine's.
+    network: Option<Arc<Network>>,
     quit: Option<String>,
     /// What it prints.
     pub log: Log,
@@ -50,17 +54,18 @@ impl Running {
     pub fn start(
         plan: &NodePlan,
         console: ConsolePlan,
-        (filled, reach): (&Filled, &Reach),
+        (filled, reach, network): (&Filled, &Reach, Option<Arc<Network>>),
         ((log, prints), mark): ((Log, PipeWriter), &str),
     ) -> Result<Running, String> {
         let speaks = console == ConsolePlan::Stdin;
-        let child = filled.start(reach, (prints, mark), speaks);
+        let child = filled.start((reach, network.as_deref()), (prints, mark), speaks);
         let mut child = child.map_err(|error| filled.missing(&error))?;
         let stdin = child.as_mut().and_then(|child| child.stdin.take());
         Ok(Running {
             child,
             speaker: stdin.map(Speaker::stdin),
             console,
+            network,
             quit: filled.quit.clone(),
             log,
             ended: None,
@@ -110,7 +115,12 @@ impl Running {
                 let address = resolved(address)?;
                 let token = token.as_deref().map(|file| read_token(Path::new(file)));
                 let token = token.transpose()?;
-                match Remote::connect(*way, address, token.as_deref(), CONNECTS) {
+                let connects = || Remote::connect(*way, address, token.as_deref(), CONNECTS);
+                let connected = match &self.network {
+                    Some(network) => network.inside(connects).map_err(|it| it.to_string())?,
+                    None => connects(),
+                };
+                match connected {
                     Ok(remote) => self.speaker = Some(Speaker::Remote(remote)),
                     // It does not listen yet, or is held up.
                     Err(ClientError::Connection { .. } | ClientError::Silent { .. }) => {

@@ -16,7 +16,7 @@ use crate::judged::{AskedState, Expected, Judged, gravity};
 use crate::log::Log;
 use crate::node::{GRACE, LOOK, Running};
 use crate::places::Ports;
-use crate::played::{Match, Notes, Outcome, PlayError, Waiting, Wants};
+use crate::played::{Between, Match, Notes, Outcome, PlayError, Waiting, Wants};
 use crate::reach::Reach;
 use crate::script;
 use crate::secrets::Secrets;
@@ -48,10 +48,21 @@ pub(crate) fn play_with(
     let folder = folder.map_err(|error| runner("cannot find the folder", &error))?;
     let notes = (wants.notes)(&folder.join("RUNNER.reel"), wants.seed, wants.brought);
     let notes = notes.map_err(|error| runner("cannot record what is done in", &error))?;
+    let network = scenario.has_own_network.then(|| {
+        if wants.debugs.is_some() {
+            let why = "--gdb reaches nodes on this machine's network alone: take network = \"own\" out of the file";
+            return Err(why.to_owned());
+        }
+        let names = scenario.nodes.iter().map(|node| node.name.clone());
+        let names: Vec<String> = names.collect();
+        (wants.network)(&names, wants.seed, &folder.join("network.reel"))
+    });
+    let network = network.transpose().map_err(PlayError::Runner)?;
     let begun = Instant::now();
     let mut stage = Stage {
         scenario,
         wants,
+        network,
         folder,
         mark: journal.mark(wants.number),
         ports: Ports::default(),
@@ -137,6 +148,7 @@ fn hidden(mut judged: Judged, secrets: &Secrets) -> Judged {
 pub(crate) struct Stage<'a> {
     pub scenario: &'a Scenario,
     pub wants: &'a Wants<'a>,
+    network: Option<Between>,
     folder: PathBuf,
     mark: String,
     ports: Ports,
@@ -242,7 +254,11 @@ impl<'a> Stage<'a> {
         let prints = Log::begin(&log, self.scenario.log_limit, self.wants.secrets);
         let prints = prints.map_err(|error| format!("{}: {error}", log.display()))?;
         let mark = self.node_mark(name);
-        let running = Running::start(plan, console, (&filled, &reach), (prints, &mark));
+        let place = self.scenario.place(name);
+        let network = self.network.as_ref();
+        let network = network.and_then(|it| it.networks.get(place?).cloned());
+        let places = (&filled, &reach, network);
+        let running = Running::start(plan, console, places, (prints, &mark));
         let running = running.map_err(|why| {
             self.is_hopeless = true;
             format!("node {name} cannot be started: {why}")
@@ -311,7 +327,15 @@ impl<'a> Stage<'a> {
         self.ask(name, line, patience)
     }
 
-    /// The same, unrecorded: a question.
+    /// Whether somebody hears what is said to a node.
+    ///
+    /// # Errors
+    /// Why nobody does, nor will.
+    pub fn hears(&mut self, name: &str) -> Result<(), String> {
+        self.speaker(name).map(|_| ())
+    }
+
+    /// What `say` does, unrecorded: a question.
     pub fn ask(&mut self, name: &str, line: &str, patience: Duration) -> Result<String, String> {
         let answer = self.speaker(name)?.say(line, patience);
         answer.map_err(|why| format!("node {name}: `{line}`: {why}"))
@@ -378,9 +402,7 @@ impl<'a> Stage<'a> {
     pub fn faults(&mut self, from: Option<&str>, to: &str, faults: &str) -> Result<(), String> {
         from.map(|from| self.plan(from)).transpose()?;
         let Some(template) = &self.plan(to)?.faults else {
-            return Err(format!(
-                "node {to} cannot be told of faults: the file has no faults = \"...\" for node {to} (docs/scenarios.md)"
-            ));
+            return self.faults_between(from, to, faults);
         };
         let mut value = |name: &str| match (name, from) {
             ("from", Some(from)) => Ok(from.to_owned()),
@@ -391,6 +413,26 @@ impl<'a> Stage<'a> {
             format!("node {to} is told of faults of the link from a node: name that first")
         })?;
         self.say(to, line.trim_end()).map(|_| ())
+    }
+
+    /// The same on the network between the nodes.
+    fn faults_between(&mut self, from: Option<&str>, to: &str, faults: &str) -> Result<(), String> {
+        let Some(network) = &self.network else {
+            return Err(format!(
+                "the file does not say how node {to} is told of faults: it has no faults = \"...\" for it, and no \
+                 network = \"own\", which makes faults for programs that know of none (docs/scenarios.md)"
+            ));
+        };
+        let place = |name: Option<&str>| name.and_then(|name| self.scenario.place(name));
+        let (Some(own), Some(other)) = (place(from), place(Some(to))) else {
+            return Err(
+                "on a network a link has two ends: write faults(FROM, TO, {...})".to_owned(),
+            );
+        };
+        (network.faults)((own, other), faults)?;
+        let from = from.unwrap_or_default();
+        self.note(&format!("faults from {from} to {to}: {faults}"));
+        Ok(())
     }
 
     /// Ends a node as a crash would.
@@ -554,7 +596,8 @@ impl<'a> Stage<'a> {
     fn speaker(&mut self, name: &str) -> Result<&mut Speaker, String> {
         let why = match self.plan(name)?.console {
             ConsolePlan::None => {
-                "the file has no console = \"...\" for the node (docs/scenarios.md)"
+                "the file has no console = \"...\" for the node (docs/scenarios.md); wait_log waits for \
+                 what the node prints"
             }
             _ => "the node has ended",
         };

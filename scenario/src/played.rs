@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use netreel_system::network::Network;
 use serde::{Deserialize, Serialize};
 
 use crate::judged::{Expected, Judge, Judged};
@@ -34,6 +35,8 @@ pub(crate) struct Wants<'a> {
     /// Makes the recorder of what the runner did, with the name of the file; what it did, a sentence
     /// each, goes to what it gives back.
     pub notes: &'a MakesNotes<'a>,
+    /// Makes the network of a match that has one of its own.
+    pub network: &'a MakesNetwork<'a>,
     /// Says what came of it.
     pub judge: Judge<'a>,
     /// The rules whose findings that may be; none where nobody knows.
@@ -65,6 +68,20 @@ pub type Notes = Box<dyn FnMut(&str)>;
 /// was brought to its nodes.
 pub type MakesNotes<'a> =
     dyn Fn(&Path, u64, &[(String, String)]) -> Result<Notes, String> + Sync + 'a;
+
+/// The network of a match's nodes.
+pub struct Between {
+    /// Each node's own, in the order of the file.
+    pub networks: Vec<Arc<Network>>,
+    /// What becomes of packets from one node to another, in the words of `netreel record --faults`; `none`; `held`.
+    pub faults: Box<SetsFaults>,
+}
+
+/// Changes the faults of a directed link, whose ends are places among the nodes.
+pub type SetsFaults = dyn Fn((usize, usize), &str) -> Result<(), String>;
+
+/// Makes a network for nodes of these names, with the match's seed; what passes goes into this file.
+pub type MakesNetwork<'a> = dyn Fn(&[String], u64, &Path) -> Result<Between, String> + Sync + 'a;
 
 /// How a match ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

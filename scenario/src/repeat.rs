@@ -18,7 +18,7 @@ use crate::judged::Judge;
 use crate::kept;
 use crate::node::LOOK;
 use crate::once::{of_a_run, play_with};
-use crate::played::{Debugs, MakesNotes, Match, PlayError, Wants};
+use crate::played::{Debugs, MakesNetwork, MakesNotes, Match, PlayError, Wants};
 use crate::reach::{Reach, hex};
 use crate::secrets::Secrets;
 
@@ -59,6 +59,8 @@ pub struct Loop<'a> {
     pub tell: &'a (dyn Fn(Told<'_>) + Sync),
     /// See [`MakesNotes`].
     pub notes: &'a MakesNotes<'a>,
+    /// See [`MakesNetwork`].
+    pub network: &'a MakesNetwork<'a>,
     /// Says what a match came to.
     pub judge: Judge<'a>,
     /// The rules whose findings that may be; none where nobody knows.
@@ -226,6 +228,7 @@ impl Run<'_> {
             is_cancelled: self.wants.is_cancelled,
             tell: &tell,
             notes: self.wants.notes,
+            network: self.wants.network,
             judge: self.wants.judge,
             rules: self.wants.rules,
             level: self.wants.level,

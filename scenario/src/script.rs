@@ -69,8 +69,9 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     let shared = RefCell::new(stage);
     let doings = Doings::default();
     let ran = lua.scope(|scope| {
-        globals(&lua, scope, (&shared, &doings))?;
         let guarded: Function = lua.load(GUARD).set_name("=guard").eval()?;
+        says_errors(&lua)?;
+        globals(&lua, scope, (&shared, &doings))?;
         let ran = guarded.call::<()>(chunk(&lua, script).into_function()?);
         is_undoing.store(true, Ordering::Relaxed);
         let until = with(&shared, |stage| Ok(stage.begin_undoing()))?;
@@ -86,6 +87,7 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
 
 /// Calls a script. An error that is no text has no place: it is given one, and words.
 const GUARD: &str = r#"
+local pcall, xpcall = pcall, xpcall
 return function(script)
     local function words(value, depth)
         if type(value) ~= "table" or depth == 0 then return tostring(value) end
@@ -113,6 +115,29 @@ return function(script)
 end
 "#;
 
+/// Whoever catches an error is given its sentence, as of an error that the script throws itself.
+fn says_errors(lua: &Lua) -> mlua::Result<()> {
+    let said = lua.create_function(|lua, value: Value| match value {
+        Value::Error(error) => told(&error).into_lua(lua),
+        value => Ok(value),
+    })?;
+    lua.load(CATCHES).set_name("=catches").call(said)
+}
+
+const CATCHES: &str = r#"
+local said = ...
+local function caught(is_done, first, ...)
+    if is_done then return is_done, first, ... end
+    return is_done, said(first), ...
+end
+local pcall_, xpcall_, resume = pcall, xpcall, coroutine.resume
+function pcall(...) return caught(pcall_(...)) end
+function coroutine.resume(...) return caught(resume(...)) end
+function xpcall(act, handler, ...)
+    return xpcall_(act, function(error) return handler(said(error)) end, ...)
+end
+"#;
+
 /// The sentence of an error, without the stack that Lua adds.
 fn told(error: &mlua::Error) -> String {
     match error {
@@ -134,7 +159,8 @@ fn told(error: &mlua::Error) -> String {
 /// The first line of the script in a traceback: `zombie.lua:12`.
 fn place(traceback: &str) -> Option<String> {
     let lines = traceback.lines().map(str::trim);
-    let mut calls = lines.filter(|line| !line.starts_with('[') && line.contains(": in "));
+    let is_own = |line: &&str| !line.starts_with('[') && !line.starts_with("catches:");
+    let mut calls = lines.filter(|line| is_own(line) && line.contains(": in "));
     let call = calls.next()?;
     call.split_once(": in ").map(|(place, _)| place.to_owned())
 }
@@ -501,6 +527,7 @@ fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result
         let mut latest = String::new();
         let waited = stage.wait_until(seconds, &what, &mut |stage| {
             for name in &who.names {
+                stage.hears(name)?;
                 // A node that is busy, or does not know yet, is asked again.
                 let answer = stage.ask(name, &question, ASKED_AGAIN);
                 let text = answer.unwrap_or_else(|why| why);

@@ -4,6 +4,7 @@ use std::io::PipeWriter;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use netreel_system::network::Network;
 use netreel_system::process::{ends_with_this, in_own_group};
 
 use crate::file::Start;
@@ -51,11 +52,12 @@ impl Filled {
         }
     }
 
-    /// Starts it. What it prints goes to `prints`. It has the `mark` in its environment, is the first of a
-    /// group of its own, and ends with the runner. `None` where a person starts it.
+    /// Starts it, in a network of its own where there is one. What it prints goes to `prints`. It has the `mark` in
+    /// its environment, is the first of a group of its own, and ends with the runner. `None` where a person
+    /// starts it.
     pub fn start(
         &self,
-        reach: &Reach,
+        (reach, network): (&Reach, Option<&Network>),
         (prints, mark): (PipeWriter, &str),
         speaks: bool,
     ) -> std::io::Result<Option<Child>> {
@@ -99,6 +101,9 @@ impl Filled {
             })
             .stdout(prints.try_clone()?)
             .stderr(prints);
+        if let Some(network) = network {
+            network.starts_in(&mut command)?;
+        }
         ends_with_this(in_own_group(&mut command)).spawn().map(Some)
     }
 }

@@ -352,3 +352,67 @@ fn what_a_node_leaves_behind_ends_with_its_match() {
     // It may wait for whoever takes the dead away.
     assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
 }
+
+#[test]
+fn an_error_that_a_script_catches_is_its_sentence_and_no_stack() {
+    let bench = Bench::new();
+    let script = r#"
+        start()
+        local _, caught = pcall(say, "C", "hello")
+        print(caught)
+        local _, deep = pcall(function() say("C", "hello") end)
+        print(deep)
+        local _, handled = xpcall(say, function(why) return "handled " .. why end, "C", "hello")
+        print(handled)
+        local _, resumed = coroutine.resume(coroutine.create(say), "C", "hello")
+        print(resumed)
+        print(pcall(function() return 1, nil, 3 end))
+        print(select(2, pcall(error, { code = 7 })).code)
+    "#;
+    assert_eq!(bench.outcome(script), Outcome::Played);
+    let sentence = "there is no node \"C\"; there are A, B";
+    let told = bench.told();
+    for (caught, begins) in told.iter().zip(["", "", "handled ", ""]) {
+        assert!(
+            caught.starts_with(begins) && caught.ends_with(sentence),
+            "{caught}"
+        );
+        assert!(!caught.contains("traceback"), "{caught}");
+    }
+    assert!(
+        told[1].ends_with(&format!("it.toml:7: {sentence}")),
+        "{}",
+        told[1]
+    );
+    assert_eq!(told[4..], ["true\t1\tnil\t3", "7"]);
+}
+
+#[test]
+fn a_node_that_nobody_will_hear_is_not_waited_for() {
+    let deaf = |script: &str| {
+        let bench = Bench::new();
+        let text = format!(
+            "limit = 20.0\nscript = \"{script}\"\n[[node]]\nname = 'A'\ncommand = ['sleep', '600']\n[[node]]\n\
+             name = 'B'\nconsole = 'stdin'\ncommand = ['cat']\n"
+        );
+        why(bench
+            .repeat(&bench.read(&text), 1)
+            .unwrap()
+            .remove(0)
+            .outcome)
+    };
+    // Each says more than that the limit is over, or the time of the wait.
+    let no_console = deaf("start() wait(19, 'A', 'ready?')");
+    assert!(
+        no_console.contains("node A cannot be told anything: the file has no console"),
+        "{no_console}"
+    );
+    assert!(no_console.contains("wait_log"), "{no_console}");
+    let stopped = deaf("start() stop('B') wait(19, {'B'}, 'ready?')");
+    assert!(
+        stopped.contains("node B cannot be told anything: the node has ended"),
+        "{stopped}"
+    );
+    let unstarted = deaf("wait(19, 'B', 'ready?')");
+    assert!(unstarted.contains("node B was not started"), "{unstarted}");
+}

@@ -138,7 +138,7 @@ fn a_place_that_nobody_fills() {
         "script = ''\n[values]\nspeed = 3\n[[node]]\nname = \"A\"\ncommand = [\"x\", \"{prot}\"]\n";
     is_told(
         text,
-        "6:17: nobody fills {prot}; there are console, match, netreel, node, port,",
+        "6:17: nobody fills {prot}; there are address, console, match, netreel, node, port,",
     );
     let open = "script = ''\n[[node]]\nname = \"A\"\ncommand = [\"{port\"]\n";
     is_told(open, "4:12: a { is not closed");
@@ -213,5 +213,31 @@ fn secrets_and_logs() {
     is_told(
         "script = ''\nlog_limit = 0\n",
         "2:13: a log has from 1 to 1048576 MiB",
+    );
+}
+
+#[test]
+fn a_network_that_there_is_not() {
+    is_told(
+        &format!("network = \"mine\"\nscript = ''\n{NODE}"),
+        "1:11: the network is \"own\", one that is made for each match, or \"machine\"",
+    );
+}
+
+#[test]
+fn a_node_elsewhere_in_a_network_of_here() {
+    let text = format!("network = \"own\"\nscript = ''\n{NODE}start = \"external\"\n");
+    is_told(
+        &text,
+        "1:11: node A is not started here, and cannot be in it",
+    );
+}
+
+#[test]
+fn an_address_of_a_node_is_a_place() {
+    let text = "script = ''\n[[node]]\nname = 'A'\ncommand = ['true', '{address}', '{address.A}', '{address.}']\n";
+    is_told(
+        text,
+        "4:48: nobody fills {address.}; there are address, console",
     );
 }

@@ -110,8 +110,16 @@ fn shrink(
     };
     let before = number("packets_before").unwrap_or_default();
     let arrive = number("delivered").unwrap_or_default();
+    let text = |name: &str| shrunk.as_ref().and_then(|it| it[name].as_str());
+    let rule = match text("recorded") {
+        Some(_) => format!(
+            " ({} when all has arrived)",
+            text("rule").unwrap_or_default()
+        ),
+        None => String::new(),
+    };
     Ok(Some(format!(
-        "shrunk from {before} packets to {packets}, of which {arrive} arrive, in {}",
+        "shrunk from {before} packets to {packets}, of which {arrive} arrive{rule}, in {}",
         small.join("failing").display()
     )))
 }

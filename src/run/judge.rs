@@ -1,14 +1,15 @@
-//! What the recordings of a match say, and the recording of what the runner did.
+//! What the recordings of a match say, the recording of what the runner did, and the network between nodes.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use netreel_capture::proxy;
 use netreel_capture::{Options, Recorder, clock_anchor};
 use netreel_protocol::history::{Belief, History, Level};
 use netreel_protocol::session::{NodeId, Session};
 use netreel_protocol::verdict::Judgement;
 use netreel_reel::{EventNumber, Header, Time};
-use netreel_scenario::{AskedState, Believed, Found, Judged, Match, Notes};
+use netreel_scenario::{AskedState, Believed, Between, Found, Judged, Match, Notes};
 use netreel_wire::Wire;
 
 use crate::arguments::Source;
@@ -123,4 +124,15 @@ pub fn notes(path: &Path, seed: u64, brought: &[(String, String)]) -> Result<Not
         let _recorder = &recorder;
         journal.note(text);
     }))
+}
+
+/// Makes a network for the nodes of a match.
+pub fn network(nodes: &[String], seed: u64, reel: &Path) -> Result<Between, String> {
+    let between = proxy::Between::new(nodes, seed, reel).map_err(|error| error.to_string())?;
+    Ok(Between {
+        networks: between.networks().to_vec(),
+        faults: Box::new(move |link: (usize, usize), words: &str| {
+            between.set(link, words).map_err(|error| error.to_string())
+        }),
+    })
 }

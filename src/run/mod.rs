@@ -123,6 +123,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         is_cancelled: &is_cancelled,
         tell: &tell,
         notes: &judge::notes,
+        network: &judge::network,
         judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
         rules: &RULES,
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use netreel_capture::Signals;
-use netreel_protocol::history::{History, Level};
+use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::Session;
 use netreel_replay::explore::{
     Change, Cut, Ground, GroundOptions, Runner, Shrunk, Tries, cure, shrink,
@@ -29,14 +29,28 @@ use crate::text;
 const HOLD_MAX_NS: i64 = 60_000_000_000;
 
 /// Why a session fails: what stays when it is made smaller.
+#[derive(Clone)]
 struct Reason {
     rule: &'static str,
     node: String,
     sentence: String,
     evidence: Vec<(String, String)>,
+    /// The finding of the recording, where this one shows in its place when the nodes play on until all has arrived.
+    recorded: Option<String>,
 }
 
 impl Reason {
+    /// One that shows in the place of what was recorded.
+    fn in_place_of(recorded: &Reason, told: &Told) -> Reason {
+        Reason {
+            rule: told.rule,
+            node: told.key.node.clone(),
+            sentence: told.sentence.clone(),
+            evidence: told.evidence.clone(),
+            recorded: Some(recorded.sentence.clone()),
+        }
+    }
+
     fn is_in(&self, told: &[Told]) -> bool {
         self.found(told).is_some()
     }
@@ -68,7 +82,7 @@ pub fn run(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
 fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.read.source)?;
     let session = &story.session;
-    let reason = reason(session, story.history(), arguments.finding)?;
+    let reasons = reasons(session, story.history(), arguments.finding)?;
     together::prepare(&arguments.out)?;
     let ground = ground(arguments, session)?;
     let layer = arguments.layer.as_deref();
@@ -78,9 +92,7 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     let anew = Anew::new(&ground, session, "shrink");
     let (whole, ..) = anew.written(&mut runner, &[], &Cut::nothing(&ground))?;
     let shown = anew.findings(&whole)?;
-    if !reason.is_in(&shown) {
-        return Err(not_shown(&reason, &shown));
-    }
+    let reason = staying(&reasons, &shown, arguments.finding.is_some())?;
     let begun = Instant::now();
     let signals = Signals::catch();
     watch(&ground);
@@ -115,36 +127,61 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
         )?;
     }
     match arguments.read.json {
-        true => writeln!(out, "{}", as_json(&small, session, arguments))?,
+        true => writeln!(out, "{}", as_json(&small, session, &reason, arguments))?,
         false => print(&small, session, &reason, arguments, out)?,
     }
     Ok(Answer::Wrong)
 }
 
-fn reason(session: &Session, history: &History, asked: Option<usize>) -> Result<Reason, Failure> {
-    let findings = &history.findings;
-    let place = match asked {
-        Some(number) => number
-            .checked_sub(1)
-            .filter(|place| *place < findings.len()),
-        None => findings.iter().position(|it| it.level == Level::Error),
+/// Why the session fails: the finding that was asked for, or every error, the first first.
+fn reasons(
+    session: &Session,
+    history: &History,
+    asked: Option<usize>,
+) -> Result<Vec<Reason>, Failure> {
+    let findings = history.findings.iter();
+    let meant = |(place, finding): &(usize, &Finding)| match asked {
+        Some(number) => place + 1 == number,
+        None => finding.level == Level::Error,
     };
-    let there = text::counted(findings.len() as u64, "finding");
-    let finding = place.map(|place| &findings[place]).ok_or_else(|| {
-        Failure::new(match asked {
-            Some(number) => format!("there is no finding {number}: the session has {there}"),
-            None => format!(
-                "the session has no error among its {there}: name another finding with --finding N, by \
-                 its number in `netreel check`"
-            ),
-        })
-    })?;
-    Ok(Reason {
-        rule: finding.rule,
-        node: session.name(finding.node),
-        sentence: finding.sentence.clone(),
-        evidence: evidence(session, finding),
-    })
+    let reasons = findings.enumerate().filter(meant).map(|(_, it)| Reason {
+        rule: it.rule,
+        node: session.name(it.node),
+        sentence: it.sentence.clone(),
+        evidence: evidence(session, it),
+        recorded: None,
+    });
+    let reasons: Vec<Reason> = reasons.collect();
+    if !reasons.is_empty() {
+        return Ok(reasons);
+    }
+    let there = text::counted(history.findings.len() as u64, "finding");
+    Err(Failure::new(match asked {
+        Some(number) => format!("there is no finding {number}: the session has {there}"),
+        None => format!(
+            "the session has no error among its {there}: name another finding with --finding N, by its number in \
+             `netreel check`"
+        ),
+    }))
+}
+
+/// The reason that stays when the nodes play on until all has arrived: one of those that were recorded; one of the
+/// same rule at the same node with more to prove it; or, unless one was asked for, another error.
+fn staying(reasons: &[Reason], shown: &[Told], is_asked: bool) -> Result<Reason, Failure> {
+    if let Some(reason) = reasons.iter().find(|it| it.is_in(shown)) {
+        return Ok(reason.clone());
+    }
+    for reason in reasons {
+        let alike = |it: &&Told| it.rule == reason.rule && it.key.node == reason.node;
+        if let Some(told) = shown.iter().find(alike) {
+            return Ok(Reason::in_place_of(reason, told));
+        }
+    }
+    match (reasons, shown) {
+        ([reason, ..], [told, ..]) if !is_asked => Ok(Reason::in_place_of(reason, told)),
+        ([reason, ..], _) => Err(not_shown(reason, shown)),
+        _ => Err(Failure::new("the session has no error")),
+    }
 }
 
 fn not_shown(reason: &Reason, shown: &[Told]) -> Failure {
@@ -157,8 +194,9 @@ fn not_shown(reason: &Reason, shown: &[Told]) -> Failure {
         shown => shown.to_owned(),
     };
     Failure::new(format!(
-        "played anew the session does not show {} at {} with the same proof, but {shows}: the layers do not \
-         do what they did, or the finding is not theirs (`netreel replay` says where they part)",
+        "played anew, until all has arrived, the session does not show {} at {}, but {shows}: it comes right when \
+         what was under way arrives, the layers do not do what they did (`netreel replay` says where they part), or \
+         the finding is not theirs",
         reason.rule, reason.node
     ))
 }
@@ -246,6 +284,12 @@ fn print(
 ) -> Result<(), Failure> {
     let before = text::counted(session.packet_count() as u64, "packet");
     writeln!(out, "{}: {}", reason.rule, reason.sentence)?;
+    if let Some(recorded) = &reason.recorded {
+        writeln!(
+            out,
+            "   when the nodes play on until all has arrived, in place of what was recorded: {recorded}"
+        )?;
+    }
     writeln!(
         out,
         "of {before} {} are left, of which {} arrive; {} and {}, {} in all",
@@ -285,10 +329,16 @@ fn print(
     Ok(())
 }
 
-fn as_json(small: &Small, session: &Session, arguments: &Shrink) -> serde_json::Value {
+fn as_json(
+    small: &Small,
+    session: &Session,
+    reason: &Reason,
+    arguments: &Shrink,
+) -> serde_json::Value {
     json!({
         "rule": small.told.rule,
         "sentence": small.told.sentence,
+        "recorded": reason.recorded,
         "packets_before": session.packet_count(),
         "packets": small.packets,
         "delivered": small.delivered,
@@ -302,4 +352,90 @@ fn as_json(small: &Small, session: &Session, arguments: &Shrink) -> serde_json::
         "healthy": small.cure.as_ref().map(|_| arguments.out.join("healthy")),
         "test": arguments.as_test,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netreel_protocol::diff::Same;
+
+    /// An error, with what proves it.
+    fn told(rule: &'static str, node: &str, proof: &[&str]) -> Told {
+        Told {
+            key: Same {
+                rule,
+                node: node.to_owned(),
+                objects: vec![41],
+            },
+            rule,
+            sentence: format!("{rule} at {node}"),
+            evidence: evidence_of(proof),
+            json: json!(null),
+        }
+    }
+
+    fn evidence_of(proof: &[&str]) -> Vec<(String, String)> {
+        let each = proof.iter();
+        each.map(|it| ((*it).to_owned(), "X".to_owned())).collect()
+    }
+
+    fn recorded(rule: &'static str, proof: &[&str]) -> Reason {
+        Reason {
+            rule,
+            node: "X".to_owned(),
+            sentence: format!("recorded {rule}"),
+            evidence: evidence_of(proof),
+            recorded: None,
+        }
+    }
+
+    /// Which error stays, and in the place of which.
+    #[track_caller]
+    fn check(reasons: &[Reason], shown: &[Told], expected: (&str, Option<&str>)) {
+        let reason = staying(reasons, shown, false).unwrap();
+        let in_place_of = reason.recorded.as_deref();
+        assert_eq!((reason.sentence.as_str(), in_place_of), expected);
+    }
+
+    #[test]
+    fn an_error_stays_that_was_recorded_with_the_same_proof() {
+        let reasons = [
+            recorded("early", &["DROPPED"]),
+            recorded("zombie", &["LIVES"]),
+        ];
+        let shown = [
+            told("early", "X", &["DROPPED", "CAME"]),
+            told("zombie", "X", &["LIVES"]),
+        ];
+        check(&reasons, &shown, ("recorded zombie", None));
+    }
+
+    #[test]
+    fn an_error_that_has_more_to_prove_it_when_all_has_arrived_stays() {
+        let shown = [
+            told("zombie", "X", &["LIVES"]),
+            told("early", "X", &["DROPPED", "CAME"]),
+        ];
+        let reasons = [recorded("early", &["DROPPED"])];
+        check(&reasons, &shown, ("early at X", Some("recorded early")));
+    }
+
+    #[test]
+    fn another_error_stays_where_none_of_the_recorded_shows_unless_one_was_asked_for() {
+        let shown = [told("early", "B", &["DROPPED"])];
+        let reasons = [recorded("early", &["DROPPED"])];
+        check(&reasons, &shown, ("early at B", Some("recorded early")));
+        let refused = staying(&reasons, &shown, true).err().unwrap().to_string();
+        assert!(
+            refused.contains("does not show early at X, but early at B"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_session_that_comes_right_is_refused() {
+        let refused = staying(&[recorded("early", &["DROPPED"])], &[], false).err();
+        let refused = refused.unwrap().to_string();
+        assert!(refused.contains("but nothing: it comes right"), "{refused}");
+    }
 }

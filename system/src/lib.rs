@@ -13,6 +13,8 @@ pub mod folder;
 pub mod forked;
 pub mod library;
 pub mod memory;
+#[cfg_attr(not(target_os = "linux"), path = "network_elsewhere.rs")]
+pub mod network;
 pub mod pipe;
 pub mod process;
 #[cfg_attr(not(target_os = "linux"), path = "signals_elsewhere.rs")]

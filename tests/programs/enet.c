@@ -1,4 +1,4 @@
-/* C ENet: `enet server PORT PACKETS` waits for one client; `enet client PORT PACKETS` sends it so
+/* C ENet: `enet server PORT PACKETS` waits for one client; `enet client PORT PACKETS [ADDRESS]` sends it so
    many packets, reliable, unreliable, unsequenced and in fragments, and takes as many back. */
 #include <enet/enet.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
   if (!host) return 2;
   ENetPeer *peer = NULL;
   if (!server) {
-    enet_address_set_host_ip(&address, "127.0.0.1");
+    enet_address_set_host_ip(&address, argc > 4 ? argv[4] : "127.0.0.1");
     peer = enet_host_connect(host, &address, 2, 7);
   }
   for (int turn = 0; turn < 20000; turn++) {

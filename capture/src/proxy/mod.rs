@@ -5,6 +5,7 @@
 //! passes packets on in both directions, and pushes what it does into the reel as it does it.
 //! Nothing that a packet, a client or the network does ends it.
 
+mod between;
 mod faults;
 mod relay;
 mod spec;
@@ -22,6 +23,7 @@ use crate::options::Options;
 use crate::progress::Progress;
 use crate::recorder::{RecordError, Summary};
 
+pub use between::{Between, BetweenError};
 pub use netreel_system::thread::run_before_others;
 pub use relay::{Next, Proxy};
 pub use spec::{FaultSpec, HEADERS, SpecError, WayFaults};

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::values::raw_and_value;
 use crate::history::History;
 use crate::query::effect_name;
-use crate::session::{Fate, MessageId, PacketId, ProxyFault, Rpc, Session};
+use crate::session::{Fate, MessageId, PacketId, ProxyFault, ProxyId, Rpc, Session};
 
 /// One line of `netreel packets --json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -321,9 +321,12 @@ pub(super) fn time_ns(verdict: FaultVerdict) -> Option<u64> {
 fn fault(session: &Session, fault: &ProxyFault) -> FaultJson {
     let verdict = fault.verdict;
     let time_ns = time_ns(verdict);
-    let proxy = session.proxies.get(usize::from(fault.proxy.0));
+    let proxy = match fault.proxy {
+        ProxyId::NETWORK => Some("network"),
+        ProxyId(place) => session.proxies.get(usize::from(place)).map(String::as_str),
+    };
     FaultJson {
-        proxy: proxy.cloned().unwrap_or_default(),
+        proxy: proxy.unwrap_or_default().to_owned(),
         verdict: verdict.name(),
         time_ns,
     }

@@ -328,6 +328,11 @@ pub struct ObserverId(pub u16);
 )]
 pub struct ProxyId(pub u16);
 
+impl ProxyId {
+    /// The network between the nodes of a match, which a runner made: no proxy has this number.
+    pub const NETWORK: ProxyId = ProxyId(u16::MAX);
+}
+
 /// What a proxy did to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProxyFault {
@@ -390,7 +395,7 @@ pub struct Packet {
     /// Whether its receipt may be another packet's, or another's its own: the same payload was on
     /// its way on the same link at the same time, or was sent less than 1 s before and not received.
     pub doubtful: bool,
-    /// What proxies did to it on its way.
+    /// What proxies, or a network between the nodes, did to it on its way.
     pub faults: Vec<ProxyFault>,
     /// Bytes of payload.
     pub length: u32,

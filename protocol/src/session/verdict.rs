@@ -2,7 +2,7 @@
 
 use netreel_reel::FaultVerdict;
 
-use super::{ProxyFault, Session};
+use super::{ProxyFault, ProxyId, Session};
 
 impl Session {
     /// `proxy: delayed 50.0 ms`; where there are several proxies, with the name of this one. `time`
@@ -10,7 +10,10 @@ impl Session {
     pub fn verdict(&self, fault: ProxyFault, time: impl Fn(i64) -> String) -> String {
         let several = self.proxies.len() > 1;
         let name = self.proxies.get(usize::from(fault.proxy.0));
-        let name = name.filter(|_| several).map_or("proxy", String::as_str);
+        let name = match fault.proxy {
+            ProxyId::NETWORK => "network",
+            _ => name.filter(|_| several).map_or("proxy", String::as_str),
+        };
         let time = |nanos: u64| time(i64::try_from(nanos).unwrap_or(i64::MAX));
         let did = match fault.verdict {
             FaultVerdict::Lost => "dropped".to_owned(),

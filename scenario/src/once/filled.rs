@@ -1,5 +1,6 @@
 //! What stands in the places of a scenario's texts, once there is a match.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use super::Stage;
@@ -87,6 +88,14 @@ impl Stage<'_> {
         console: &str,
     ) -> Result<String, String> {
         let (ports, wants, scenario) = (&mut self.ports, self.wants, self.scenario);
+        let network = self.network.as_ref();
+        let address = |node: &str| -> Result<String, &'static str> {
+            let place = scenario.place(node).ok_or("there is no such node")?;
+            let network = network.and_then(|it| it.networks.get(place));
+            Ok(network
+                .map_or(Ipv4Addr::LOCALHOST, |it| it.address())
+                .to_string())
+        };
         let folder = &self.folder;
         let mut value = |name: &str| {
             let port = |ports: &mut Ports, name: &str| {
@@ -94,6 +103,7 @@ impl Stage<'_> {
                 port.map(|port| port.to_string())
             };
             Ok(match name {
+                "address" => address(&plan.name)?,
                 "console" => console.to_owned(),
                 "match" => wants.number.to_string(),
                 "netreel" => wants.netreel.display().to_string(),
@@ -103,9 +113,10 @@ impl Stage<'_> {
                 "role" => plan.role.clone(),
                 "run" => wants.run.display().to_string(),
                 "seed" => wants.seed.to_string(),
-                _ => match (name.strip_prefix("port."), name.strip_prefix("secret.")) {
-                    (Some(name), _) => port(ports, name)?,
-                    (_, Some(name)) => {
+                _ => match name.split_once('.') {
+                    Some(("address", node)) => address(node)?,
+                    Some(("port", name)) => port(ports, name)?,
+                    Some(("secret", name)) => {
                         let file = wants.secrets.file(name).ok_or("there is no such secret")?;
                         file.display().to_string()
                     }

@@ -234,7 +234,10 @@ impl Pass {
             }),
             Event::Fault { of, verdict } => {
                 // Which proxy it is shows where the reel is taken apart.
-                let proxy = ProxyId::default();
+                let proxy = match self.scan.observer {
+                    true => ProxyId::NETWORK,
+                    false => ProxyId::default(),
+                };
                 let faults = self.scan.faults.entry(of).or_default();
                 faults.push(ProxyFault { proxy, verdict });
             }

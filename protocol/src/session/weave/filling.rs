@@ -200,10 +200,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             Some(_) => {}
             None if is_failed => {}
             None => {
-                let faults = match side {
-                    Side::Send => self.order.faults(reel, number),
-                    _ => &[],
-                };
+                let faults = self.order.faults(reel, number);
                 let kept = ends.length(place);
                 let error_ns = self
                     .order

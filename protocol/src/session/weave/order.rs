@@ -262,7 +262,7 @@ impl Order<'_> {
         (time, by, number, to)
     }
 
-    /// What a proxy did to the packet of a send.
+    /// What was done to a packet on its way, by the event that tells it.
     pub(super) fn faults(&self, reel: usize, number: EventNumber) -> &[ProxyFault] {
         let faults = self.roads.scans.get(reel).map(|scan| &scan.faults);
         let faults = faults.filter(|faults| !faults.is_empty());

@@ -248,9 +248,11 @@ impl Rows {
                 packet.faults = told.faults(stamp.number).to_vec();
             }
             Side::Receive => packet.received = Some(stamp),
-            Side::Seen => packet
-                .seen
-                .extend(told.observer.map(|observer| Sighting { observer, stamp })),
+            Side::Seen => {
+                let seen = told.observer.map(|observer| Sighting { observer, stamp });
+                packet.seen.extend(seen);
+                packet.faults = told.faults(stamp.number).to_vec();
+            }
         }
         let receipt = self.receipt.get_some(row);
         if let Some(receipt) = receipt {

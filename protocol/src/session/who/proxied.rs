@@ -8,7 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-use netreel_reel::{Endpoint, EventNumber, Header, SocketId, os_code_words, says_nobody_listens};
+use netreel_reel::{
+    Endpoint, EventNumber, Header, SocketId, Time, os_code_words, says_nobody_listens,
+};
 
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, RawEnd};
@@ -36,7 +38,8 @@ impl ProxySide {
     }
 }
 
-/// Puts in the place of each proxy the ends that it tells of; the names of the proxies.
+/// Puts in the place of each proxy the ends that it tells of; the names of the proxies. What a network between the
+/// nodes did to packets goes to whoever sent them.
 ///
 /// # Errors
 /// Two proxies tell of one end, and not of the same packets: neither has all that the end sent.
@@ -81,8 +84,58 @@ pub(crate) fn take_apart(
         }
         ends.extend(told);
     }
+    tell_senders(&mut ends);
     *sources = ends;
     Ok(names)
+}
+
+/// Has senders tell what a network between the nodes, which saw their packets on their way, did to these, and from
+/// which addresses they came. The ports and the order of what is alike are the same on both sides.
+fn tell_senders(ends: &mut [Source]) {
+    type Alike = (u16, Endpoint, u64, u32);
+    let (networks, mut nodes): (Vec<&mut Source>, Vec<&mut Source>) =
+        ends.iter_mut().partition(|it| is_network(it.reel.header()));
+    if networks.is_empty() {
+        return;
+    }
+    let mut sends: HashMap<Alike, Vec<(Time, usize, EventNumber)>> = HashMap::new();
+    for (place, node) in nodes.iter().enumerate() {
+        for raw in node.scan.sends.iter().filter(|raw| !raw.failed) {
+            if let Some(of) = node.scan.connections.get(raw.connection as usize) {
+                let alike = (of.port, of.peer, raw.hash, raw.length);
+                let sent = (raw.time, place, raw.number);
+                sends.entry(alike).or_default().push(sent);
+            }
+        }
+    }
+    // They are recorded on one machine, whose clock all have.
+    let mut sends: HashMap<Alike, VecDeque<_>> = sends
+        .into_iter()
+        .map(|(alike, mut all)| {
+            all.sort_unstable();
+            (alike, all.into())
+        })
+        .collect();
+    for network in networks {
+        let scan = &mut network.scan;
+        for raw in scan.seen.iter() {
+            let of = scan.connections.get(raw.connection as usize);
+            let ends = of.and_then(|of| Some((of.far(!raw.forward)?, of.far(raw.forward)?)));
+            let Some((from, to)) = ends else { continue };
+            let alike = (from.port(), to, raw.hash, raw.length);
+            let sent = sends.get_mut(&alike).and_then(VecDeque::pop_front);
+            let Some((_, place, number)) = sent else {
+                continue;
+            };
+            let Some(node) = nodes.get_mut(place) else {
+                continue;
+            };
+            node.scan.aliases.insert(from);
+            if let Some(faults) = scan.faults.remove(&raw.number) {
+                node.scan.faults.entry(number).or_default().extend(faults);
+            }
+        }
+    }
 }
 
 /// How often the network answered packets to which server with which error code.
@@ -141,6 +194,12 @@ fn proxy_names(proxies: &[Source]) -> Vec<String> {
 /// Whether a packet with these verdicts went no further than its proxy.
 pub(crate) fn is_dropped(faults: &[ProxyFault]) -> bool {
     faults.iter().any(|fault| fault.verdict.ends())
+}
+
+/// Whether the reel is of a network between nodes: it names what its faults are drawn from, and is an observer's.
+fn is_network(header: &Header) -> bool {
+    let mut seeds = header.seeds.iter();
+    header.engine == Header::OBSERVER && seeds.any(|(of, _)| of == "faults")
 }
 
 fn is_proxy(header: &Header, scan: &Scan) -> bool {
