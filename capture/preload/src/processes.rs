@@ -2,12 +2,10 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::asking::tell;
 use crate::attach;
 use crate::call::CallId;
 use crate::children;
 use crate::floor;
-use crate::hello::KIND_WATCH;
 use crate::hook::hook;
 use crate::meets;
 use crate::own_number;
@@ -15,8 +13,8 @@ use crate::paths;
 use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
-use crate::statics;
-use crate::sys::{self, AT_FDCWD, environ, errno, nr, set_errno};
+use crate::statics::{self, LONGEST};
+use crate::sys::{self, environ, errno, nr, set_errno};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///
@@ -59,8 +57,7 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     // SAFETY: the caller vouches for it.
     let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };
     let mut folder = [0u8; 1024];
-    // A path without a slash is looked for; one that starts with it is whole.
-    let relative = path.contains(&b'/') && path.first() != Some(&b'/');
+    let relative = path.first() != Some(&b'/');
     let folder = if relative { here(&mut folder) } else { &[] };
     let slash: &[u8] = if relative { b"/" } else { b"" };
     if let Some(mut pushing) = pushing() {
@@ -94,7 +91,7 @@ unsafe fn becomes(
     // SAFETY: the caller vouches for it.
     unsafe {
         // Before it is told of: then it is known whether it is watched.
-        watch_static(path);
+        statics::becomes(path);
         starts(CallId::EXEC, 0, path, list());
         let result = run();
         starts(CallId::EXEC, -errno(), path, list());
@@ -206,14 +203,20 @@ hook! {
         unsafe { becomes(path, || environ, || real(path, arguments)) }
     }
 
-    fn execvp[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
+    fn execvp[real](name: *const c_char, arguments: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { becomes(path, || environ, || real(path, arguments)) }
+        unsafe {
+            let mut place = [0; LONGEST];
+            becomes(statics::found(name, &mut place), || environ, || real(name, arguments))
+        }
     }
 
-    fn execvpe[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn execvpe[real](name: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { becomes(path, || list, || real(path, arguments, list)) }
+        unsafe {
+            let mut place = [0; LONGEST];
+            becomes(statics::found(name, &mut place), || list, || real(name, arguments, list))
+        }
     }
 
     fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
@@ -222,18 +225,22 @@ hook! {
             if let Some(told) = children::starts(CallId::SPAWN) {
                 return was_spawned(child, told);
             }
+            statics::starts(path);
             let result = real(child, path, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
     }
 
-    fn posix_spawnp[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn posix_spawnp[real](child: *mut i32, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             if let Some(told) = children::starts(CallId::SPAWN) {
                 return was_spawned(child, told);
             }
-            let result = real(child, path, actions, attributes, arguments, list);
+            let mut place = [0; LONGEST];
+            let path = statics::found(name, &mut place);
+            statics::starts(path);
+            let result = real(child, name, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
     }
@@ -266,31 +273,4 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe { real(process, signal) }
     }
-}
-
-/// This process is about to become the program at `path`: the recorder is asked to watch it where no library
-/// can be loaded into it. Leaves `errno` as it is. A name that is still to be looked for is none of these.
-///
-/// # Safety
-/// `path` is null or a zero-ended string.
-unsafe fn watch_static(path: *const c_char) {
-    if path.is_null() || attach::generation().is_none() || replay::on() || replay::is_muted() {
-        return;
-    }
-    // SAFETY: the caller vouches for it.
-    if !unsafe { CStr::from_ptr(path) }.to_bytes().contains(&b'/') {
-        return;
-    }
-    let code = errno();
-    let flags = sys::O_CLOEXEC as usize;
-    let arguments = [AT_FDCWD as usize, path as usize, flags, 0, 0, 0];
-    // SAFETY: the caller vouches for the path.
-    let fd = unsafe { sys::syscall(nr::OPENAT, arguments) } as i32;
-    if fd >= 0 {
-        if statics::is_static(fd) {
-            let _ = tell(KIND_WATCH, 0, Some(fd));
-        }
-        sys::close(fd);
-    }
-    set_errno(code);
 }

@@ -295,7 +295,8 @@ impl Server<'_> {
                 }
             }
             self.hear();
-            if status.is_none() {
+            // Where a thread of it is traced, it may have stopped alone.
+            if status.is_none() && how_ended(self.main).is_some() {
                 status = child.try_wait()?;
                 self.main_end = status.and_then(of_status);
                 if status.is_some() {
