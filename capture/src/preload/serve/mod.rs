@@ -66,7 +66,7 @@ pub(super) fn record(
         .map(PathBuf::from)
         .unwrap_or_default();
     let shown = name.display().to_string();
-    let program = find_program(&name).ok_or_else(|| PreloadError::NotFound(shown.clone()))?;
+    let program = find_program(&name).ok_or_else(|| PreloadError::NotFound(name.clone()))?;
     check_program(&program).map_err(|why| PreloadError::Escapes {
         program: shown.clone(),
         why,
