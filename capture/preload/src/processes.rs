@@ -156,6 +156,51 @@ fn starts_none(call: CallId) {
     }
 }
 
+/// Forks by `real`, unless a recording tells of the child.
+fn forks(real: impl FnOnce() -> i32) -> i32 {
+    attach::forks();
+    if let Some(child) = children::starts(CallId::FORK) {
+        return child;
+    }
+    let child = real();
+    if child == 0 {
+        replay::forked();
+        floor::forks();
+        meets::forks();
+        paths::forks();
+        // Asks for a reel of its own now rather than at the first packet.
+        let _ = attach::generation();
+    } else if child > 0 {
+        let code = errno();
+        if let Some(mut pushing) = pushing() {
+            pushing.called(CallId::FORK, child, &[]);
+        }
+        set_errno(code);
+    }
+    child
+}
+
+/// `clone` by number, by `real`. One that makes a process with a memory of its own is a fork, after which a
+/// descriptor of the child may stand at `place`; in a replay nobody has the other end of that.
+///
+/// # Safety
+/// `place` is one for a number, where `flags` say so.
+pub unsafe fn clone(flags: usize, place: *mut i32, real: impl FnOnce() -> isize) -> isize {
+    const CLONE_VM: usize = 0x100;
+    const CLONE_PIDFD: usize = 0x1000;
+    if flags & CLONE_VM != 0 {
+        return real();
+    }
+    let is_told = replay::on() && !replay::is_muted();
+    let child = forks(|| real() as i32);
+    if is_told && child > 0 && flags & CLONE_PIDFD != 0 {
+        let arguments = [0, sys::O_CLOEXEC as usize, 0, 0, 0, 0];
+        // SAFETY: the caller vouches for the place.
+        unsafe { *place = sys::syscall(nr::EVENTFD2, arguments) as i32 };
+    }
+    child as isize
+}
+
 hook! {
     fn getauxval[real](kind: u64) -> u64 {
         if kind == AT_SYSINFO_EHDR
@@ -168,29 +213,8 @@ hook! {
     }
 
     fn fork[real]() -> i32 {
-        attach::forks();
-        if let Some(child) = children::starts(CallId::FORK) {
-            return child;
-        }
         // SAFETY: no argument.
-        let child = unsafe { real() };
-        if child == 0 {
-            replay::forked();
-            floor::forks();
-            meets::forks();
-            paths::forks();
-        }
-        if child > 0 {
-            let code = errno();
-            if let Some(mut pushing) = pushing() {
-                pushing.called(CallId::FORK, child, &[]);
-            }
-            set_errno(code);
-        } else if child == 0 {
-            // Asks for a reel of its own now rather than at the first packet.
-            let _ = attach::generation();
-        }
-        child
+        forks(|| unsafe { real() })
     }
 
     fn execve[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
