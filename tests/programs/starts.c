@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +99,9 @@ int main(int count, char **arguments) {
     close(ends_of[1]);
     struct pollfd ready = {child_fd, POLLIN, 0};
     says("ready", poll(&ready, 1, -1));
+    int there = 0;
+    ioctl(ends_of[0], FIONREAD, &there);
+    says("to read", there);
     int length = read(ends_of[0], line, sizeof line - 1);
     says(line, length);
     says("waitid", syscall(SYS_waitid, 3, child_fd, &info, WEXITED | __WALL, NULL));
