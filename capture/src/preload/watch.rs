@@ -102,12 +102,12 @@ fn child_of(thread: i32, told: impl FnOnce(i32)) -> Option<i32> {
         unsafe { libc::waitid(libc::P_PID, thread as u32, found.as_mut_ptr(), look) } == 0;
     // SAFETY: plain numbers, zero where the kernel wrote none.
     let is_stopped = unsafe { found.assume_init() }.si_code == libc::CLD_TRAPPED;
+    if !is_told || !is_stopped {
+        return None;
+    }
     let mut status = 0;
     // SAFETY: a place for the status.
-    if !is_told
-        || !is_stopped
-        || unsafe { libc::waitpid(thread, &raw mut status, libc::__WALL) } != thread
-    {
+    if unsafe { libc::waitpid(thread, &raw mut status, libc::__WALL) } != thread {
         return None;
     }
     let event = status >> 16;
