@@ -44,6 +44,7 @@ pub use wire::{
 
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use crate::record::arguments::Record;
@@ -139,8 +140,25 @@ pub enum Command {
 /// # Errors
 /// A mistake; or help or the version was asked for.
 pub fn parse() -> Result<Arguments, clap::Error> {
-    let matches = command().try_get_matches()?;
+    let matches = command().try_get_matches().map_err(advised)?;
     Arguments::from_arg_matches(&matches)
+}
+
+/// A mistake with the advice that helps here.
+fn advised(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        // To write it behind `--`, where it would be a file of that name, or a program.
+        error.remove(ContextKind::Suggested);
+        let wrong = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+        let wrong = wrong.filter(|it| !it.starts_with('-'));
+        let records = std::env::args_os().nth(1).is_some_and(|it| it == "record");
+        if let Some(program) = wrong.filter(|_| records) {
+            let tip = format!("a program stands behind `--`: netreel record -- {program}");
+            let tips = ContextValue::StyledStrs(vec![tip.into()]);
+            error.insert(ContextKind::Suggested, tips);
+        }
+    }
+    error
 }
 
 /// All commands, whose `-h` is shorter than their `--help`.

@@ -62,10 +62,15 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are no mistakes, and go to the output.
-            if error.use_stderr() && arguments::wants_json() {
+            if !error.use_stderr() {
+                error.exit()
+            }
+            if arguments::wants_json() {
                 print_error(&outcome::mistake(&error));
             }
-            error.exit()
+            let told = error.render().ansi().to_string();
+            anstream::eprint!("{}", outcome::in_plain_words(&told));
+            return ExitCode::from(2);
         }
     };
     netreel_capture::keep_children();

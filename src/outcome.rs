@@ -46,10 +46,25 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What is said of a mistake in the arguments, where the words of Rust's library for what is no number are
+/// put plainly.
+pub fn in_plain_words(text: &str) -> String {
+    let texts = [
+        ("invalid digit found in string", "it is not a whole number"),
+        (
+            "cannot parse integer from empty string",
+            "it is not a whole number",
+        ),
+        ("invalid float literal", "it is not a number"),
+    ];
+    let plainly = |text: String, (theirs, ours): (&str, &str)| text.replace(theirs, ours);
+    texts.into_iter().fold(text.to_owned(), plainly)
+}
+
 /// A mistake in the arguments, for who reads JSON: `error`, and `usage` and `tip`, which are `null` where
 /// nothing is to be said. Each is one line.
 pub fn mistake(error: &clap::Error) -> serde_json::Value {
-    let text = error.render().to_string();
+    let text = in_plain_words(&error.render().to_string());
     let (mut why, mut usage, mut tips) = (Vec::new(), None, Vec::new());
     for paragraph in text.split("\n\n") {
         let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -20,7 +20,11 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
         crate::events::show(&story, which, arguments.read.json, out)?;
         return story.answered(out);
     }
-    for (place, id) in chosen(&story, &arguments.which)?.into_iter().enumerate() {
+    let chosen = chosen(&story, &arguments.which)?;
+    if chosen.is_empty() && !arguments.read.json {
+        writeln!(out, "no packet fits the filter")?;
+    }
+    for (place, id) in chosen.into_iter().enumerate() {
         if arguments.read.json {
             if let Some(whole) = export::show(&story.session, story.history(), id) {
                 json(&whole, out)?;

@@ -125,6 +125,41 @@ fn a_static_child_is_named_only_where_it_may_have_had_packets() {
     // With a socket of its parent's it needs none of its own.
     let children = bench.compile("children");
     check_static(&bench, &[text(&children), idle, "0"], true);
+    for way in ["spawn", "spawnp"] {
+        check_static(&bench, &[vforks, way, idle, "0"], false);
+        check_static(&bench, &[vforks, way, pair, "3"], true);
+    }
+    // By a name that is looked for.
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("PATH={}:{path}", text(&bench.at("")));
+    for way in ["spawnp", "execvp"] {
+        check_static(
+            &bench,
+            &["env", &path, vforks, way, "static-idle", "0"],
+            false,
+        );
+        check_static(
+            &bench,
+            &["env", &path, vforks, way, "static-pair", "3"],
+            true,
+        );
+    }
+}
+
+#[test]
+fn a_static_child_that_has_a_unix_socket_alone_is_not_named() {
+    let bench = Bench::new();
+    let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) else {
+        return;
+    };
+    let starts = "import os, socket, sys; a, b = socket.socketpair(); os.set_inheritable(b.fileno(), True); \
+        os.waitpid(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)";
+    let python = "/usr/bin/python3";
+    if !Path::new(python).exists() {
+        support::skipped("there is no python3");
+        return;
+    }
+    check_static(&bench, &[python, "-c", starts, text(&idle), "0"], false);
 }
 
 #[test]
@@ -214,7 +249,9 @@ fn a_static_child_goes_on_when_the_recorder_is_killed() {
 #[test]
 fn python_that_looks_for_a_library_is_recorded_whole() {
     let bench = Bench::new();
-    let looks = "import ctypes.util as it; print(it.find_library('c'))";
+    // What is in no table is looked for by the C compiler and the linker, if they are here.
+    let looks =
+        "import ctypes.util as it; print(it.find_library('c'), it.find_library('none-such'))";
     // Not by its name: a shell may stand before it, in whose handlers of signals events may be lost.
     let python = "/usr/bin/python3";
     if [python, "/sbin/ldconfig"]

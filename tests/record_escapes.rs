@@ -284,6 +284,11 @@ fn what_is_no_program_is_refused() {
     check_refused(&bench, &program, "neither an ELF program nor a script");
     std::fs::remove_file(&program).unwrap();
     check_refused(&bench, &program, "no program of this name");
+    std::fs::write(&program, "\x7fELF").unwrap();
+    check_refused(&bench, &program, "the file may not be run: chmod +x");
+    std::fs::remove_file(&program).unwrap();
+    std::fs::create_dir(&program).unwrap();
+    check_refused(&bench, &program, "it is a folder");
 }
 
 #[test]

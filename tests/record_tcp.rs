@@ -27,6 +27,10 @@ fn a_replay_refuses_a_program_that_takes_a_tcp_connection_and_names_one_that_is_
     bench.record(&[], &[text(&program), "waits"]).expect(0);
     let told = bench.again(&[], &[text(&program), "waits"]).expect(2).err;
     assert!(told.contains("it takes a TCP connection (event "), "{told}");
+    // Nothing is said before it, such as what would be started.
+    let told = bench.again(&[], &[]).expect(2).err;
+    assert!(told.starts_with("netreel: the reel of "), "{told}");
+    assert!(told.contains("it takes a TCP connection (event "), "{told}");
     let _ = std::fs::remove_dir_all(bench.out());
     bench.record(&[], &[text(&program), "calls"]).expect(0);
     let ran = bench.again(&[], &[text(&program), "calls"]).expect(1);

@@ -10,7 +10,7 @@ fn a_program_that_starts_another_one_is_exact_without_it() {
     let bench = Bench::new();
     let program = bench.compile("starts");
     for way in [
-        "fork", "vfork", "spawn", "system", "popen", "talks", "waitid",
+        "fork", "vfork", "spawn", "system", "popen", "talks", "waitid", "numbers",
     ] {
         let _ = std::fs::remove_dir_all(bench.out());
         bench

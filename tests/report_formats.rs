@@ -109,6 +109,22 @@ fn a_mistake_is_json_where_json_was_asked_for() {
 }
 
 #[test]
+fn nobody_is_told_to_name_a_file_like_an_option() {
+    let ran = netreel(&["record", "--out", "here", "--no-such-option"]).expect(2);
+    assert!(ran.err.contains("unexpected argument"), "{}", ran.err);
+    assert!(!ran.err.contains("-- --no-such-option"), "{}", ran.err);
+    let ran = netreel(&["record", "./server"]).expect(2);
+    let tip = "a program stands behind `--`: netreel record -- ./server";
+    assert!(ran.err.contains(tip), "{}", ran.err);
+}
+
+#[test]
+fn a_filter_that_no_packet_fits_is_said_to_show_none() {
+    let ran = netreel(&["show", OWNER, "--filter", "object == 77777"]).expect(0);
+    assert_eq!(ran.out, "no packet fits the filter\n");
+}
+
+#[test]
 fn a_wrong_argument_has_its_usage_and_what_to_do_in_fields_of_one_line() {
     for (arguments, error, usage, tip) in [
         (
@@ -122,6 +138,12 @@ fn a_wrong_argument_has_its_usage_and_what_to_do_in_fields_of_one_line() {
             "unexpected argument '--filte' found",
             Some("netreel packets "),
             "'--filter'",
+        ),
+        (
+            &["show", OWNER, "--json", "--packet", "first"],
+            "invalid value 'first' for '--packet <N>': it is not a whole number",
+            None,
+            "--help",
         ),
         (
             &["info", "--json"],

@@ -130,16 +130,16 @@ impl Prepared {
         let began = Began::of(reel);
         let command = &arguments.program.command;
         let began = asked::check(reel, began.as_ref(), command, &source.paths)?.clone();
-        if command.is_empty() {
-            let folder = String::from_utf8_lossy(&began.folder);
-            let command = asked::recorded(reel.header());
-            anstream::eprintln!("netreel: starts again, in {folder}: {command}");
-        }
         let which_threads = match arguments.program.threads {
             None | Some(Threads::All) => Which::All,
             Some(Threads::Packets) => Which::Packets,
         };
         let mut tape = record(reel, &began, which_threads).map_err(Failure::new)?;
+        if command.is_empty() {
+            let folder = String::from_utf8_lossy(&began.folder);
+            let command = asked::recorded(reel.header());
+            anstream::eprintln!("netreel: starts again, in {folder}: {command}");
+        }
         if arguments.program.no_log {
             tape.compares_no_lines();
         }

@@ -1,11 +1,15 @@
 /* Starts a program by each way that there is, and sends what it said and how it ended. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "to_itself.h"
@@ -85,6 +89,25 @@ int main(int count, char **arguments) {
     hears(ends_of[0], child);
   } else if (!strcmp(way, "becomes")) {
     execvp(words[0], words);
+  } else if (!strcmp(way, "numbers")) {
+    /* As Qt does: a fork, its descriptor, and a wait, all by number. */
+    int child_fd = -1;
+    siginfo_t info = {0};
+    if (pipe2(ends_of, O_CLOEXEC)) return 71;
+    pid_t child = syscall(SYS_clone, 0x1000 | SIGCHLD, NULL, &child_fd, NULL, NULL);
+    if (!child) does(words, ends_of);
+    close(ends_of[1]);
+    struct pollfd ready = {child_fd, POLLIN, 0};
+    says("ready", poll(&ready, 1, -1));
+    int there = 0;
+    ioctl(ends_of[0], FIONREAD, &there);
+    says("to read", there);
+    int length = read(ends_of[0], line, sizeof line - 1);
+    says(line, length);
+    says("waitid", syscall(SYS_waitid, 3, child_fd, &info, WEXITED | __WALL, NULL));
+    says("status", info.si_status);
+    says("is it", info.si_pid == child);
+    says("descriptor", child_fd);
   } else if (!strcmp(way, "waitid")) {
     siginfo_t info = {0};
     pid_t child = fork();

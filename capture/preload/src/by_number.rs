@@ -7,8 +7,8 @@ use crate::call::CallId;
 use crate::hook::hook;
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
 use crate::{
-    clocks, counters, descriptors, names, others, own_number, processes, randomness, receive,
-    replay, sandbox, send, sockets, uring, waits,
+    children, clocks, counters, descriptors, names, others, own_number, processes, randomness,
+    receive, replay, sandbox, send, sockets, uring, waits,
 };
 
 hook! {
@@ -106,6 +106,14 @@ hook! {
                 nr::TIMERFD_SETTIME => counters::timerfd_settime(fd, b as i32, c as *const _, d as *mut _) as isize,
                 nr::TIMERFD_GETTIME => counters::timerfd_gettime(fd, b as *mut _) as isize,
                 nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
+                nr::CLONE => processes::clone(a, c as *mut i32, || real(number, a, b, c, d, e, f)),
+                nr::CLONE3 => {
+                    let wanted = a as *const [usize; 2];
+                    let [flags, place] = if b < size_of::<[usize; 2]>() { [0; 2] } else { *wanted };
+                    processes::clone(flags, place as *mut i32, || real(number, a, b, c, d, e, f))
+                }
+                // Who asks what a child has used gets that as well.
+                nr::WAITID if e == 0 => children::waitid(fd, b as u32, c as *mut _, d as i32) as isize,
                 nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
                 nr::SECCOMP => sandbox::seccomp(a, c, || real(number, a, b, c, d, e, f)),
                 nr::PRCTL => sandbox::prctl(fd, b, c, d, e) as isize,

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::attach;
 use crate::call::CallId;
+use crate::descriptors::FIONREAD;
 use crate::hook::{Onward, hook, passing};
 use crate::objects::Function;
 use crate::push::pushing;
@@ -85,6 +86,30 @@ pub unsafe fn was_read(iov: *const IoVec, count: usize, result: isize) -> isize 
     }
     set_errno(code);
     result
+}
+
+/// The program asks by `real` how much of what a child wrote it could read, which is put into its place.
+///
+/// # Safety
+/// `place` is null or one for a number.
+pub unsafe fn asks_how_much(fd: i32, place: *mut i32, real: impl FnOnce() -> i32) -> i32 {
+    let is_told = replay::on() && replay::tells_of_children();
+    let told = is_told.then(|| replay::how_much(Did::called(CallId::PIPE, fd)));
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if let (Some(there), Some(place)) = (told.flatten(), place.as_mut()) {
+            *place = there;
+            return 0;
+        }
+        let result = real();
+        let code = errno();
+        if let (0, Some(there), Some(mut pushing)) = (result, place.as_ref(), pushing()) {
+            // A read that returned so much would have so many bytes here.
+            pushing.called(CallId::PIPE, FIONREAD as i32, &[&[1], &there.to_le_bytes()]);
+        }
+        set_errno(code);
+        result
+    }
 }
 
 /// What is told of a child that was waited for: its status, and what `waitid` says besides.

@@ -4,6 +4,7 @@ use core::ffi::{c_char, c_void};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
+use crate::children;
 use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::floor;
@@ -59,7 +60,6 @@ unsafe fn replayed_ioctl(
     argument: *mut i32,
     real: impl FnOnce() -> i32,
 ) -> Option<i32> {
-    const FIONREAD: u64 = 0x541b;
     let socket = sockets::udp(fd).filter(|_| !replay::is_muted())?;
     let did = Did::on_socket(CallId::IOCTL, fd, socket);
     if request != FIONREAD {
@@ -76,6 +76,9 @@ unsafe fn replayed_ioctl(
     }
     Some(result)
 }
+
+/// Of `ioctl`: how many bytes could be read.
+pub const FIONREAD: u64 = 0x541b;
 
 fn quietly(run: impl FnOnce()) {
     if attach::generation().is_some() {
@@ -279,10 +282,13 @@ hook! {
             if replay::on() && let Some(result) = replayed_ioctl(fd, request, argument, || real(fd, request, argument)) {
                 return result;
             }
+            if request == FIONREAD && sockets::counter(fd) == Some(CallId::PIPE) {
+                return children::asks_how_much(fd, argument, || real(fd, request, argument));
+            }
             let result = real(fd, request, argument);
             if sockets::udp(fd).is_some() {
                 // FIONREAD and FIONBIO have an integer there; of others the request says enough.
-                let known = request == 0x541b || request == 0x5421;
+                let known = request == FIONREAD || request == 0x5421;
                 let answer = if known { argument.as_ref().copied().unwrap_or(0) } else { 0 };
                 tell(fd, CallId::IOCTL, result, &[&request.to_le_bytes(), &answer.to_le_bytes()]);
             }

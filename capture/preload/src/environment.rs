@@ -10,18 +10,25 @@ const NAME: &[u8] = b"NETREEL_RECORD=";
 /// is none, or no room for it and a zero byte.
 pub fn recorder_path(into: &mut [u8]) -> Option<usize> {
     // SAFETY: C keeps the address of its list there.
-    let mut entry = unsafe { sys::environ };
-    if entry.is_null() {
+    if unsafe { sys::environ }.is_null() {
         return path_at_start(into);
     }
-    // SAFETY: a list of zero-ended strings, ended by a null pointer.
+    let path = variable(NAME)?;
+    let short = !path.is_empty() && path.len() < into.len();
+    into.get_mut(..path.len())?.copy_from_slice(path);
+    short.then_some(path.len())
+}
+
+/// The value of a variable, which is named with its `=`, while the program does not change it.
+pub fn variable(name: &[u8]) -> Option<&'static [u8]> {
+    // SAFETY: C keeps the address of its list there: null, or a list of zero-ended strings, ended by a null
+    // pointer.
     unsafe {
-        while !(*entry).is_null() {
+        let mut entry = sys::environ;
+        while !entry.is_null() && !(*entry).is_null() {
             let text = CStr::from_ptr(*entry).to_bytes();
-            if let Some(path) = text.strip_prefix(NAME) {
-                let short = !path.is_empty() && path.len() < into.len();
-                into.get_mut(..path.len())?.copy_from_slice(path);
-                return short.then_some(path.len());
+            if let Some(value) = text.strip_prefix(name) {
+                return Some(value);
             }
             entry = entry.add(1);
         }

@@ -71,6 +71,9 @@ mod machine {
     pub const PPOLL: usize = 271;
     pub const EPOLL_PWAIT: usize = 281;
     pub const EPOLL_PWAIT2: usize = 441;
+    pub const CLONE: usize = 56;
+    pub const CLONE3: usize = 435;
+    pub const WAITID: usize = 247;
     pub const EXECVE: usize = 59;
     pub const IO_URING_SETUP: usize = 425;
     pub const SECCOMP: usize = 317;
@@ -158,6 +161,9 @@ mod machine {
     pub const PPOLL: usize = 73;
     pub const EPOLL_PWAIT: usize = 22;
     pub const EPOLL_PWAIT2: usize = 441;
+    pub const CLONE: usize = 220;
+    pub const CLONE3: usize = 435;
+    pub const WAITID: usize = 95;
     pub const EXECVE: usize = 221;
     pub const IO_URING_SETUP: usize = 425;
     pub const SECCOMP: usize = 277;

@@ -2,12 +2,10 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::asking::tell;
 use crate::attach;
 use crate::call::CallId;
 use crate::children;
 use crate::floor;
-use crate::hello::KIND_WATCH;
 use crate::hook::hook;
 use crate::meets;
 use crate::own_number;
@@ -15,8 +13,8 @@ use crate::paths;
 use crate::printed;
 use crate::push::pushing;
 use crate::replay::{self, Did};
-use crate::statics;
-use crate::sys::{self, AT_FDCWD, environ, errno, nr, set_errno};
+use crate::statics::{self, LONGEST};
+use crate::sys::{self, environ, errno, nr, set_errno};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///
@@ -59,8 +57,7 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     // SAFETY: the caller vouches for it.
     let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };
     let mut folder = [0u8; 1024];
-    // A path without a slash is looked for; one that starts with it is whole.
-    let relative = path.contains(&b'/') && path.first() != Some(&b'/');
+    let relative = path.first() != Some(&b'/');
     let folder = if relative { here(&mut folder) } else { &[] };
     let slash: &[u8] = if relative { b"/" } else { b"" };
     if let Some(mut pushing) = pushing() {
@@ -94,7 +91,7 @@ unsafe fn becomes(
     // SAFETY: the caller vouches for it.
     unsafe {
         // Before it is told of: then it is known whether it is watched.
-        watch_static(path);
+        statics::becomes(path);
         starts(CallId::EXEC, 0, path, list());
         let result = run();
         starts(CallId::EXEC, -errno(), path, list());
@@ -159,6 +156,51 @@ fn starts_none(call: CallId) {
     }
 }
 
+/// Forks by `real`, unless a recording tells of the child.
+fn forks(real: impl FnOnce() -> i32) -> i32 {
+    attach::forks();
+    if let Some(child) = children::starts(CallId::FORK) {
+        return child;
+    }
+    let child = real();
+    if child == 0 {
+        replay::forked();
+        floor::forks();
+        meets::forks();
+        paths::forks();
+        // Asks for a reel of its own now rather than at the first packet.
+        let _ = attach::generation();
+    } else if child > 0 {
+        let code = errno();
+        if let Some(mut pushing) = pushing() {
+            pushing.called(CallId::FORK, child, &[]);
+        }
+        set_errno(code);
+    }
+    child
+}
+
+/// `clone` by number, by `real`. One that makes a process with a memory of its own is a fork, after which a
+/// descriptor of the child may stand at `place`; in a replay nobody has the other end of that.
+///
+/// # Safety
+/// `place` is one for a number, where `flags` say so.
+pub unsafe fn clone(flags: usize, place: *mut i32, real: impl FnOnce() -> isize) -> isize {
+    const CLONE_VM: usize = 0x100;
+    const CLONE_PIDFD: usize = 0x1000;
+    if flags & CLONE_VM != 0 {
+        return real();
+    }
+    let is_told = replay::on() && !replay::is_muted();
+    let child = forks(|| real() as i32);
+    if is_told && child > 0 && flags & CLONE_PIDFD != 0 {
+        let arguments = [0, sys::O_CLOEXEC as usize, 0, 0, 0, 0];
+        // SAFETY: the caller vouches for the place.
+        unsafe { *place = sys::syscall(nr::EVENTFD2, arguments) as i32 };
+    }
+    child as isize
+}
+
 hook! {
     fn getauxval[real](kind: u64) -> u64 {
         if kind == AT_SYSINFO_EHDR
@@ -171,29 +213,8 @@ hook! {
     }
 
     fn fork[real]() -> i32 {
-        attach::forks();
-        if let Some(child) = children::starts(CallId::FORK) {
-            return child;
-        }
         // SAFETY: no argument.
-        let child = unsafe { real() };
-        if child == 0 {
-            replay::forked();
-            floor::forks();
-            meets::forks();
-            paths::forks();
-        }
-        if child > 0 {
-            let code = errno();
-            if let Some(mut pushing) = pushing() {
-                pushing.called(CallId::FORK, child, &[]);
-            }
-            set_errno(code);
-        } else if child == 0 {
-            // Asks for a reel of its own now rather than at the first packet.
-            let _ = attach::generation();
-        }
-        child
+        forks(|| unsafe { real() })
     }
 
     fn execve[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
@@ -206,14 +227,20 @@ hook! {
         unsafe { becomes(path, || environ, || real(path, arguments)) }
     }
 
-    fn execvp[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
+    fn execvp[real](name: *const c_char, arguments: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { becomes(path, || environ, || real(path, arguments)) }
+        unsafe {
+            let mut place = [0; LONGEST];
+            becomes(statics::found(name, &mut place), || environ, || real(name, arguments))
+        }
     }
 
-    fn execvpe[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn execvpe[real](name: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe { becomes(path, || list, || real(path, arguments, list)) }
+        unsafe {
+            let mut place = [0; LONGEST];
+            becomes(statics::found(name, &mut place), || list, || real(name, arguments, list))
+        }
     }
 
     fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
@@ -222,18 +249,22 @@ hook! {
             if let Some(told) = children::starts(CallId::SPAWN) {
                 return was_spawned(child, told);
             }
+            statics::starts(path);
             let result = real(child, path, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
     }
 
-    fn posix_spawnp[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn posix_spawnp[real](child: *mut i32, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             if let Some(told) = children::starts(CallId::SPAWN) {
                 return was_spawned(child, told);
             }
-            let result = real(child, path, actions, attributes, arguments, list);
+            let mut place = [0; LONGEST];
+            let path = statics::found(name, &mut place);
+            statics::starts(path);
+            let result = real(child, name, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
     }
@@ -266,32 +297,4 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe { real(process, signal) }
     }
-}
-
-/// This process is about to become the program at `path`: the recorder is asked to watch it where no library
-/// can be loaded into it. Leaves `errno` as it is. A name that is still to be looked for is none of these.
-///
-/// # Safety
-/// `path` is null or a zero-ended string.
-unsafe fn watch_static(path: *const c_char) {
-    if path.is_null() || attach::generation().is_none() || replay::on() || replay::is_muted() {
-        return;
-    }
-    // SAFETY: the caller vouches for it.
-    if !unsafe { CStr::from_ptr(path) }.to_bytes().contains(&b'/') {
-        return;
-    }
-    let code = errno();
-    // A pipe, which is no program, would have it wait.
-    let flags = (sys::O_CLOEXEC | sys::O_NONBLOCK) as usize;
-    let arguments = [AT_FDCWD as usize, path as usize, flags, 0, 0, 0];
-    // SAFETY: the caller vouches for the path.
-    let fd = unsafe { sys::syscall(nr::OPENAT, arguments) } as i32;
-    if fd >= 0 {
-        if statics::is_static(fd) {
-            let _ = tell(KIND_WATCH, 0, Some(fd));
-        }
-        sys::close(fd);
-    }
-    set_errno(code);
 }

@@ -534,6 +534,21 @@ pub unsafe fn fill(did: Did<'_>, list: *const IoVec, count: usize, skip: usize) 
     Some(result(turn.done()) as isize)
 }
 
+/// How much of what a child wrote there was to read, when the program asked for that.
+pub fn how_much(did: Did<'_>) -> Option<i32> {
+    let turn = turn()?;
+    turn.expect(did);
+    let Some((&1, there)) = turn.bytes().split_first() else {
+        part(Did {
+            why: why::NOT_RECORDED,
+            ..did
+        });
+    };
+    let there = there.first_chunk::<4>().copied().unwrap_or_default();
+    turn.done();
+    Some(i32::from_le_bytes(there))
+}
+
 /// Fills the program's place with all that is recorded of a call. What the call returns.
 ///
 /// # Safety

@@ -1,13 +1,113 @@
 //! Programs that have no place for a library.
 
-use crate::sys::{self, nr};
+use core::ffi::{CStr, c_char};
+
+use crate::asking::tell;
+use crate::environment::variable;
+use crate::files::Stat;
+use crate::hello::KIND_WATCH;
+use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
+use crate::{attach, replay};
+
+/// No path is longer, with its zero byte.
+pub const LONGEST: usize = 4096;
+
+/// Where a program lies that `execvp` looks for: its path, which may stand in `place`, or the name again,
+/// where it is a path or leads nowhere. Leaves `errno` as it is.
+///
+/// # Safety
+/// `name` is null or a zero-ended string.
+pub unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_char {
+    if name.is_null() || attach::generation().is_none() {
+        return name;
+    }
+    // SAFETY: the caller vouches for it.
+    let words = unsafe { CStr::from_ptr(name) }.to_bytes_with_nul();
+    let code = errno();
+    let folders = variable(b"PATH=").unwrap_or(b"/bin:/usr/bin");
+    let mut folders = folders.split(|byte| *byte == b':');
+    let is_found = !words.contains(&b'/')
+        && folders.any(|folder| {
+            let folder = if folder.is_empty() { b"." } else { folder };
+            is_program(&[folder, b"/", words], place)
+        });
+    set_errno(code);
+    if is_found {
+        place.as_ptr().cast()
+    } else {
+        name
+    }
+}
+
+/// Whether there is a program at a path of these parts, which it puts into its place.
+fn is_program(parts: &[&[u8]], place: &mut [u8; LONGEST]) -> bool {
+    const O_PATH: i32 = 0o10_000_000;
+    let mut rest = place.as_mut_slice();
+    for part in parts {
+        let Some((room, behind)) = rest.split_at_mut_checked(part.len()) else {
+            return false;
+        };
+        room.copy_from_slice(part);
+        rest = behind;
+    }
+    open(place.as_ptr().cast(), O_PATH).is_some_and(|fd| {
+        let stat = Stat::of(fd);
+        sys::close(fd);
+        stat.is_some_and(|stat| stat.is_file() && stat.mode & 0o111 != 0)
+    })
+}
+
+fn open(path: *const c_char, flags: i32) -> Option<i32> {
+    let flags = (flags | sys::O_CLOEXEC) as usize;
+    // SAFETY: who calls has a zero-ended path.
+    let fd = unsafe {
+        sys::syscall(
+            nr::OPENAT,
+            [AT_FDCWD as usize, path as usize, flags, 0, 0, 0],
+        )
+    };
+    i32::try_from(fd).ok().filter(|fd| *fd >= 0)
+}
+
+/// This process is about to become the program at `path`: the recorder is asked to watch it where no library
+/// can be loaded into it. Leaves `errno` as it is.
+///
+/// # Safety
+/// `path` is null or a zero-ended string.
+pub unsafe fn becomes(path: *const c_char) {
+    ask_to_watch(path, || 0);
+}
+
+/// The same of the child that this thread is about to start as a program.
+///
+/// # Safety
+/// As [`becomes`].
+pub unsafe fn starts(path: *const c_char) {
+    // SAFETY: asks for a number.
+    ask_to_watch(path, || unsafe { sys::syscall(nr::GETTID, [0; 6]) as u32 });
+}
+
+fn ask_to_watch(path: *const c_char, starter: impl FnOnce() -> u32) {
+    if path.is_null() || attach::generation().is_none() || replay::on() || replay::is_muted() {
+        return;
+    }
+    let code = errno();
+    // A pipe, which is no program, would have it wait.
+    if let Some(program) = open(path, sys::O_NONBLOCK) {
+        if is_static(program) {
+            let _ = tell(KIND_WATCH, starter(), Some(program));
+        }
+        sys::close(program);
+    }
+    set_errno(code);
+}
 
 /// How much of a program is looked at: where its headers lie.
 const HEAD: usize = 4096;
 const PT_INTERP: u32 = 3;
 
 /// Whether a program names nobody who loads libraries into it.
-pub fn is_static(fd: i32) -> bool {
+fn is_static(fd: i32) -> bool {
     let mut place = [0u8; HEAD];
     let arguments = [fd as usize, place.as_mut_ptr() as usize, HEAD, 0, 0, 0];
     // SAFETY: a place of that length.

@@ -21,7 +21,7 @@ pub enum OpenError {
     #[error("it is empty: a recorder that was killed at once leaves this")]
     Empty,
     /// It starts with something else than a reel.
-    #[error("it is not a reel: it starts with {found:02x?}, a reel with 89 52 45 45 4c")]
+    #[error("it is not a reel: it starts with {}, a reel with 89 52 45 45 4c", hex(.found))]
     NotAReel {
         /// The first bytes, at most 8.
         found: Vec<u8>,
@@ -53,6 +53,11 @@ pub enum OpenError {
         /// What is wrong with it.
         why: String,
     },
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let words: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    words.join(" ")
 }
 
 /// What the start of a reel says.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -176,24 +177,40 @@ pub(super) fn has_system_calls(path: &Path) -> bool {
     let (size, count) = (packed as u16, (packed >> 16) as usize);
     const PT_LOAD: u32 = 1;
     const EXECUTE: u32 = 1;
-    (0..count.min(TABLE_MAX))
-        .filter_map(|index| entry(&file, offset, size, index))
-        .filter(|entry| {
-            u32_in(entry, 0) == Some(PT_LOAD)
-                && u32_in(entry, 4).is_some_and(|flags| flags & EXECUTE != 0)
-        })
-        .any(|entry| {
-            let length = file.metadata().map_or(0, |metadata| metadata.len());
-            let place = u64_in(&entry, 8).zip(u64_in(&entry, 32));
-            let text = place.and_then(|(at, size)| bytes(&file, at, size.min(length)));
-            text.is_none_or(|text| enters_kernel(&text))
-        })
+    let entries = (0..count.min(TABLE_MAX)).filter_map(|index| entry(&file, offset, size, index));
+    let loaded = entries.filter(|entry| u32_in(entry, 0) == Some(PT_LOAD));
+    let loaded: Vec<Vec<u8>> = loaded.collect();
+    let ends = loaded
+        .iter()
+        .filter_map(|entry| u64_in(entry, 16)?.checked_add(u64_in(entry, 40)?));
+    let end = ends.max().unwrap_or(0);
+    let starts = loaded.iter().filter_map(|entry| u64_in(entry, 16));
+    let memory = starts.min().unwrap_or(0)..end;
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let is_code = |entry: &&Vec<u8>| u32_in(entry, 4).is_some_and(|flags| flags & EXECUTE != 0);
+    loaded.iter().filter(is_code).any(|entry| {
+        let place = u64_in(entry, 8).zip(u64_in(entry, 32));
+        let text = place.and_then(|(at, size)| bytes(&file, at, size.min(length)));
+        let start = u64_in(entry, 16).unwrap_or(0);
+        text.is_none_or(|text| enters_kernel(&text, start, &memory))
+    })
 }
 
-/// Whether the bytes of the instruction stand in `text` where they may be one.
-fn enters_kernel(text: &[u8]) -> bool {
-    let mut places = (0..text.len()).filter_map(|at| text.get(at..)?.strip_prefix(SYSTEM_CALL));
-    places.any(|rest| !is_in_distance(rest))
+/// Whether the bytes of the instruction stand in `text` where they may be one. It lies at `start`, of a
+/// program that takes this `memory`.
+fn enters_kernel(text: &[u8], start: u64, memory: &Range<u64>) -> bool {
+    (0..text.len()).any(|at| {
+        let (before, rest) = text.split_at(at);
+        let Some(behind) = rest.strip_prefix(SYSTEM_CALL) else {
+            return false;
+        };
+        // Of a distance, which counts from behind its four bytes.
+        let from = start.wrapping_add(at as u64 + 4);
+        !(cfg!(target_arch = "x86_64")
+            && (is_in_distance(behind)
+                || leads_into(before, rest, from, memory)
+                || before.ends_with(SIGNALS_RETURN)))
+    })
 }
 
 /// Whether the bytes in front of `rest` are the lower half of a distance in the program, by the
@@ -202,8 +219,22 @@ fn enters_kernel(text: &[u8]) -> bool {
 fn is_in_distance(rest: &[u8]) -> bool {
     let upper = matches!(rest, [0, ..] | [0..0x40, 0, ..]);
     let fills = rest.iter().take(8).all(|byte| *byte == 0);
-    cfg!(target_arch = "x86_64") && upper && !fills
+    upper && !fills
 }
+
+/// Whether the bytes stand where a jump, a call or an address in the program has its distance, and lead into
+/// the program as one.
+fn leads_into(before: &[u8], rest: &[u8], from: u64, memory: &Range<u64>) -> bool {
+    let jumps = matches!(before, [.., 0xe8 | 0xe9] | [.., 0x0f, 0x80..=0x8f]);
+    let addresses = matches!(before, [.., mode] if mode & 0xc7 == 0x05);
+    let distance = rest.first_chunk().map(|four| i32::from_le_bytes(*four));
+    let target = distance.map(|distance| from.wrapping_add_signed(distance.into()));
+    (jumps || addresses) && target.is_some_and(|target| memory.contains(&target))
+}
+
+/// What stands before the instruction where it returns from a signal's handler, which is none of the
+/// recorder's. Who unwinds the stack looks for such a place, and has its bytes as a number.
+const SIGNALS_RETURN: &[u8] = b"\xc7\xc0\x0f\0\0\0";
 
 const SYSTEM_CALL: &[u8] = if cfg!(target_arch = "aarch64") {
     &[0x01, 0x00, 0x00, 0xd4]
@@ -231,19 +262,40 @@ pub fn find_program(name: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    #[track_caller]
+    fn check(text: &[u8], expected: bool) {
+        // In a program of 16 MB that has this in its middle.
+        let (start, memory) = (0x80_0000, 0x40_0000..0x140_0000);
+        assert_eq!(enters_kernel(text, start, &memory), expected, "{text:x?}");
+    }
+
     #[test]
     fn the_instructions_bytes_in_a_distance_are_none() {
         // call, lea and jz over 0x50f bytes and more, as in bash and ioquake3.
-        assert!(!enters_kernel(b"\xe8\x29\x0f\x05\x00\x83\x3d\x36"));
-        assert!(!enters_kernel(b"\x48\x8d\x35\x0f\x05\x07\x00\x31\xff\x31"));
-        assert!(!enters_kernel(b"\x0f\x84\x0f\x05\x00\x00\x44\x39"));
+        check(b"\xe8\x29\x0f\x05\x00\x83\x3d\x36", false);
+        check(b"\x48\x8d\x35\x0f\x05\x07\x00\x31\xff\x31", false);
+        check(b"\x0f\x84\x0f\x05\x00\x00\x44\x39", false);
+        // jmp, jz and lea backwards and far, as in Python and supertuxkart.
+        check(b"\xff\xe9\x0f\x05\xe9\xff\xe9\x0a", false);
+        check(b"\x01\x0f\x84\x0f\x05\xe1\xff\x48\x8b", false);
+        check(b"\x4c\x8d\x25\x0f\x05\x91\x00\x48\x8d", false);
+    }
+
+    #[test]
+    fn the_instruction_that_an_unwinder_looks_for_is_none() {
+        // As in gcc: movabs $0x50f0000000fc0c7, %rcx; cmp %rcx, 1(%rdx).
+        check(b"\x48\xb9\xc7\xc0\x0f\0\0\0\x0f\x05\x48\x39\x4a\x01", false);
     }
 
     #[test]
     fn the_instruction_is_seen_wherever_it_stands() {
-        assert!(enters_kernel(b"\x0f\x05\x48\x3d\x01\xf0\xff\xff"));
-        assert!(enters_kernel(b"\xe8\x29\x0f\x05\x00\x83\x0f\x05\xc3\x90"));
-        assert!(enters_kernel(b"\xb8\x3c\0\0\0\x0f\x05"));
-        assert!(enters_kernel(b"\x0f\x05\0\0\0\0\0\0\0\0\x55"));
+        check(b"\x0f\x05\x48\x3d\x01\xf0\xff\xff", true);
+        check(b"\xe8\x29\x0f\x05\x00\x83\x0f\x05\xc3\x90", true);
+        check(b"\xb8\x3c\0\0\0\x0f\x05", true);
+        check(b"\x0f\x05\0\0\0\0\0\0\0\0\x55", true);
+        // mov %ebp, %eax; syscall; and what it returned is compared, kept, or handed on.
+        check(b"\x89\xe8\x0f\x05\x48\x3d\x01\xf0", true);
+        check(b"\x89\xe8\x0f\x05\x89\xc3\x85\xc0", true);
+        check(b"\x89\xe8\x0f\x05\xc3\x90\x90\x90", true);
     }
 }

@@ -78,21 +78,21 @@ pub(super) fn sockets(pid: u32) -> BTreeSet<u64> {
     targets(pid).filter_map(|target| inode(&target)).collect()
 }
 
-/// Whether it has a socket that the program has too which it becomes.
-pub(super) fn passes_sockets(pid: u32) -> bool {
-    const CLOSES: u32 = libc::O_CLOEXEC.cast_unsigned();
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+/// Whether it has a socket that is not known to be a Unix one.
+pub(super) fn may_carry_packets(pid: u32) -> bool {
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return true;
     };
-    entries.flatten().any(|entry| {
-        let target = fs::read_link(entry.path()).unwrap_or_default();
-        let number = entry.file_name();
-        let flags = format!("/proc/{pid}/fdinfo/{}", number.display());
-        let flags = fs::read_to_string(flags).unwrap_or_default();
-        let flags = flags.lines().find_map(|line| line.strip_prefix("flags:"));
-        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-        inode(&target.to_string_lossy()).is_some() && flags.is_none_or(|it| it & CLOSES == 0)
-    })
+    let targets = descriptors.map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let targets: Option<Vec<PathBuf>> = targets.collect();
+    let Some(targets) = targets else { return true };
+    let table = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
+    let lines = table.lines().skip(1);
+    let unix: BTreeSet<u64> = lines
+        .filter_map(|line| line.split_whitespace().nth(6)?.parse().ok())
+        .collect();
+    let mut sockets = targets.iter().filter_map(|it| inode(&it.to_string_lossy()));
+    sockets.any(|socket| !unix.contains(&socket))
 }
 
 /// What its open descriptors are.

@@ -115,9 +115,9 @@ pub(super) enum Doing {
     },
     /// A second one of its threads sends or receives packets.
     Threads { pid: u32 },
-    /// It was watched, because nothing could be loaded into it; `apart`: it has ended, and had no socket
-    /// that could carry a packet.
-    Watched { pid: u32, apart: bool },
+    /// It is watched, because nothing could be loaded into it. `apart`: whether it has ended, and had no
+    /// socket that could carry a packet; `None` before that is known.
+    Watched { pid: u32, apart: Option<bool> },
     /// The kernel dropped this many packets of one of its sockets.
     Drops { pid: u32, inode: u64, drops: u64 },
 }

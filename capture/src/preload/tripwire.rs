@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::look;
+use super::watch::Watched;
 
 /// The listener of one process's tripwire.
 #[derive(Debug)]
@@ -30,9 +31,12 @@ impl Tripwire {
         &self.listener
     }
 
-    /// Lets one call go on, and names it where it is the first of its kind. To be asked when the
-    /// listener is readable.
-    pub(super) fn answer(&mut self) -> Option<(u32, &'static str)> {
+    /// Lets one call go on, and names it where it is the first of its kind, and not of a program that is
+    /// `watched` whatever it calls. To be asked when the listener is readable.
+    pub(super) fn answer(
+        &mut self,
+        watched: &BTreeMap<u32, Watched>,
+    ) -> Option<(u32, &'static str)> {
         let fd = self.listener.as_raw_fd();
         // SAFETY: a structure of plain numbers, which the kernel wants to be zero.
         let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -41,7 +45,8 @@ impl Tripwire {
             return None;
         }
         // While the call waits, the descriptor is what it was.
-        let counts = self.concerns_the_recorder(call.pid, &call.data);
+        let counts =
+            !watched.contains_key(&call.pid) && self.concerns_the_recorder(call.pid, &call.data);
         let mut answer = libc::seccomp_notif_resp {
             id: call.id,
             val: 0,

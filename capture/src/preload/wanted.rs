@@ -1,7 +1,7 @@
 //! What is asked for when a program is recorded, and what comes of it: words alone, on every system.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use crate::options::{Options, Reached};
@@ -39,8 +39,8 @@ pub struct Wanted {
 #[derive(Debug, thiserror::Error)]
 pub enum PreloadError {
     /// There is no program of this name.
-    #[error("{0}: no program of this name can be found and run")]
-    NotFound(String),
+    #[error("{}: no program of this name can be found and run{}", .0.display(), what_is_there(.0))]
+    NotFound(PathBuf),
     /// The program would escape.
     #[error(
         "{program}: {why}. Recording it this way would leave silent gaps; record it from outside instead: by `netreel record --proxy LISTEN=TARGET` between it and whom it talks to, or by `netreel record --live IFACE` at the network interface"
@@ -70,6 +70,18 @@ pub enum PreloadError {
     /// The program's reel could not be made; the program was ended before its `main`.
     #[error(transparent)]
     Reel(#[from] RecordError),
+}
+
+/// What lies where a program was looked for, and what to do about it.
+fn what_is_there(name: &Path) -> String {
+    match name.metadata() {
+        Ok(there) if there.is_dir() => "; it is a folder".to_owned(),
+        Ok(_) if name.components().count() > 1 || name.is_absolute() => {
+            format!("; the file may not be run: chmod +x {}", name.display())
+        }
+        Ok(_) => format!("; this folder has a file of it: write ./{}", name.display()),
+        Err(_) => String::new(),
+    }
 }
 
 /// What happens while recording.

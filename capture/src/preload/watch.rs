@@ -15,8 +15,9 @@ use super::process::{Doing, Telling};
 
 /// Who makes more system calls is let go: each costs it two stops.
 const STOPS_MAX: u32 = 40_000;
-/// Who has become no other program after so many stops will not.
-const STOPS_BEFORE_MAX: u32 = 200;
+/// Who has become no other program after so many stops will not. A child of `posix_spawn` sets each signal
+/// first.
+const STOPS_BEFORE_MAX: u32 = 1000;
 
 /// What is known of one that is watched.
 #[derive(Debug, Default)]
@@ -27,41 +28,108 @@ pub(super) struct Watched {
     pub(super) apart: Option<bool>,
 }
 
-/// Watches process `pid`, which waits and is about to become `program`; tells what came of it. `false`: it
-/// is not watched.
-pub(super) fn watch(pid: u32, program: &OwnedFd, telling: Telling) -> bool {
+/// Who becomes the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Who {
+    /// This process, which waits.
+    Process(u32),
+    /// The next child of this thread, which waits.
+    ChildOf(u32),
+}
+
+/// Watches whoever is about to become `program`; tells who that is, and what came of it. `false`: it is not
+/// watched.
+pub(super) fn watch(who: Who, program: &OwnedFd, telling: Telling) -> bool {
     let program = format!("/proc/self/fd/{}", program.as_raw_fd());
-    let is_static = matches!(check_program(Path::new(&program)), Err(Escape::Static));
-    if !is_static || look::passes_sockets(pid) {
+    if !matches!(check_program(Path::new(&program)), Err(Escape::Static)) {
         return false;
     }
     // Who traces is a thread, and only that one may go on with it.
     let (began, begins) = std::sync::mpsc::sync_channel(1);
     let builder = thread::Builder::new().name("watch".to_owned());
     let started = builder.spawn(move || {
-        let pid = pid.cast_signed();
-        let is_traced = begin(pid);
+        let is_traced = begin(who);
         if began.send(is_traced).is_err() || !is_traced {
             return;
         }
-        let apart = keeps_apart(pid);
-        let pid = pid.cast_unsigned();
-        telling.send(Doing::Watched { pid, apart });
+        let tell = |pid: i32, apart| {
+            let pid = pid.cast_unsigned();
+            telling.send(Doing::Watched { pid, apart });
+        };
+        let pid = match who {
+            Who::Process(pid) => pid.cast_signed(),
+            Who::ChildOf(thread) => {
+                // Before its starter goes on, and tells that it has started it.
+                let Some(pid) = child_of(thread.cast_signed(), |pid| tell(pid, None)) else {
+                    return;
+                };
+                pid
+            }
+        };
+        tell(pid, Some(keeps_apart(pid)));
     });
     started.is_ok() && begins.recv().unwrap_or(false)
 }
 
 fn trace(request: libc::c_uint, pid: i32, address: usize, data: usize) -> libc::c_long {
     // SAFETY: none of the requests that are made here writes to memory of this process but
-    // `PTRACE_GET_SYSCALL_INFO`, which is given a place and its length.
+    // `PTRACE_GET_SYSCALL_INFO` and `PTRACE_GETEVENTMSG`, which are given a place of the length that they write.
     unsafe { libc::ptrace(request, pid, address, data) }
 }
 
-/// Has the process stop before it does anything more.
-fn begin(pid: i32) -> bool {
+/// Has the process stop before it does anything more, or the thread when it starts a child, which stops then.
+fn begin(who: Who) -> bool {
     let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC;
-    trace(libc::PTRACE_SEIZE, pid, 0, options as usize) == 0
-        && trace(libc::PTRACE_INTERRUPT, pid, 0, 0) == 0
+    let starts = libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK;
+    let seize = |pid: u32, options: i32| {
+        trace(libc::PTRACE_SEIZE, pid.cast_signed(), 0, options as usize) == 0
+    };
+    match who {
+        Who::Process(pid) => {
+            seize(pid, options) && trace(libc::PTRACE_INTERRUPT, pid.cast_signed(), 0, 0) == 0
+        }
+        Who::ChildOf(thread) => seize(thread, options | starts),
+    }
+}
+
+/// The child that a traced thread starts, if that is the first thing for which it stops. The thread is
+/// traced no more, once `told` has returned.
+fn child_of(thread: i32, told: impl FnOnce(i32)) -> Option<i32> {
+    let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let look = libc::WEXITED | libc::WSTOPPED | libc::__WALL | libc::WNOWAIT;
+    // How it ended is somebody else's to know.
+    // SAFETY: a place for what is told.
+    let is_told = until_told(|| unsafe {
+        libc::waitid(libc::P_PID, thread as u32, found.as_mut_ptr(), look)
+    }) == 0;
+    // SAFETY: plain numbers, zero where the kernel wrote none.
+    let is_stopped = unsafe { found.assume_init() }.si_code == libc::CLD_TRAPPED;
+    if !is_told || !is_stopped {
+        return None;
+    }
+    let mut status = 0;
+    // SAFETY: a place for the status.
+    let told_of = until_told(|| unsafe { libc::waitpid(thread, &raw mut status, libc::__WALL) });
+    if told_of != thread {
+        return None;
+    }
+    let event = status >> 16;
+    let has_started = matches!(event, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK);
+    let mut child: libc::c_ulong = 0;
+    let place = (&raw mut child) as usize;
+    let named = has_started && trace(libc::PTRACE_GETEVENTMSG, thread, 0, place) == 0;
+    let child = i32::try_from(child).ok().filter(|_| named);
+    if let Some(child) = child {
+        told(child);
+    }
+    // A signal that it is to get.
+    let signal = if event == 0 {
+        libc::WSTOPSIG(status)
+    } else {
+        0
+    };
+    trace(libc::PTRACE_DETACH, thread, 0, signal as usize);
+    child
 }
 
 /// Whether the process ends before it does anything that may lead to packets. Returns when that is known.
@@ -73,10 +141,12 @@ fn keeps_apart(pid: i32) -> bool {
         let is_call = signal == libc::SIGTRAP | 0x80;
         // A signal that it is to get, also where it is let go with it.
         let passed = if event == 0 && !is_call { signal } else { 0 };
-        runs |= event == libc::PTRACE_EVENT_EXEC;
+        let becomes = event == libc::PTRACE_EVENT_EXEC;
+        runs |= becomes;
         stops += 1;
         let is_enough = stops >= if runs { STOPS_MAX } else { STOPS_BEFORE_MAX };
-        if is_enough || is_call && runs && leads_to_packets(pid) {
+        let leads = is_call && runs && leads_to_packets(pid);
+        if is_enough || leads || becomes && look::may_carry_packets(pid.cast_unsigned()) {
             trace(libc::PTRACE_DETACH, pid, 0, passed as usize);
             return false;
         }
@@ -96,13 +166,18 @@ fn keeps_apart(pid: i32) -> bool {
 fn stopped(pid: i32) -> Option<i32> {
     let mut status = 0;
     // SAFETY: a place for the status.
-    while unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) } != pid {
-        // A signal to this program interrupts the wait, and says nothing of the process.
-        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return None;
+    let told_of = until_told(|| unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) });
+    (told_of == pid && libc::WIFSTOPPED(status)).then_some(status)
+}
+
+/// What `wait` comes to. A signal to this program interrupts it, and says nothing of whom it waits for.
+fn until_told(mut wait: impl FnMut() -> i32) -> i32 {
+    loop {
+        let told = wait();
+        if told >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return told;
         }
     }
-    libc::WIFSTOPPED(status).then_some(status)
 }
 
 const ARCHITECTURE: u32 = if cfg!(target_arch = "aarch64") {

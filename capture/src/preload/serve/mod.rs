@@ -66,7 +66,7 @@ pub(super) fn record(
         .map(PathBuf::from)
         .unwrap_or_default();
     let shown = name.display().to_string();
-    let program = find_program(&name).ok_or_else(|| PreloadError::NotFound(shown.clone()))?;
+    let program = find_program(&name).ok_or_else(|| PreloadError::NotFound(name.clone()))?;
     check_program(&program).map_err(|why| PreloadError::Escapes {
         program: shown.clone(),
         why,
@@ -295,7 +295,8 @@ impl Server<'_> {
                 }
             }
             self.hear();
-            if status.is_none() {
+            // Where a thread of it is traced, it may have stopped alone.
+            if status.is_none() && how_ended(self.main).is_some() {
                 status = child.try_wait()?;
                 self.main_end = status.and_then(of_status);
                 if status.is_some() {

@@ -8,7 +8,6 @@ use netreel_reel::PastId;
 use super::super::descendants::{LOAD_MAX, may_load};
 use super::super::escape::{check_program, find_program};
 use super::super::process::Doing;
-use super::super::tripwire::Tripwire;
 use super::super::watch::Watched;
 use super::super::{Escape, Report, look};
 use super::Server;
@@ -25,7 +24,7 @@ impl Server<'_> {
         let Some(tripwire) = &mut process.tripwire else {
             return;
         };
-        if let Some((thread, call)) = tripwire.answer() {
+        if let Some((thread, call)) = tripwire.answer(&self.watched) {
             self.gap(
                 pid,
                 &format!(
@@ -38,7 +37,7 @@ impl Server<'_> {
     /// A process calls whose parent, or who itself as another program, had the tripwire set.
     pub(super) fn tripped_by_heirs(&mut self, index: usize) {
         let tripwire = self.inherited.get_mut(index);
-        if let Some((thread, call)) = tripwire.and_then(Tripwire::answer) {
+        if let Some((thread, call)) = tripwire.and_then(|it| it.answer(&self.watched)) {
             let sentence = format!(
                 "thread {thread} calls {call} past the C library; such calls are not recorded"
             );
@@ -162,9 +161,12 @@ impl Server<'_> {
                         self.watched.remove(&child);
                     }
                 }
+                Doing::Watched { pid, apart: None } => {
+                    self.watched.insert(pid, Watched::default());
+                }
                 Doing::Watched { pid, apart } => {
                     if let Some(watched) = self.watched.get_mut(&pid) {
-                        watched.apart = Some(apart);
+                        watched.apart = apart;
                         self.judge(pid);
                     }
                 }

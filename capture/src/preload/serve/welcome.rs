@@ -12,13 +12,13 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::super::descendants::descends_from_this;
 use super::super::escape::has_system_calls;
 use super::super::hello::{
-    HELLO_MAGIC, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED, KIND_WATCH,
-    Welcome,
+    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED,
+    KIND_WATCH, Welcome,
 };
 use super::super::messages::{read_hello, write_welcome};
 use super::super::process::{Process, RINGS_MAX, Seen};
 use super::super::tripwire::Tripwire;
-use super::super::watch::{Watched, watch};
+use super::super::watch::{Watched, Who, watch};
 use super::super::{Report, look};
 use super::{Server, Why};
 
@@ -62,7 +62,7 @@ impl Server<'_> {
                 (Welcome::default(), None)
             }
             KIND_WATCH => {
-                self.watch(pid, fd);
+                self.watch(pid, hello, fd);
                 (Welcome::default(), None)
             }
             KIND_SEGMENTS => {
@@ -229,15 +229,25 @@ impl Server<'_> {
         }
     }
 
-    /// A process becomes a program that no library can be loaded into. The one that was asked for is
-    /// this process's own child, whose end is waited for elsewhere.
-    fn watch(&mut self, pid: u32, program: Option<OwnedFd>) {
-        let is_wanted = self.wanted.tripwire && self.wanted.children && pid != self.main;
-        let sender = self.sender.clone();
-        let program = program.filter(|_| is_wanted);
-        match program.is_some_and(|program| watch(pid, &program, sender)) {
-            true => self.watched.insert(pid, Watched::default()),
-            false => self.watched.remove(&pid),
+    /// A process becomes a program that no library can be loaded into, or a thread of it starts one. The one
+    /// that was asked for is this process's own child, whose end is waited for elsewhere.
+    fn watch(&mut self, pid: u32, hello: Hello, program: Option<OwnedFd>) {
+        let is_wanted = self.wanted.tripwire && self.wanted.children;
+        let telling = self.sender.clone();
+        let Some(program) = program.filter(|_| is_wanted) else {
+            return;
+        };
+        match hello.flags {
+            0 => match pid != self.main && watch(Who::Process(pid), &program, telling) {
+                true => self.watched.insert(pid, Watched::default()),
+                false => self.watched.remove(&pid),
+            },
+            // A thread's number is the same here where that of its process is.
+            thread if hello.pid == pid => {
+                watch(Who::ChildOf(thread), &program, telling);
+                None
+            }
+            _ => None,
         };
     }
 
