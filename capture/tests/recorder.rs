@@ -409,7 +409,7 @@ fn a_path_that_is_no_reel_is_refused_with_the_reason() {
     std::fs::write(folder.path("foreign.reel"), "\x7fELF and more").unwrap();
     check_refused(
         folder.path("foreign.reel"),
-        "it is not a reel: it starts with [7f, 45",
+        "it is not a reel: it starts with 7f 45",
     );
     let nothing = open_session(&[folder.path("missing.reel")]).unwrap_err();
     assert!(nothing.to_string().contains("No such file"), "{nothing}");

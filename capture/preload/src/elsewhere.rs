@@ -4,9 +4,10 @@
 use core::ffi::{CStr, c_char};
 
 use crate::files;
-use crate::files::{ENOENT, O_CREAT, O_TRUNC, O_WRONLY, Stat};
+use crate::files::{ENOENT, O_CREAT, O_TRUNC, O_WRONLY};
 use crate::paths::{self, LONGEST, Look, put};
 use crate::replay::{self, KeptFiles};
+use crate::stat::Stat;
 use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
 
 /// A path that leads elsewhere.

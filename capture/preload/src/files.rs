@@ -9,6 +9,7 @@ use crate::call::CallId;
 use crate::processes::here;
 use crate::push::pushing_unless_busy;
 use crate::replay;
+use crate::stat::Stat;
 use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
 
 /// A longer file is not kept: its length and the time of its last change are.
@@ -31,75 +32,6 @@ pub const O_NOFOLLOW: i32 = if cfg!(target_arch = "aarch64") {
 } else {
     0o400_000
 };
-
-/// As the kernel has it, up to what is looked at.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Stat {
-    device: u64,
-    inode: u64,
-    #[cfg(target_arch = "x86_64")]
-    links: u64,
-    pub mode: u32,
-    #[cfg(not(target_arch = "x86_64"))]
-    links: u32,
-    user: u32,
-    group: u32,
-    padding: u32,
-    special: u64,
-    #[cfg(not(target_arch = "x86_64"))]
-    more_padding: u64,
-    pub size: i64,
-    block: i64,
-    blocks: i64,
-    accessed: [i64; 2],
-    changed: [i64; 2],
-    rest: [i64; 8],
-}
-
-impl Stat {
-    /// Asks about an open file.
-    pub fn of(fd: i32) -> Option<Stat> {
-        Stat::by(|place| [nr::FSTAT, fd as usize, place, 0, 0])
-    }
-
-    /// Asks about what lies at a path, which ends in a zero byte: the link itself where it is one. The
-    /// error code where nobody says.
-    pub fn at(path: &[u8]) -> Result<Stat, i32> {
-        const AT_SYMLINK_NOFOLLOW: usize = 0x100;
-        let (folder, path) = (AT_FDCWD as usize, path.as_ptr() as usize);
-        Stat::asked(|place| [nr::NEWFSTATAT, folder, path, place, AT_SYMLINK_NOFOLLOW])
-    }
-
-    fn by(call: impl FnOnce(usize) -> [usize; 5]) -> Option<Stat> {
-        Stat::asked(call).ok()
-    }
-
-    fn asked(call: impl FnOnce(usize) -> [usize; 5]) -> Result<Stat, i32> {
-        // SAFETY: numbers alone.
-        let mut stat: Stat = unsafe { core::mem::zeroed() };
-        let [number, a, b, c, d] = call((&raw mut stat) as usize);
-        // SAFETY: a place of the size that the kernel writes.
-        let result = unsafe { sys::syscall(number, [a, b, c, d, 0, 0]) };
-        match result {
-            0 => Ok(stat),
-            code => Err(-code as i32),
-        }
-    }
-
-    /// When it was last changed, in nanoseconds since 1970.
-    pub fn changed_ns(&self) -> i64 {
-        let [seconds, nanos] = self.changed;
-        seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos)
-    }
-
-    pub fn is_file(&self) -> bool {
-        self.mode & S_IFMT == S_IFREG
-    }
-}
-
-pub const S_IFMT: u32 = 0o170_000;
-pub const S_IFREG: u32 = 0o100_000;
 
 /// Files of the kernel's own, whose bytes are made when they are read: to read some of them takes
 /// the bytes from the program, or waits. `statfs` says of which kind a file system is.

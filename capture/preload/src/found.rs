@@ -6,10 +6,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::attach;
 use crate::call::CallId;
-use crate::files::{ENOENT, O_NOFOLLOW, S_IFMT, Stat, sum};
+use crate::files::{ENOENT, O_NOFOLLOW, sum};
 use crate::paths::{self, AsItSays, Look, Workspace};
 use crate::push::pushing_unless_busy;
 use crate::replay;
+use crate::stat::{S_IFMT, Stat};
 use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
 
 /// A longer file is not kept, and the recorder says so.

@@ -71,6 +71,7 @@ mod sandbox;
 mod send;
 mod signals;
 mod sockets;
+mod stat;
 mod statics;
 mod stdio;
 mod streams;

@@ -38,6 +38,23 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
+/// Whether the recorder may be asked to watch a program into which no library can be loaded.
+fn may_watch() -> bool {
+    attach::generation().is_some() && !replay::on() && !replay::is_muted()
+}
+
+/// See [`statics::found`].
+///
+/// # Safety
+/// As there.
+unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_char {
+    match attach::generation() {
+        // SAFETY: the caller vouches for it.
+        Some(_) => unsafe { statics::found(name, place) },
+        None => name,
+    }
+}
+
 /// Pushes that another program is about to run, or, with a negative result, that it failed to.
 ///
 /// # Safety
@@ -91,7 +108,9 @@ unsafe fn becomes(
     // SAFETY: the caller vouches for it.
     unsafe {
         // Before it is told of: then it is known whether it is watched.
-        statics::becomes(path);
+        if may_watch() {
+            statics::becomes(path);
+        }
         starts(CallId::EXEC, 0, path, list());
         let result = run();
         starts(CallId::EXEC, -errno(), path, list());
@@ -231,7 +250,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let mut place = [0; LONGEST];
-            becomes(statics::found(name, &mut place), || environ, || real(name, arguments))
+            becomes(found(name, &mut place), || environ, || real(name, arguments))
         }
     }
 
@@ -239,7 +258,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let mut place = [0; LONGEST];
-            becomes(statics::found(name, &mut place), || list, || real(name, arguments, list))
+            becomes(found(name, &mut place), || list, || real(name, arguments, list))
         }
     }
 
@@ -249,7 +268,9 @@ hook! {
             if let Some(told) = children::starts(CallId::SPAWN) {
                 return was_spawned(child, told);
             }
-            statics::starts(path);
+            if may_watch() {
+                statics::starts(path);
+            }
             let result = real(child, path, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
@@ -262,8 +283,10 @@ hook! {
                 return was_spawned(child, told);
             }
             let mut place = [0; LONGEST];
-            let path = statics::found(name, &mut place);
-            statics::starts(path);
+            let path = found(name, &mut place);
+            if may_watch() {
+                statics::starts(path);
+            }
             let result = real(child, name, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }

@@ -229,7 +229,7 @@ fn what_is_not_a_reel_is_refused_in_one_sentence() {
     );
     check_open_says(
         b"\x0a\x0d\x0d\x0apcapng",
-        "it is not a reel: it starts with [0a, 0d, 0d, 0a, 70, 63, 61, 70], \
+        "it is not a reel: it starts with 0a 0d 0d 0a 70 63 61 70, \
          a reel with 89 52 45 45 4c",
     );
     check_open_says(

@@ -267,7 +267,9 @@ impl Net {
                 nth,
                 arrival,
             };
-            if self.cut.as_ref().is_some_and(|cut| cut.loses(&packet)) {
+            // Who is not played takes nothing.
+            let is_played = ground.nodes[natural.node].reel.is_some();
+            if !is_played || self.cut.as_ref().is_some_and(|cut| cut.loses(&packet)) {
                 continue;
             }
             // Behind what is not sent by a layer.
