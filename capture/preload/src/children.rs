@@ -8,13 +8,12 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::attach;
 use crate::call::CallId;
-use crate::descriptors::FIONREAD;
 use crate::hook::{Onward, hook, passing};
 use crate::objects::Function;
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::streams::fileno;
-use crate::sys::{IoVec, errno, set_errno};
+use crate::sys::{FIONREAD, IoVec, errno, set_errno};
 use crate::vectors::Vectors;
 use crate::{sockets, typed};
 

@@ -16,7 +16,7 @@ use crate::replay::{self, Did};
 use crate::send;
 use crate::sockets;
 use crate::streams::fileno;
-use crate::sys::{self, errno, set_errno};
+use crate::sys::{self, FIONREAD, errno, set_errno};
 
 /// Pushes the result of a call on a UDP socket. Leaves `errno` as it is.
 pub fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
@@ -76,9 +76,6 @@ unsafe fn replayed_ioctl(
     }
     Some(result)
 }
-
-/// Of `ioctl`: how many bytes could be read.
-pub const FIONREAD: u64 = 0x541b;
 
 fn quietly(run: impl FnOnce()) {
     if attach::generation().is_some() {

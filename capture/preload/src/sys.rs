@@ -14,6 +14,8 @@ pub const SOCK_STREAM: c_int = 1;
 pub const SOCK_DGRAM: c_int = 2;
 pub const SOCK_SEQPACKET: c_int = 5;
 pub const SOCK_CLOEXEC: c_int = 0o2000000;
+/// Of `ioctl`: how many bytes could be read.
+pub const FIONREAD: u64 = 0x541b;
 pub const O_CLOEXEC: c_int = 0o2000000;
 pub const O_NONBLOCK: c_int = 0o4000;
 /// The program's working directory, as the calls name it that open a file below a directory.

@@ -4,7 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::look;
-use super::watch::Watched;
+
+/// What is known of one that is watched.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// What is to be said of it, should it come to packets: in whose reel, and the sentence.
+    pub(super) gap: Option<(u32, String)>,
+    /// Whether it kept apart from packets to its end, once that is known.
+    pub(super) apart: Option<bool>,
+}
 
 /// The listener of one process's tripwire.
 #[derive(Debug)]

@@ -19,15 +19,6 @@ const STOPS_MAX: u32 = 40_000;
 /// first.
 const STOPS_BEFORE_MAX: u32 = 1000;
 
-/// What is known of one that is watched.
-#[derive(Debug, Default)]
-pub(super) struct Watched {
-    /// What is to be said of it, should it come to packets: in whose reel, and the sentence.
-    pub(super) gap: Option<(u32, String)>,
-    /// Whether it kept apart from packets to its end, once that is known.
-    pub(super) apart: Option<bool>,
-}
-
 /// Who becomes the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Who {

@@ -8,7 +8,7 @@ use netreel_reel::PastId;
 use super::super::descendants::{LOAD_MAX, may_load};
 use super::super::escape::{check_program, find_program};
 use super::super::process::Doing;
-use super::super::watch::Watched;
+use super::super::tripwire::Watched;
 use super::super::{Escape, Report, look};
 use super::Server;
 

@@ -17,8 +17,8 @@ use super::super::hello::{
 };
 use super::super::messages::{read_hello, write_welcome};
 use super::super::process::{Process, RINGS_MAX, Seen};
-use super::super::tripwire::Tripwire;
-use super::super::watch::{Watched, Who, watch};
+use super::super::tripwire::{Tripwire, Watched};
+use super::super::watch::{Who, watch};
 use super::super::{Report, look};
 use super::{Server, Why};
 
