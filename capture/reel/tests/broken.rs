@@ -234,7 +234,7 @@ fn what_is_not_a_reel_is_refused_in_one_sentence() {
     );
     check_open_says(
         b"x",
-        "it is not a reel: it starts with [78], a reel with 89 52 45 45 4c",
+        "it is not a reel: it starts with 78, a reel with 89 52 45 45 4c",
     );
     check_open_says(
         b"\x89REEL\r\n\x1a",
