@@ -148,6 +148,11 @@ impl Ground {
         Ground::new(Arc::clone(&self.plan), options)
     }
 
+    /// The only node that is played, where it is not all.
+    pub(super) fn alone(&self) -> Option<usize> {
+        self.options.alone
+    }
+
     /// For how long the nodes tick on behind the end of the recording.
     pub fn rest(&self) -> Duration {
         self.options.rest
@@ -199,6 +204,23 @@ impl Ground {
         let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(Arc::downgrade(&watched));
         watched
+    }
+
+    /// When the turn at this place of [`Ground::order`] is, on the session's clock, in nanoseconds.
+    pub(super) fn rank_ns(&self, rank: usize) -> i64 {
+        let turn = self.order.get(rank);
+        let at_ns = turn.and_then(|&(node, turn)| self.turn_ns(node, turn));
+        at_ns.unwrap_or(i64::MAX)
+    }
+
+    /// So long nodes must believe again what they believe without changes before a run is left: two round
+    /// trips, so that what was under way has come, and what was answered. Who is played alone waits for
+    /// nobody. ns.
+    pub(super) fn quiet_ns(&self) -> i64 {
+        match self.options.alone {
+            Some(_) => 0,
+            None => self.plan.usual_ns.saturating_mul(4),
+        }
     }
 
     /// How many turns a run has at most.

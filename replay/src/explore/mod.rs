@@ -9,8 +9,8 @@
 //!   another one has come, for all pairs at a node that are about one object. Pairs that commute are not
 //!   tried; an order that was seen, or waits, is not tried again.
 //! - A run begins at the last state that was kept before its first change, and is left when all nodes
-//!   believe for a while what they believe in the recording at that time. What it costs does not grow with
-//!   what was recorded before.
+//!   believe for a while what they believe in the recording at that time, or agree on something else. What it
+//!   costs does not grow with what was recorded before.
 //! - A run is wrong where nodes part when all is delivered (as the layers, or their games, say what they
 //!   believe), where a layer says that something in it is broken (a note that begins with [`BROKEN`]), or
 //!   where it panics. What is wrong without changes is not counted.
@@ -24,6 +24,7 @@ mod change;
 mod counts;
 mod cut;
 mod ground;
+mod looks;
 mod marks;
 mod net;
 mod races;

@@ -250,6 +250,10 @@ impl Net {
         let of = self.write(node, sent);
         let outcome = SendOutcome::Sent;
         self.write(node, Event::SendResult { of, outcome });
+        // Where one node is played alone, nobody takes what it sends.
+        if ground.alone().is_some() {
+            return;
+        }
         let state = &mut self.state.nodes[node];
         let (nth, turn) = (nth_of(&mut state.sends, (socket, to)), state.turn);
         let at_ns = ground.nodes[node].turns[turn as usize].at_ns;

@@ -4,12 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use netreel_reel::Event;
-use netreel_transport::{Layer, Shared};
+use netreel_transport::{Layer, ObjectBelief, Shared};
 use netreel_wire::Wire;
 
 use super::change::Change;
 use super::cut::{Cut, PacketId};
 use super::ground::{Begins, Ground};
+use super::looks::{Looks, Row, Watch};
 use super::net::{Broken, Delivery, Net, NetState, NodeSocket};
 use super::stuck::Watched;
 use super::swaps::{Swap, swaps};
@@ -19,8 +20,8 @@ use crate::together::Sink;
 /// Makes the layer of a node, by its place.
 pub type MakeNode<'a, E> = dyn FnMut(usize, Shared<NodeSocket>) -> Result<Box<dyn Layer>, E> + 'a;
 
-/// A state is kept, and beliefs are looked at, every so many ticks.
-const TICKS_BETWEEN_LOOKS: usize = 8;
+/// A state is kept every so many ticks, or more.
+const STATE_TICKS: usize = 8;
 
 /// How many bytes the states that are kept take at most, about.
 const STATES_BYTES: usize = 256 << 20;
@@ -32,9 +33,6 @@ const BYTES_PER_SAVED: usize = 8;
 const STATES_MAX: usize = 8192;
 const STATES_UNKNOWN: usize = 256;
 
-/// After so many looks at which nodes believe what they believe without changes, a run is left.
-const LOOKS_ALIKE: usize = 4;
-
 /// What a run came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
@@ -45,8 +43,9 @@ pub struct Ran {
     /// Of what nodes part when all is delivered, and do not without the changes; of a node that is played
     /// alone, of what it believes otherwise than without them.
     pub differences: Vec<Difference>,
-    /// Whether all nodes came to believe what they believe without the changes.
-    pub rejoined: bool,
+    /// Whether the run was left before its end: all nodes came to believe what they believe without the
+    /// changes, or agreed on something else for a second.
+    pub left: bool,
     /// Turns of nodes that were played.
     pub turns: u64,
 }
@@ -90,8 +89,7 @@ pub struct Runner<'a, E> {
     layers: Vec<Option<Box<dyn Layer>>>,
     make: Box<MakeNode<'a, E>>,
     snapshots: Vec<Snapshot>,
-    /// What all nodes believe at each look; without changes.
-    looks: Vec<Arc<[Option<Table>]>>,
+    looks: Looks,
     /// Deliveries without changes.
     base: Vec<Delivery>,
     base_differences: Vec<Difference>,
@@ -99,8 +97,6 @@ pub struct Runner<'a, E> {
     base_broken: Vec<Broken>,
     /// What nodes believe at the end without changes.
     base_tables: Vec<Option<Table>>,
-    /// Turns between two looks.
-    stride: usize,
     watched: Arc<Watched>,
 }
 
@@ -115,22 +111,16 @@ impl<'a, E> Runner<'a, E> {
             let net = net.clone();
             Shared::new(NodeSocket { net, node })
         });
-        let played = ground
-            .nodes
-            .iter()
-            .filter(|node| node.reel.is_some())
-            .count();
         let mut runner = Runner {
             sockets: sockets.collect(),
             layers: Vec::new(),
             make,
             snapshots: Vec::new(),
-            looks: Vec::new(),
+            looks: Looks::new(ground.nodes.len()),
             base: Vec::new(),
             base_differences: Vec::new(),
             base_broken: Vec::new(),
             base_tables: Vec::new(),
-            stride: (TICKS_BETWEEN_LOOKS * played.max(1)).max(1),
             net,
             watched: ground.watch(),
             ground,
@@ -187,7 +177,7 @@ impl<'a, E> Runner<'a, E> {
         ran.broken = std::mem::take(&mut net.broken);
         drop(net);
         self.leave_out_known(&mut ran);
-        if !ran.rejoined && ran.panicked.is_none() {
+        if !ran.left && ran.panicked.is_none() {
             ran.differences = self.parted(changes);
         }
         Ok(ran)
@@ -307,7 +297,11 @@ impl<'a, E> Runner<'a, E> {
             None => STATES_UNKNOWN,
         };
         let most = most.clamp(1, STATES_MAX);
-        self.ground.order.len().div_ceil(most).max(self.stride)
+        self.ground
+            .order
+            .len()
+            .div_ceil(most)
+            .max(STATE_TICKS * self.ground.nodes.len())
     }
 
     fn keep(&mut self, rank: usize) {
@@ -335,28 +329,18 @@ impl<'a, E> Runner<'a, E> {
 
     /// What each node believes now.
     fn tables(&self, changes: &[Change]) -> Vec<Option<Table>> {
-        let net = self.net.lock();
-        let dies = |node: usize| {
-            let stops = |it: &Change| matches!(it, Change::Stop { node: of, .. } if *of == node);
-            changes.iter().any(stops)
+        let mut rows = Vec::new();
+        let mut table = |node: usize| {
+            let says = self.read(changes, node, &mut rows);
+            says.then(|| rows.iter().copied().collect())
         };
-        let tables = self.layers.iter().enumerate().map(|(node, layer)| {
-            let layer = layer.as_ref().filter(|_| !dies(node))?;
-            let mut table = Table::new();
-            let mut take = |belief: netreel_transport::ObjectBelief| {
-                table.insert(belief.object, (belief.owner, belief.values));
-            };
-            if layer.beliefs(&mut take) {
-                return Some(table);
-            }
-            let said = &net.state.nodes[node].beliefs;
-            let said = said
-                .iter()
-                .map(|(&object, it)| (object, (it.0, number(&it.1))));
-            let said: Table = said.collect();
-            (!said.is_empty()).then_some(said)
-        });
-        tables.collect()
+        (0..self.layers.len()).map(&mut table).collect()
+    }
+
+    /// What a node believes now; whether anybody says so, and the node lives.
+    fn read(&self, changes: &[Change], node: usize, rows: &mut Vec<Row>) -> bool {
+        let stops = |it: &Change| matches!(it, Change::Stop { node: of, .. } if *of == node);
+        !changes.iter().any(stops) && read(self.layers[node].as_deref(), &self.net, node, rows)
     }
 
     /// Leaves out what layers say without changes too.
@@ -424,45 +408,7 @@ impl<'a, E> Runner<'a, E> {
 
     /// Whether layers, or their games, say what they believe.
     pub fn says_beliefs(&self) -> bool {
-        self.looks
-            .iter()
-            .any(|look| look.iter().any(Option::is_some))
-    }
-
-    /// What nodes believe now, in the same memory as at the last look where nothing has changed.
-    fn look(&mut self) {
-        let tables = self.tables(&[]);
-        let look = match self.looks.last() {
-            Some(last) if **last == *tables => Arc::clone(last),
-            _ => tables.into(),
-        };
-        self.looks.push(look);
-    }
-
-    /// Whether nodes believe what they believe without changes at this look. A value may be another one as
-    /// long as it moves: it is on its way.
-    fn is_alike(&self, look: usize, last: &mut Vec<Option<Table>>) -> bool {
-        let says = |look: &&Arc<[Option<Table>]>| look.iter().any(Option::is_some);
-        let Some(base) = self.looks.get(look).filter(says) else {
-            return false;
-        };
-        let now = self.tables(&[]);
-        let before = std::mem::replace(last, now);
-        let moves = |node: usize, object: &u64, values: u64| {
-            let before = before.get(node).and_then(Option::as_ref);
-            before.is_some_and(|table| table.get(object).is_none_or(|it| it.1 != values))
-        };
-        let mut pairs = base.iter().zip(last.iter()).enumerate();
-        pairs.all(|(node, pair)| match pair {
-            (None, None) => true,
-            (Some(base), Some(now)) if base.len() == now.len() => now.iter().all(|(object, it)| {
-                let known = base.get(object);
-                known.is_some_and(|known| {
-                    known.0 == it.0 && (known.1 == it.1 || moves(node, object, it.1))
-                })
-            }),
-            _ => false,
-        })
+        self.looks.says()
     }
 
     fn play(
@@ -476,29 +422,30 @@ impl<'a, E> Runner<'a, E> {
         let cut = self.net.lock().cut.clone();
         let over = changes.iter().map(|it| ground.rank(it.last_turn())).max();
         let over = over.unwrap_or(0);
-        let mut kept_at = None;
-        let (mut alike, mut last) = (0, Vec::new());
+        let mut keep_at = 0;
+        let mut watch = Watch::default();
         for rank in from..ground.order.len() {
-            if rank % self.stride == 0 {
-                match mode {
-                    Mode::Base => {
-                        self.look();
-                        let is_due = |last: usize| rank - last >= self.states_between();
-                        if kept_at.is_none_or(is_due) {
-                            self.keep(rank);
-                            kept_at = Some(rank);
-                        }
+            match mode {
+                Mode::Base => {
+                    if self.looks.is_due(rank) {
+                        let (layers, net) = (&self.layers, &self.net);
+                        self.looks
+                            .take(|node, rows| read(layers[node].as_deref(), net, node, rows));
                     }
-                    Mode::Changed if rank > over => {
-                        let is_alike = self.is_alike(rank / self.stride, &mut last);
-                        alike = if is_alike { alike + 1 } else { 0 };
-                        if alike >= LOOKS_ALIKE {
-                            ran.rejoined = true;
-                            return Ok(());
-                        }
+                    if rank >= keep_at {
+                        self.keep(rank);
+                        keep_at = rank + self.states_between();
                     }
-                    _ => {}
                 }
+                Mode::Changed if rank > over && self.looks.is_due(rank) => {
+                    let at_ns = ground.rank_ns(rank);
+                    let rows = |node, rows: &mut Vec<Row>| self.read(changes, node, rows);
+                    if watch.is_over(&self.looks, (rank, at_ns), ground.quiet_ns(), rows) {
+                        ran.left = true;
+                        return Ok(());
+                    }
+                }
+                _ => {}
             }
             let (node, turn) = ground.order[rank];
             if ground.nodes[node].reel.is_none() {
@@ -558,6 +505,30 @@ impl<'a, E> Runner<'a, E> {
             words.unwrap_or("a panic without words").to_owned()
         }))
     }
+}
+
+/// What a node's layer says that it believes now, else what was said of it on the way; whether anybody says so.
+fn read(
+    layer: Option<&(dyn Layer + 'static)>,
+    net: &Shared<Net>,
+    node: usize,
+    rows: &mut Vec<Row>,
+) -> bool {
+    rows.clear();
+    let Some(layer) = layer else { return false };
+    let mut take = |belief: ObjectBelief| {
+        rows.push((belief.object, (belief.owner, belief.values)));
+    };
+    if layer.beliefs(&mut take) {
+        if !rows.is_sorted_by_key(|row| row.0) {
+            rows.sort_by_key(|row| row.0);
+        }
+        return true;
+    }
+    let net = net.lock();
+    let said = net.state.nodes[node].beliefs.iter();
+    rows.extend(said.map(|(&object, it)| (object, (it.0, number(&it.1)))));
+    !rows.is_empty()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,9 @@ use netreel_sample_engine::{
     Event, Fault, IgnoreReason, Mode, NetLayer, ObjectMessage, Script, SimWorldStart, Start,
     Topology,
 };
-use netreel_transport::{InputError, Layer, LinkFaults, ObjectBelief, RestoreError, Transport};
+use netreel_transport::{
+    Draw, InputError, Layer, LinkFaults, ObjectBelief, RestoreError, Transport,
+};
 use netreel_wire::Role;
 
 use crate::recorded::{record, replay, seeds_or, wire};
@@ -179,6 +181,56 @@ fn what_is_found_is_the_same_for_any_number_of_threads() {
         explored(&ground, &limits, usize::MAX)
     };
     assert_eq!(with(1), with(3));
+}
+
+/// Holds of links by chance, each from a packet's coming to that of one behind it.
+fn holds(reels: &[Vec<u8>], ground: &Ground, seed: u64, count: usize) -> Vec<Change> {
+    let mut comings: Vec<(usize, usize, Moment)> = Vec::new();
+    for packet in session(reels).packets() {
+        let (from, to) = (packet.from.0.into(), packet.to.0.into());
+        let receipt = packet.received.and_then(|it| ground.came(to, it.number));
+        comings.extend(receipt.map(|at| (from, to, at)));
+    }
+    comings.sort_by_key(|it| it.2.ns);
+    let mut draw = Draw::new(seed);
+    let mut hold = || {
+        let first = draw.below(comings.len() as u64 * 3 / 4) as usize;
+        let (from, to, since) = comings[first];
+        let mut behind = comings[first..].iter().filter(|it| it.1 == to);
+        let until = behind.nth(draw.below(60) as usize)?.2;
+        (until > since).then_some(Change::Hold {
+            from,
+            to,
+            since,
+            until,
+        })
+    };
+    std::iter::repeat_with(&mut hold)
+        .flatten()
+        .take(count)
+        .collect()
+}
+
+#[test]
+fn what_is_left_before_its_end_would_not_have_come_to_anything() {
+    let (mut left, mut wrong) = (0, 0);
+    for seed in 0..seeds_or(3) {
+        let mode = [Mode::Host, Mode::Owner, Mode::Counter][seed as usize % 3];
+        let reels = healthy(seed, mode, 240);
+        let ground = ground(&reels);
+        let mut runner = runner(&ground);
+        for hold in holds(&reels, &ground, seed, 60) {
+            let ran = runner.ran(&[hold]).unwrap_or_else(|never| match never {});
+            let cut = Cut::nothing(&ground);
+            let whole = runner.write(&[hold], &cut, Box::new(()));
+            let whole = whole.unwrap_or_else(|never| match never {}).0;
+            assert_eq!(ran.is_wrong(), whole.is_wrong(), "seed {seed}: {hold:?}");
+            left += usize::from(ran.left && ran.turns < whole.turns);
+            wrong += usize::from(ran.is_wrong());
+        }
+    }
+    eprintln!("{left} were left, {wrong} were wrong");
+    assert!(left > 100);
 }
 
 /// The packets that a node received from its first peer: their events and bytes.
