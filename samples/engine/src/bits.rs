@@ -58,21 +58,19 @@ impl BitWriter {
 
     /// Writes the lowest `count` bits (at most 64) of `value`.
     pub fn bits(&mut self, value: u64, count: u32) {
-        let (mut value, mut left) = (value, count.min(64));
-        while left > 0 {
-            let used = (self.bits % 8) as u32;
-            if used == 0 {
-                self.bytes.push(0);
-            }
-            let take = left.min(8 - used);
-            let chunk = (value & ((1 << take) - 1)) as u8;
-            if let Some(last) = self.bytes.last_mut() {
-                *last |= chunk << used;
-            }
-            self.bits += take as usize;
-            value = value.checked_shr(take).unwrap_or(0);
-            left -= take;
+        let count = count.min(64);
+        let mut value = value & u64::MAX.checked_shr(64 - count).unwrap_or(0);
+        let (used, mut left) = ((self.bits % 8) as u32, count);
+        if let Some(last) = self.bytes.last_mut().filter(|_| used > 0) {
+            *last |= (value << used) as u8;
+            let taken = left.min(8 - used);
+            value >>= taken;
+            left -= taken;
         }
+        let bytes = value.to_le_bytes();
+        let there = bytes.get(..left.div_ceil(8) as usize);
+        self.bytes.extend_from_slice(there.unwrap_or_default());
+        self.bits += count as usize;
     }
 
     /// Writes one bit.
@@ -96,7 +94,17 @@ impl BitWriter {
 
     /// Writes whole bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
+        if self.bits.is_multiple_of(8) {
+            self.bytes.extend_from_slice(bytes);
+            self.bits += bytes.len() * 8;
+            return;
+        }
+        self.bytes.reserve(bytes.len() + 1);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.bits(u64::from_le_bytes(*word), 64);
+        }
+        for &byte in rest {
             self.bits(u64::from(byte), 8);
         }
     }
@@ -157,17 +165,14 @@ impl<'a> BitReader<'a> {
         if count > 64 || self.left() < count as usize {
             return Err(self.malformed("the bytes end too early"));
         }
-        let (mut value, mut got) = (0u64, 0);
-        while got < count {
-            let byte = self.bytes.get(self.at / 8).copied().unwrap_or(0);
-            let used = (self.at % 8) as u32;
-            let take = (count - got).min(8 - used);
-            let chunk = u64::from(byte >> used) & ((1 << take) - 1);
-            value |= chunk << got;
-            got += take;
-            self.at += take as usize;
+        let ahead = self.bytes.get(self.at / 8..).unwrap_or_default();
+        let mut wide = [0; 16];
+        for (byte, &there) in wide.iter_mut().zip(ahead).take(9) {
+            *byte = there;
         }
-        Ok(value)
+        let value = (u128::from_le_bytes(wide) >> (self.at % 8)) as u64;
+        self.at += count as usize;
+        Ok(value & u64::MAX.checked_shr(64 - count).unwrap_or(0))
     }
 
     /// Reads one bit.
@@ -213,7 +218,20 @@ impl<'a> BitReader<'a> {
         if self.left() / 8 < count {
             return Err(self.malformed("the bytes end too early"));
         }
-        (0..count).map(|_| self.byte()).collect()
+        let start = self.at / 8;
+        let there = self.bytes.get(start..start + count);
+        if let Some(there) = there.filter(|_| self.at.is_multiple_of(8)) {
+            self.at += count * 8;
+            return Ok(there.to_vec());
+        }
+        let mut bytes = Vec::with_capacity(count);
+        while bytes.len() + 8 <= count {
+            bytes.extend_from_slice(&self.bits(64)?.to_le_bytes());
+        }
+        while bytes.len() < count {
+            bytes.push(self.byte()?);
+        }
+        Ok(bytes)
     }
 
     /// Reads `count` bytes of UTF-8.

@@ -181,7 +181,8 @@ impl Link {
         let before = (0..ACK_REACH).filter(|i| ack_bits >> i & 1 == 1);
         let acked = std::iter::once(newest).chain(before.filter_map(|i| newest.checked_sub(i + 1)));
         let mut fates = Vec::new();
-        for packet in acked {
+        let oldest = self.sent.first_key_value().map_or(u64::MAX, |it| *it.0);
+        for packet in acked.take_while(|&packet| packet >= oldest) {
             let Some(sent) = self.sent.remove(&packet) else {
                 continue;
             };

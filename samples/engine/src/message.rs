@@ -1,7 +1,6 @@
 //! Messages, as `samples/wires/boxes.wire` lays them out.
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::mode::Topology;
@@ -129,12 +128,10 @@ pub struct State {
 impl State {
     /// A number that is equal where the fields are, and hardly ever where they are not.
     pub(crate) fn number(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.kind.hash(&mut hasher);
-        self.values
-            .iter()
-            .for_each(|value| value.hash_into(&mut hasher));
-        hasher.finish()
+        let values = self.values.iter();
+        values.fold(u64::from(self.kind), |before, value| {
+            value.mixed_into(before)
+        })
     }
 }
 

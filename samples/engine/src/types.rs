@@ -1,8 +1,8 @@
 //! Object types, declared in a file; how their fields travel follows from the declaration.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
+use netreel_transport::mix;
 use serde::Deserialize;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
@@ -95,13 +95,17 @@ pub enum Value {
 }
 
 impl Value {
-    /// Adds the value to a hash: numbers by their bits.
-    pub(crate) fn hash_into(&self, hasher: &mut impl Hasher) {
+    /// A number for what came before and this value: numbers count by their bits.
+    pub(crate) fn mixed_into(&self, before: u64) -> u64 {
+        let add = |before: u64, word: u64| mix(&[before, word]);
         match self {
-            Value::Number(number) => number.to_bits().hash(hasher),
-            Value::Vector(numbers) => numbers.iter().for_each(|it| it.to_bits().hash(hasher)),
-            Value::Integer(number) => number.hash(hasher),
-            Value::Text(text) => text.hash(hasher),
+            Value::Number(number) => add(before, number.to_bits()),
+            Value::Vector(numbers) => numbers.iter().map(|it| it.to_bits()).fold(before, add),
+            Value::Integer(number) => add(before, *number as u64),
+            Value::Text(text) => {
+                let before = add(before, text.len() as u64);
+                text.bytes().map(u64::from).fold(before, add)
+            }
         }
     }
 }

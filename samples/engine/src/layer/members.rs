@@ -89,7 +89,7 @@ impl NetLayer {
         if let Some(link) = self.links.get_mut(&peer) {
             link.close();
         }
-        self.copies.retain(|&(_, to), _| to != peer);
+        self.copies.retain(|&(to, _), _| to != peer);
         self.events.push_back(Event::Left { peer });
         if !self.is_host() {
             self.drop_early(peer);

@@ -63,7 +63,7 @@ pub struct NetLayer {
     asked: BTreeSet<ObjectId>,
     objects: BTreeMap<ObjectId, Object>,
     heard: BTreeMap<ObjectId, Heard>,
-    copies: BTreeMap<(ObjectId, Peer), Copy>,
+    copies: BTreeMap<(Peer, ObjectId), Copy>,
     /// Mode `queue`: what waits for what must come before it, in the order in which it came.
     early: BTreeMap<ObjectId, Vec<Early>>,
     /// Modes `handshake` and `order`: the newest counter of an object that a peer has confirmed.
@@ -229,7 +229,7 @@ impl NetLayer {
             return false;
         };
         !self.looks_after(object, peer)
-            || self.copies.get(&(id, peer)).is_some_and(|copy| {
+            || self.copies.get(&(peer, id)).is_some_and(|copy| {
                 self.has_acked(id, copy, peer) && !copy.is_behind(&object.versions)
             })
     }

@@ -7,7 +7,6 @@ use crate::bits::BitWriter;
 use crate::fault::Fault;
 use crate::link::{Cargo, LinkState, Room, SentUpdate, write_unreliable};
 use crate::message::{Body, Message, ObjectId, Peer};
-use crate::mode::Topology;
 use crate::object::{Announced, Copy, Object};
 use crate::packet::FRAME_BITS_MAX;
 
@@ -51,13 +50,9 @@ impl NetLayer {
     /// Whether this node keeps a peer's copy of the object up to date: its owner does, and the
     /// server for whoever is not the owner.
     pub(super) fn looks_after(&self, object: &Object, peer: Peer) -> bool {
-        let own = self.start.own;
-        let is_open = self
-            .links
-            .get(&peer)
-            .is_some_and(|link| link.state != LinkState::Gone);
-        let is_server = self.start.topology == Topology::ClientServer && own == Peer::HOST;
-        is_open && (object.owner == own || (is_server && object.owner != peer))
+        let link = self.links.get(&peer);
+        link.is_some_and(|link| link.state != LinkState::Gone)
+            && (object.owner == self.start.own || (self.is_server() && object.owner != peer))
     }
 
     /// Notes that a peer was told of an object; `has_values`: and of the values of now.
@@ -71,7 +66,7 @@ impl NetLayer {
         if let Some(object) = self.objects.get(&id) {
             let versions = has_values.then_some(object.versions.as_slice());
             let copy = Copy::new(object.epoch, announced, object.versions.len(), versions);
-            self.copies.insert((id, peer), copy);
+            self.copies.insert((peer, id), copy);
         }
     }
 
@@ -80,7 +75,7 @@ impl NetLayer {
     pub(super) fn keep_copies(&mut self, id: ObjectId) {
         let peers: Vec<Peer> = self.links.keys().copied().collect();
         for peer in peers {
-            let announced = match self.copies.get(&(id, peer)) {
+            let announced = match self.copies.get(&(peer, id)) {
                 Some(copy) => copy.announced,
                 None => Announced::Ready,
             };
@@ -90,16 +85,24 @@ impl NetLayer {
 
     /// Forgets what is known of the copies of an object.
     pub(super) fn drop_copies(&mut self, id: ObjectId) {
-        let all = (id, Peer(0))..=(id, Peer(u8::MAX));
-        let keys: Vec<_> = self.copies.range(all).map(|(&key, _)| key).collect();
-        for key in keys {
-            self.copies.remove(&key);
+        for &peer in self.links.keys() {
+            self.copies.remove(&(peer, id));
         }
+    }
+
+    /// What is known of all copies, by object.
+    pub(super) fn copies_by_object(&self) -> Vec<((ObjectId, Peer), &Copy)> {
+        let copies = self.copies.iter();
+        let mut copies: Vec<_> = copies
+            .map(|(&(peer, id), copy)| ((id, peer), copy))
+            .collect();
+        copies.sort_by_key(|it| it.0);
+        copies
     }
 
     /// A packet with an UPDATE has reached a peer.
     pub(super) fn update_arrived(&mut self, peer: Peer, update: SentUpdate) {
-        let Some(copy) = self.copies.get_mut(&(update.object, peer)) else {
+        let Some(copy) = self.copies.get_mut(&(peer, update.object)) else {
             return;
         };
         if copy.epoch != update.epoch {
@@ -127,7 +130,7 @@ impl NetLayer {
         if self.has(Fault::ForgetLostUpdate) {
             return self.update_arrived(peer, update);
         }
-        let Some(copy) = self.copies.get_mut(&(update.object, peer)) else {
+        let Some(copy) = self.copies.get_mut(&(peer, update.object)) else {
             return;
         };
         if copy.epoch != update.epoch {
@@ -200,18 +203,7 @@ impl NetLayer {
         messages: &mut Vec<BitWriter>,
         cargo: &mut Cargo,
     ) {
-        let objects_max = match self.start.fault {
-            Some(Fault::FirstObjectsOnly) => 8,
-            _ => usize::MAX,
-        };
-        let due: Vec<ObjectId> = self
-            .objects
-            .iter()
-            .filter(|(_, object)| self.looks_after(object, peer))
-            .take(objects_max)
-            .filter(|&(&id, object)| self.is_update_due(id, object, peer))
-            .map(|(&id, _)| id)
-            .collect();
+        let due = self.updates_due(peer);
         let counts = self.mode().counts_updates();
         let misled = self.untold(Fault::ForgetField);
         let is_odd = packet % 8 == 3;
@@ -220,7 +212,7 @@ impl NetLayer {
         let is_once = self.start.fault == Some(Fault::AckOfAllBefore);
         for id in due {
             let (Some(object), Some(copy)) =
-                (self.objects.get(&id), self.copies.get_mut(&(id, peer)))
+                (self.objects.get(&id), self.copies.get_mut(&(peer, id)))
             else {
                 continue;
             };
@@ -299,15 +291,31 @@ impl NetLayer {
         Some(write_unreliable(&message, &self.types))
     }
 
+    /// The objects of which the peer must get an UPDATE.
+    fn updates_due(&self, peer: Peer) -> Vec<ObjectId> {
+        let objects_max = match self.start.fault {
+            Some(Fault::FirstObjectsOnly) => 8,
+            _ => usize::MAX,
+        };
+        let all = (peer, ObjectId(0))..=(peer, ObjectId(u64::MAX));
+        let mut copies = self.copies.range(all).peekable();
+        let objects = self.objects.iter();
+        let objects = objects.filter(|(_, object)| self.looks_after(object, peer));
+        let due = objects.take(objects_max).filter(|&(&id, object)| {
+            while copies.next_if(|(key, _)| key.1 < id).is_some() {}
+            let copy = copies.next_if(|(key, _)| key.1 == id);
+            copy.is_some_and(|(_, copy)| self.is_update_due(id, object, (peer, copy)))
+        });
+        due.map(|(&id, _)| id).collect()
+    }
+
     /// Whether the peer must get an UPDATE: it has been told of the object, has acked that and
     /// everything before it, and lacks a value that is not under way.
-    fn is_update_due(&self, id: ObjectId, object: &Object, peer: Peer) -> bool {
-        self.copies.get(&(id, peer)).is_some_and(|copy| {
-            self.has_acked(id, copy, peer)
-                && copy.epoch == object.epoch
-                && copy.is_due(&object.versions)
-                && !(self.has(Fault::AckOfNewest) && copy.is_flying())
-        })
+    fn is_update_due(&self, id: ObjectId, object: &Object, (peer, copy): (Peer, &Copy)) -> bool {
+        copy.epoch == object.epoch
+            && copy.is_due(&object.versions)
+            && self.has_acked(id, copy, peer)
+            && !(self.has(Fault::AckOfNewest) && copy.is_flying())
     }
 
     /// Whether the peer has acked what told it of the object, and everything before.

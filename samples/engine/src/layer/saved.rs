@@ -62,7 +62,7 @@ impl NetLayer {
             out.optional(heard.destroyed_by.map(|peer| u64::from(peer.0)));
         }
         out.length(self.copies.len());
-        for (&(id, peer), copy) in &self.copies {
+        for ((id, peer), copy) in self.copies_by_object() {
             out.number(id.0);
             out.peer(peer);
             copy.save(&mut out);
@@ -151,8 +151,8 @@ impl NetLayer {
             Ok((id, heard))
         })?;
         let copies: BTreeMap<_, _> = from.list(|from| {
-            let key = (ObjectId(from.wide()?), from.peer()?);
-            Ok((key, Copy::restore(from)?))
+            let id = ObjectId(from.wide()?);
+            Ok(((from.peer()?, id), Copy::restore(from)?))
         })?;
         if self.saves_agreements() {
             self.early = early::restore(types, from)?;
@@ -232,7 +232,7 @@ impl NetLayer {
             let value = format!("counter {}{end}", heard.counter.0);
             tell(&format!("heard[{}]", id.0), value);
         }
-        for ((id, peer), copy) in &self.copies {
+        for ((id, peer), copy) in self.copies_by_object() {
             tell(
                 &format!("copies[{}, {}]", id.0, peer.0),
                 format!("{copy:?}"),
