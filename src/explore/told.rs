@@ -269,9 +269,10 @@ fn change(change: &Change, name: &dyn Fn(usize) -> String) -> Value {
         Change::Repeat { .. } => "repeat",
         Change::Delay { .. } => "delay",
         Change::Stop { .. } => "stop",
+        Change::Pause { .. } => "pause",
     };
     let node = match change {
-        Change::Stop { node, .. } => Some(name(*node)),
+        Change::Stop { node, .. } | Change::Pause { node, .. } => Some(name(*node)),
         _ => None,
     };
     json!({

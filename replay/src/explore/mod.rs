@@ -2,7 +2,7 @@
 //!
 //! A [`Ground`] is a recorded session that is played any number of times: the layers of all nodes over the
 //! network that the recording had, as [`together`](crate::together) plays them, with [`Change`]s: a link
-//! that is held for a while, a packet that is lost or comes twice, a node that dies. Whatever an engine
+//! that is held for a while, a packet that is lost or comes twice, a node that stands still or dies. Whatever an engine
 //! does under them it could have done: all nodes are live, and the network does only what networks do.
 //!
 //! - No order holds between packets of different senders: [`explore`] holds one link until something of
@@ -23,9 +23,11 @@ mod chance;
 mod change;
 mod counts;
 mod cut;
+mod fate;
 mod ground;
 mod marks;
 mod net;
+mod pause;
 mod races;
 mod run;
 mod search;

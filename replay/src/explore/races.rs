@@ -403,7 +403,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::by_hand::{Arrival, legal_orders};
-    use super::super::change::fate;
+    use super::super::fate::fate;
     use super::super::ground::GroundOptions;
     use super::*;
     use crate::together::Plan;
