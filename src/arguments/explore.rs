@@ -67,9 +67,17 @@ pub struct Explore {
     /// Also let nodes die.
     #[arg(long)]
     pub deaths: bool,
+    /// Also let nodes stand still for a while, and put what a node does itself, a call of its game or a tick,
+    /// before or behind what it receives.
+    #[arg(long, conflicts_with = "node")]
+    pub ticks: bool,
     /// Instead of orders, delays by chance from this seed on: for comparison.
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", conflicts_with = "by_priorities")]
     pub by_chance: Option<u64>,
+    /// Instead of orders, priorities of links by chance from this seed on, for what is too large to be gone
+    /// through; DEPTH (3): how many constraints an order takes that is looked for.
+    #[arg(long, value_name = "SEED[,DEPTH]", value_parser = seed_and_depth)]
+    pub by_priorities: Option<(u64, usize)>,
     /// How many threads play; as many as there are processors, and one with --layer.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -82,4 +90,21 @@ pub struct Explore {
     /// Change another of the sample engine's start conditions first, for example `mode=owner`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+}
+
+/// How many constraints an order takes that is looked for where nobody says so.
+const DEPTH: usize = 3;
+
+fn seed_and_depth(text: &str) -> Result<(u64, usize), String> {
+    let (seed, depth) = match text.split_once(',') {
+        None => (text, None),
+        Some((seed, depth)) => (seed, Some(depth)),
+    };
+    let seed = seed
+        .trim()
+        .parse()
+        .map_err(|_| "a seed is a whole number")?;
+    let depth = depth.map_or(Ok(DEPTH), |it| it.trim().parse());
+    let depth = depth.ok().filter(|it| (1..=100).contains(it));
+    Ok((seed, depth.ok_or("a depth is a number from 1 to 100")?))
 }

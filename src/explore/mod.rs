@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use netreel_capture::Signals;
 use netreel_protocol::session::{Session, SessionTime};
 use netreel_replay::explore::{
-    Counts, Ground, GroundOptions, Limits, MakeNode, Runner, Stuck, Told, Tries, Wrong, explore,
+    ByChance, Counts, Ground, GroundOptions, Limits, MakeNode, Runner, Stuck, Told, Tries, Wrong,
+    explore,
 };
 use netreel_replay::together::Plan;
 
@@ -255,13 +256,18 @@ fn limits(arguments: &Explore, ground: &Ground) -> Limits {
             repeats: arguments.repeats,
             overtakes: arguments.overtakes,
             deaths: arguments.deaths,
+            ticks: arguments.ticks,
             only,
             object: arguments.object,
         },
         changes_max: arguments.changes,
         runs_max: arguments.runs,
         jobs: arguments.jobs.unwrap_or(jobs).max(1),
-        by_chance: arguments.by_chance,
+        by_chance: match (arguments.by_chance, arguments.by_priorities) {
+            (Some(seed), _) => Some(ByChance::Delays { seed }),
+            (None, Some((seed, depth))) => Some(ByChance::Priorities { seed, depth }),
+            (None, None) => None,
+        },
     }
 }
 

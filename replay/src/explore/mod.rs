@@ -18,11 +18,13 @@
 //! What is found is played once more from its beginning and written as a session: see
 //! [`Runner::write`].
 
+mod base_order;
 mod by_hand;
 mod chance;
 mod change;
 mod counts;
 mod cut;
+mod deeds;
 mod fate;
 mod ground;
 mod marks;
@@ -36,15 +38,16 @@ mod stuck;
 mod swaps;
 mod tables;
 mod tighten;
+mod tries;
 mod waiting;
 
 pub use by_hand::{Arrival, in_order, legal_orders};
+pub use chance::ByChance;
 pub use change::{Change, Moment};
 pub use counts::Counts;
 pub use cut::{Cut, PacketId};
 pub use ground::{Ground, GroundOptions};
 pub use net::{BROKEN, Broken, NodeSocket};
-pub use races::Tries;
 pub use run::{MakeNode, Ran, Runner, Unlike};
 pub use search::{Explored, Limits, Makers, Outcome, Told, Wrong, explore};
 pub use shrink::{Heals, Shrunk, Try, cure, shrink};
@@ -52,3 +55,4 @@ pub use stuck::{Call, Stuck};
 pub use swaps::Swap;
 pub use tables::{Belief, Difference, Parting, Table, differences};
 pub use tighten::tighten;
+pub use tries::Tries;

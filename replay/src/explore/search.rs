@@ -7,14 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_wire::Wire;
 
-use super::chance::Chance;
+use super::base_order::BaseOrder;
+use super::chance::{ByChance, Chance};
 use super::change::Change;
 use super::counts::Counts;
+use super::deeds::Deeds;
 use super::ground::Ground;
 use super::marks::Marks;
-use super::races::{BaseOrder, Candidate, Orders, Tries};
+use super::races::{Candidate, Orders};
 use super::run::{MakeNode, Ran, Runner};
 use super::tables::Parting;
+use super::tries::Tries;
 use super::waiting::{Meant, Waiting, Way};
 
 /// What is tried, and how much of it.
@@ -28,8 +31,8 @@ pub struct Limits {
     pub runs_max: u64,
     /// How many threads play. At least one.
     pub jobs: usize,
-    /// Instead of the orders, one change after another by chance, from this seed on: for comparison.
-    pub by_chance: Option<u64>,
+    /// Instead of the orders, one way after another by chance.
+    pub by_chance: Option<ByChance>,
 }
 
 /// How many runs are made before their results are looked at, however many threads there are: what is tried next
@@ -133,13 +136,18 @@ pub fn explore<E: Send>(
     let (mut first, _) = Runner::new(Arc::clone(ground), makers())?;
     let says_beliefs = first.says_beliefs();
     let mut marks = Marks::new(wire);
-    let order = &BaseOrder::of(first.base(), &mut marks);
+    let ticks = limits.tries.ticks;
+    let deeds = ticks.then(|| Deeds::of(first.base(), &mut marks, ground));
+    let order = &BaseOrder::beside(deeds, first.base(), &mut marks);
     let base = Orders::of(first.base(), &[], order, &mut marks);
     search.waiting.reached(base.order, None);
     search.says_beliefs = says_beliefs;
     search.counts.orders = 1;
     match limits.by_chance {
-        Some(seed) => search.chance = Some(Chance::new(ground, &limits.tries, seed)),
+        Some(by) => {
+            let chance = Chance::new((by, ground), &limits.tries, first.base(), &mut marks);
+            search.chance = Some(chance);
+        }
         None => {
             let candidates = base.candidates(ground, &limits.tries, &[]);
             search.waiting.add(&[], candidates);
