@@ -237,3 +237,65 @@ fn what_cannot_be_explored_says_what_is_missing() {
         told.err
     );
 }
+
+#[test]
+fn an_exploration_that_ended_goes_on_and_finds_nothing_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = healthy(folder.path());
+    let explored = |out: &str, more: &[&str]| {
+        let out = folder.path().join(out);
+        let arguments = [
+            "explore",
+            text(&session),
+            "--json",
+            "--hold",
+            "500",
+            "--out",
+        ];
+        let arguments = [&arguments[..], &[text(&out)], more].concat();
+        netreel(&arguments)
+    };
+    let sentences = |of: &Value| -> Vec<String> {
+        let found = of["found"].as_array().into_iter().flatten();
+        let sentences = found.map(|it| it["sentence"].as_str().unwrap_or_default().to_owned());
+        sentences.collect()
+    };
+    let whole = explored("whole", &["--until", "3"]).expect(1).json();
+    let whole_found = sentences(&whole);
+    assert_eq!(whole_found.len(), 3, "{whole}");
+
+    let first = explored("parts", &[]).expect(1).json();
+    let rest = explored("parts", &["--continue", "--until", "2"]).expect(1);
+    let rest = rest.json();
+    assert_eq!([sentences(&first), sentences(&rest)].concat(), whole_found);
+    for count in ["runs", "orders", "saved", "waiting", "wrong"] {
+        assert_eq!(number(&rest, count), number(&whole, count), "{count}");
+    }
+    let third = folder.path().join("parts/3");
+    assert_eq!(rest["found"][1]["folder"].as_str(), Some(text(&third)));
+    assert_exact(&third);
+
+    let refused = |more: &[&str]| explored("parts", more).expect(2).err;
+    let told = refused(&["--continue", "--ticks"]);
+    assert!(told.contains("was explored without --ticks"), "{told}");
+    let told = refused(&[]);
+    assert!(
+        told.contains("it is not empty; name a new folder"),
+        "{told}"
+    );
+    let another = sample("sessions/owner");
+    let out = folder.path().join("parts");
+    let arguments = [
+        "explore",
+        text(&another),
+        "--hold",
+        "500",
+        "--out",
+        text(&out),
+        "--continue",
+    ];
+    let told = netreel(&arguments).expect(2).err;
+    assert!(told.contains("was explored from another session"), "{told}");
+    let told = explored("nothing", &["--continue"]).expect(2).err;
+    assert!(told.contains("leaves it there when it ends"), "{told}");
+}

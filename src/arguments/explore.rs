@@ -25,9 +25,13 @@ pub struct Explore {
     /// and say what it believes after each.
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "node")]
     pub orders: Vec<usize>,
-    /// Where what is found is written, a folder of reels each; must be empty or not exist.
+    /// Where what is found is written, a folder of reels each; must be empty or not exist, but with --continue.
     #[arg(long, value_name = "DIR", conflicts_with = "node")]
     pub out: Option<PathBuf>,
+    /// Go on where the exploration ended that wrote this --out, with the same session and options; what it found
+    /// is not found again.
+    #[arg(long = "continue", requires = "out")]
+    pub continues: bool,
     /// Count only what has an error of this rule, towards --until; what else is found is told as well.
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
@@ -37,7 +41,7 @@ pub struct Explore {
     /// The most that the network does otherwise in one run: a link that is held, a packet that is lost.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub changes: usize,
-    /// The most runs.
+    /// The most runs, with those before --continue.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub runs: u64,
     /// The longest time.

@@ -2,6 +2,7 @@
 
 pub mod anew;
 mod found;
+mod kept;
 mod orders;
 mod told;
 
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 use netreel_capture::Signals;
 use netreel_protocol::session::{Session, SessionTime};
 use netreel_replay::explore::{
-    ByChance, Counts, Ground, GroundOptions, Limits, MakeNode, Runner, Stuck, Told, Tries, Wrong,
-    explore,
+    ByChance, Counts, Ground, GroundOptions, Kept, Limits, MakeNode, Runner, Stuck, Told, Tries,
+    Wrong, explore_on,
 };
 use netreel_replay::together::Plan;
 
@@ -28,7 +29,7 @@ use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::{together, watched};
-use found::{Found, Judge};
+use found::{Found, Judge, Known};
 
 /// A call into a plugin that takes longer does not come back.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -126,9 +127,8 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     same_again(&mut runner)?;
     let patient = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
     let mut judge = Judge::new(&mut runner, session, alone, &patient)?;
-    if let Some(folder) = &arguments.out {
-        together::prepare(folder)?;
-    }
+    let (before, known) = ended_before(arguments, (session, &ground))?;
+    let runs_before = before.as_ref().map_or(0, |it| it.counts().runs);
     if !arguments.read.json {
         told::begin(&ground, session, &unchanged, out)?;
     }
@@ -140,16 +140,17 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let mut failed = None;
     let most = arguments.seconds.map(Duration::from_secs_f64);
     let limits = limits(arguments, &ground);
-    let explored = explore(&ground, &makers, wire, &limits, &mut |told| {
+    let mut tell = |told: Told<'_>| {
         let over = most.is_some_and(|most| begun.elapsed() >= most);
         match told {
             Told::Counts(counts) => progress.say(words(counts, found.len())),
             Told::Wrong(wrong) | Told::Other(wrong) => {
-                match take(&mut runner, &mut judge, wrong, &found, arguments) {
+                let known = kept::known(&known, &found);
+                match take(&mut runner, &mut judge, wrong, &known, arguments) {
                     Ok(Some(it)) => {
                         let written = match arguments.read.json {
                             true => Ok(()),
-                            false => told::found(&it, found.len() + 1, (&ground, arguments), out),
+                            false => told::found(&it, known.len() + 1, (&ground, arguments), out),
                         };
                         failed = written.err();
                         found.push(it);
@@ -165,14 +166,23 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
-    })?;
+    };
+    let (explored, ended) = explore_on(&ground, &makers, wire, (&limits, before), &mut tell)?;
     drop(progress);
     if let Some(error) = failed {
         return Err(error);
     }
+    if let Some(folder) = &arguments.out {
+        let known = kept::known(&known, &found);
+        kept::write(folder, arguments, (session, &ground), (&ended, known))?;
+    }
     match arguments.read.json {
         true => writeln!(out, "{}", told::json(&found, &explored, &ground, session))?,
-        false => told::end(&found, &explored, arguments, begun.elapsed(), out)?,
+        false => {
+            let runs = explored.counts.runs - runs_before;
+            let pace = (runs, begun.elapsed());
+            told::end(&found, &explored, arguments, pace, out)?;
+        }
     }
     Ok(match found.is_empty() {
         true => Answer::Clean,
@@ -180,19 +190,36 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     })
 }
 
+/// Where an exploration of the same ended, and what it found; with --continue alone. Else the folder of what is
+/// found is made.
+fn ended_before(
+    arguments: &Explore,
+    of: (&Session, &Ground),
+) -> Result<(Option<Kept>, Vec<Known>), Failure> {
+    match &arguments.out {
+        Some(folder) if arguments.continues => {
+            let from = kept::read(folder, arguments, of)?;
+            Ok((Some(from.kept), from.found))
+        }
+        Some(folder) => together::prepare(folder).map(|()| (None, Vec::new())),
+        None => Ok((None, Vec::new())),
+    }
+}
+
 /// What a wrong run is once it was judged; `None` where it is what was found before, or nothing.
 fn take(
     runner: &mut Runner<'_, Failure>,
     judge: &mut Judge<'_>,
     wrong: &Wrong,
-    known: &[Found],
+    known: &[Known],
     arguments: &Explore,
 ) -> Result<Option<Found>, Failure> {
     let mut found = match judge.judged(runner, wrong)? {
         Some(found) => found,
         None => return Ok(None),
     };
-    if known.iter().any(|it| it.is_like(&found)) {
+    let this = Known::of(&found);
+    if known.iter().any(|it| it.has(&this)) {
         return Ok(None);
     }
     if let Some(folder) = &arguments.out {

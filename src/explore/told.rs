@@ -153,7 +153,7 @@ pub fn end(
     found: &[Found],
     explored: &Explored,
     arguments: &Explore,
-    took: Duration,
+    (runs, took): (u64, Duration),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let counts = &explored.counts;
@@ -164,12 +164,12 @@ pub fn end(
             "the layers do not say what they believe (docs/explore.md): every order was judged by check alone"
         )?;
     }
-    let runs = text::counted(counts.runs, "run");
+    let all = text::counted(counts.runs, "run");
     let orders = text::counted(counts.orders, "order");
     let saved = counts.saved;
     writeln!(
         out,
-        "{runs}, {orders}; {saved} more would have been one of these, and were not played"
+        "{all}, {orders}; {saved} more would have been one of these, and were not played"
     )?;
     if counts.unreached > 0 {
         let orders = text::counted(counts.unreached, "order");
@@ -180,15 +180,19 @@ pub fn end(
     }
     let seconds = took.as_secs_f64();
     if seconds > 0.0 {
-        let rate = counts.runs as f64 / seconds;
+        let rate = runs as f64 / seconds;
         writeln!(out, "{seconds:.1} s, {rate:.0} runs a second")?;
     }
+    let is_by_chance = arguments.by_chance.is_some() || arguments.by_priorities.is_some();
     match (found.len(), explored.whole) {
         (0, true) => writeln!(
             out,
             "nothing was found in all orders with at most {}",
             text::counted(arguments.changes as u64, "change")
         )?,
+        (0, false) if is_by_chance => {
+            writeln!(out, "nothing was found in these runs by chance")?;
+        }
         (0, false) => {
             let waiting = text::counted(counts.waiting + counts.given_up, "order");
             writeln!(
