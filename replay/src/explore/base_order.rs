@@ -30,6 +30,8 @@ pub(super) struct BaseOrder {
     updates: HashMap<u64, Vec<(u64, u32)>, BuildHasherDefault<AsItIs>>,
     /// What nodes did themselves; `None`: nobody asks.
     pub deeds: Option<Deeds>,
+    /// Whether something is tried with what one sender alone says of an object at a node.
+    pub singles: bool,
 }
 
 /// How far the order of the recording is known at a place.

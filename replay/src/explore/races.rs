@@ -96,7 +96,7 @@ impl Orders {
                 put_deed(&deed, base, &mut heard);
             }
         }
-        heard.retain(|_, list| list.iter().any(|it| it.from != list[0].from));
+        heard.retain(|_, list| base.singles || list.iter().any(|it| it.from != list[0].from));
         heard.values_mut().for_each(telling);
         let mut order = 0u64;
         for change in changes {

@@ -122,7 +122,9 @@ pub fn explore_on<E: Send>(
     let mut marks = Marks::new(wire);
     let ticks = limits.tries.ticks;
     let deeds = ticks.then(|| Deeds::of(first.base(), &mut marks, ground));
-    let order = &BaseOrder::beside(deeds, first.base(), &mut marks);
+    let mut order = BaseOrder::beside(deeds, first.base(), &mut marks);
+    order.singles = limits.tries.losses > 0 || limits.tries.overtakes;
+    let order = &order;
     let base = Orders::of(first.base(), &[], order, &mut marks);
     search.says_beliefs = says_beliefs;
     if is_new {
