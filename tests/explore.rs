@@ -249,7 +249,7 @@ fn an_exploration_that_ended_goes_on_and_finds_nothing_twice() {
             text(&session),
             "--json",
             "--hold",
-            "500",
+            "2000",
             "--out",
         ];
         let arguments = [&arguments[..], &[text(&out)], more].concat();
@@ -289,7 +289,7 @@ fn an_exploration_that_ended_goes_on_and_finds_nothing_twice() {
         "explore",
         text(&another),
         "--hold",
-        "500",
+        "2000",
         "--out",
         text(&out),
         "--continue",
@@ -298,4 +298,148 @@ fn an_exploration_that_ended_goes_on_and_finds_nothing_twice() {
     assert!(told.contains("was explored from another session"), "{told}");
     let told = explored("nothing", &["--continue"]).expect(2).err;
     assert!(told.contains("leaves it there when it ends"), "{told}");
+}
+
+#[test]
+fn a_match_that_nobody_has_played_is_explored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = sample("matches/boxes.toml");
+    let out = folder.path().join("found");
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--until",
+        "3",
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let explored = netreel(&arguments).expect(1).json();
+    let found = explored["found"].as_array().expect("what was found");
+    let is_zombie = |it: &&Value| {
+        let findings = it["findings"].as_array().into_iter().flatten();
+        findings.clone().any(|it| it["rule"] == "zombie-object")
+    };
+    let zombie = found.iter().find(is_zombie).expect("a zombie");
+    assert_exact(Path::new(zombie["folder"].as_str().expect("a folder")));
+    // The healthy match itself is there as well.
+    let played = out.join("played");
+    netreel(&["check", text(&played)]).expect(0);
+    assert_exact(&played);
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--set",
+        "mode=owner",
+        "--json",
+    ];
+    let cured = netreel(&arguments).expect(0).json();
+    assert_eq!(cured["whole"], true, "{cured}");
+}
+
+#[test]
+fn what_a_scenario_lacks_to_be_explored_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = |file: &Path, more: &[&str]| {
+        let arguments = [&["explore", "--scenario", text(file)], more].concat();
+        netreel(&arguments).expect(2).err
+    };
+    let programs = sample("scenarios/boxes.toml");
+    let err = told(&programs, &[]);
+    assert!(
+        err.contains("its nodes are programs") && err.contains("--keep-all"),
+        "{err}"
+    );
+    let write = |text: &str| {
+        let file = folder.path().join("match.toml");
+        std::fs::write(&file, text).expect("a file");
+        file
+    };
+    let err = told(&write("seed = 1"), &[]);
+    assert!(err.contains("it has no `script`"), "{err}");
+    let err = told(&write("script = 'A dances'"), &[]);
+    assert!(err.contains("its script, line 1: "), "{err}");
+    let err = told(&write("script = 'wait A has 7'"), &[]);
+    assert!(
+        err.contains("its script still waits in line 1 after 300 s"),
+        "{err}"
+    );
+    let err = told(&write("scripts = ''"), &[]);
+    assert!(err.contains("unknown field `scripts`"), "{err}");
+    let err = told(&folder.path().join("none.toml"), &[]);
+    assert!(
+        err.contains("--scenario") && err.contains("none.toml"),
+        "{err}"
+    );
+}
+
+/// The start conditions of `udp_layer.c`, as hexadecimal digits: whom it speaks to.
+fn speaks_to(peer: Option<std::net::SocketAddr>) -> String {
+    let mut start = peer.map_or(vec![0; 28], |it| {
+        let of = netreel_plugin::abi::CEndpoint::from(it);
+        let head = [of.family.to_ne_bytes(), of.port.to_ne_bytes()].concat();
+        let rest = [of.flow.to_ne_bytes(), of.scope.to_ne_bytes()].concat();
+        [&head[..], &rest, &of.address].concat()
+    });
+    start.extend_from_slice(&[0; 12]);
+    start.extend_from_slice(&5_i32.to_ne_bytes());
+    start.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_match_of_a_plugin_that_nobody_has_played_is_explored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let layer = support::plugins::udp_layer(folder.path(), &[]);
+    let file = folder.path().join("match.toml");
+    let hears = std::net::SocketAddr::from(([10, 0, 0, 1], 7000));
+    let scenario = format!(
+        "length = 500\ntick = 10\ndelay = 25\n\
+         [[node]]\nname = 'hears'\naddress = '{hears}'\nstart_hex = '{}'\n\
+         [[node]]\nname = 'walks'\naddress = '10.0.0.2:7000'\nstart_hex = '{}'\n\
+         [[call]]\nnode = 'walks'\nat = 100\nhex = '01'\n",
+        speaks_to(None),
+        speaks_to(Some(hears))
+    );
+    let write = |text: &str| std::fs::write(&file, text).expect("a file");
+    write(&scenario);
+    let out = folder.path().join("found");
+    let of_layer = ["--layer", text(&layer)];
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let explored = netreel(&[&arguments[..], &of_layer].concat())
+        .expect(0)
+        .json();
+    assert_eq!(explored["whole"], true, "{explored}");
+    // 50 of the one, and nearly as many answers.
+    assert!(
+        (90..100).contains(&number(&explored, "packets")),
+        "{explored}"
+    );
+    let played = out.join("played");
+    let replayed = ["replay", text(&played)];
+    netreel(&[&replayed[..], &of_layer].concat()).expect(0);
+
+    write(&scenario.replace("node = 'walks'", "node = 'runs'"));
+    let told = |more: &[&str]| {
+        let arguments = ["explore", "--scenario", text(&file)];
+        netreel(&[&arguments[..], more].concat()).expect(2).err
+    };
+    let err = told(&of_layer);
+    assert!(
+        err.contains("a call is of runs, and there is no such node"),
+        "{err}"
+    );
+    let err = told(&[]);
+    assert!(err.contains("another engine takes --layer"), "{err}");
+    write(&scenario.replace("at = 100", "at = 700"));
+    let err = told(&of_layer);
+    assert!(err.contains("a call of walks is at 700 ms"), "{err}");
 }

@@ -14,6 +14,10 @@ use super::Read;
 pub struct Explore {
     #[command(flatten)]
     pub read: Read,
+    /// PATH is no recording but a file that says how a match begins: it is played in a simulated network first
+    /// (docs/explore.md).
+    #[arg(long, conflicts_with_all = ["node", "bounds"])]
+    pub scenario: bool,
     /// Move the packets of this node alone, and play its layer alone: what the others sent arrives as it
     /// did, or later. Quicker; what is found is a candidate, not a session.
     #[arg(long, value_name = "NAME")]

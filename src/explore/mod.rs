@@ -4,6 +4,7 @@ pub mod anew;
 mod found;
 mod kept;
 mod orders;
+mod scenario;
 mod told;
 
 pub use told::swapped;
@@ -29,6 +30,7 @@ use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::{together, watched};
+use anew::{PLAYED, Written};
 use found::{Found, Judge, Known};
 
 /// A call into a plugin that takes longer does not come back.
@@ -110,8 +112,8 @@ pub fn in_a_process(
 }
 
 fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let story = open::story(&arguments.read.source)?;
-    let session = &story.session;
+    let (session, played) = session(arguments)?;
+    let session = &*session;
     let ground = Arc::new(ground(arguments, session)?);
     let changes = Changes {
         tune: &arguments.tune,
@@ -128,6 +130,9 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let patient = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
     let mut judge = Judge::new(&mut runner, session, alone, &patient)?;
     let (before, known) = ended_before(arguments, (session, &ground))?;
+    if let (Some(played), Some(folder)) = (&played, &arguments.out) {
+        played.write(&folder.join(PLAYED))?;
+    }
     let runs_before = before.as_ref().map_or(0, |it| it.counts().runs);
     if !arguments.read.json {
         told::begin(&ground, session, &unchanged, out)?;
@@ -176,18 +181,30 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
         let known = kept::known(&known, &found);
         kept::write(folder, arguments, (session, &ground), (&ended, known))?;
     }
+    let pace = (explored.counts.runs - runs_before, begun.elapsed());
     match arguments.read.json {
         true => writeln!(out, "{}", told::json(&found, &explored, &ground, session))?,
-        false => {
-            let runs = explored.counts.runs - runs_before;
-            let pace = (runs, begun.elapsed());
-            told::end(&found, &explored, arguments, pace, out)?;
-        }
+        false => told::end(&found, &explored, arguments, pace, out)?,
     }
     Ok(match found.is_empty() {
         true => Answer::Clean,
         false => Answer::Wrong,
     })
+}
+
+/// What is explored: a recording, or a match that is played first, with its reels.
+fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>), Failure> {
+    match (arguments.scenario, &arguments.read.source.paths[..]) {
+        (false, _) => Ok((open::story(&arguments.read.source)?.session, None)),
+        (true, [file]) => {
+            let layer = arguments.layer.as_deref();
+            let make = |ground| maker(layer, Changes::default(), ground);
+            let played = scenario::played(file, arguments, &make)?;
+            let session = scenario::session(&played, arguments)?;
+            Ok((Arc::new(session), Some(played)))
+        }
+        (true, _) => Err(Failure::new("--scenario takes one file")),
+    }
 }
 
 /// Where an exploration of the same ended, and what it found; with --continue alone. Else the folder of what is

@@ -1,12 +1,14 @@
 //! What an exploration found, in words and as JSON.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use netreel_protocol::session::Session;
 use netreel_replay::explore::{Change, Explored, Ground, Parting, Ran, Swap};
 use serde_json::{Value, json};
 
+use super::anew::PLAYED;
 use super::found::Found;
 use crate::arguments::Explore;
 use crate::outcome::Failure;
@@ -90,7 +92,12 @@ pub fn found(
     if let Some(folder) = &found.folder {
         let folder = folder.display();
         writeln!(out, "   written to {folder}: netreel inspect {folder}")?;
-        if let [recorded] = &arguments.read.source.paths[..] {
+        let played = arguments.out.iter().map(|it| it.join(PLAYED));
+        let recorded: Vec<PathBuf> = match arguments.scenario {
+            true => played.collect(),
+            false => arguments.read.source.paths.clone(),
+        };
+        if let [recorded] = &recorded[..] {
             let recorded = recorded.display();
             writeln!(
                 out,

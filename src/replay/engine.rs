@@ -248,6 +248,11 @@ impl<'a> Engine<'a> {
 }
 
 impl Loaded<'_> {
+    /// What the plugin calls its engine in reels.
+    pub fn name(&self) -> &str {
+        self.plugin.name()
+    }
+
     fn layer(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched, Failure> {
         let node = reel.header().node.clone();
         watched::say(&format!("at {node}, while its layer was made"));
