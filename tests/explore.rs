@@ -443,3 +443,54 @@ fn a_match_of_a_plugin_that_nobody_has_played_is_explored() {
     let err = told(&of_layer);
     assert!(err.contains("a call of walks is at 700 ms"), "{err}");
 }
+
+/// What is said of a layer in C whose tick does this; each of two nodes speaks to the other by `to`.
+fn told_of_a_layer(does: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let functions = format!(
+        "#include <string.h>\n\
+         static int32_t make(const netreel_layer_start *s, const netreel_world *w, void **l) \
+         {{ *l = malloc(28); memcpy(*l, s->start, 28); return 0; }}\n\
+         static int32_t turn(void *l, const netreel_world *w, uint64_t n, uint64_t t) {{ \
+         const netreel_endpoint *to = l; static uint32_t calls; netreel_packet came; char in[64]; (void)to; ++calls; \
+         came.size = sizeof came; while (w->receive(w->world, 0, in, sizeof in, &came) == NETREEL_OK && \
+         came.kind == NETREEL_RECEIVED) {{ }} {does}; return 0; }}\n"
+    );
+    let table = support::plugins::table(&functions, "make", "turn");
+    let layer = support::plugins::of_text(folder.path(), &table);
+    let nodes = [("a", 1_u8, 2), ("b", 2, 1)].map(|(name, own, other)| {
+        let other = std::net::SocketAddr::from(([10, 0, 0, other], 7000));
+        let start = &speaks_to(Some(other))[..56];
+        format!("[[node]]\nname = '{name}'\naddress = '10.0.0.{own}:7000'\nstart_hex = '{start}'\n")
+    });
+    let file = folder.path().join("match.toml");
+    std::fs::write(&file, format!("length = 500\n{}", nodes.concat())).expect("a file");
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--layer",
+        text(&layer),
+    ];
+    netreel(&arguments).expect(2).err
+}
+
+#[test]
+fn a_layer_that_cannot_be_explored_is_named_with_what_it_does() {
+    let sends = |what: &str| format!("w->send(w->world, 0, to, {what}, 4, NULL)");
+    let err = told_of_a_layer(&sends("&calls"));
+    assert!(
+        err.contains("does not do the same: played twice with the same packets"),
+        "{err}"
+    );
+    let err = told_of_a_layer("if (n == 9) *(volatile int *)0 = 1");
+    assert!(
+        err.contains("it died of signal 11") && err.contains("at a, in the tick of event"),
+        "{err}"
+    );
+    let err = told_of_a_layer("if (n == 9) return -3");
+    assert!(
+        err.contains("the layer of a fails without any change: "),
+        "{err}"
+    );
+}

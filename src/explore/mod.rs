@@ -122,6 +122,12 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let makers = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
     let wire = session.wire.as_deref();
     let (mut runner, unchanged) = Runner::new(Arc::clone(&ground), makers())?;
+    if let Some((node, words)) = &unchanged.panicked {
+        return Err(Failure::new(format!(
+            "the layer of {} fails without any change: {words}",
+            ground.name(*node)
+        )));
+    }
     let alone = arguments.node.is_some();
     if !arguments.orders.is_empty() {
         return orders::run(arguments, (&ground, session), &mut runner, out);
@@ -329,7 +335,7 @@ pub fn maker<'a>(
         };
         let reel = ground.reel(node);
         let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
-        engine.layer(reel, io)
+        engine.tried_layer(reel, io)
     })
 }
 

@@ -34,13 +34,6 @@ pub fn begin(
         "{packets} of {}; what would come of other orders:",
         names.join(", ")
     )?;
-    if let Some((node, words)) = &unchanged.panicked {
-        writeln!(
-            out,
-            "without any change {} panics: {words}",
-            ground.name(*node)
-        )?;
-    }
     if !unchanged.differences.is_empty() {
         let objects = text::counted(unchanged.differences.len() as u64, "object");
         writeln!(
