@@ -237,3 +237,260 @@ fn what_cannot_be_explored_says_what_is_missing() {
         told.err
     );
 }
+
+#[test]
+fn an_exploration_that_ended_goes_on_and_finds_nothing_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = healthy(folder.path());
+    let explored = |out: &str, more: &[&str]| {
+        let out = folder.path().join(out);
+        let arguments = [
+            "explore",
+            text(&session),
+            "--json",
+            "--hold",
+            "2000",
+            "--out",
+        ];
+        let arguments = [&arguments[..], &[text(&out)], more].concat();
+        netreel(&arguments)
+    };
+    let sentences = |of: &Value| -> Vec<String> {
+        let found = of["found"].as_array().into_iter().flatten();
+        let sentences = found.map(|it| it["sentence"].as_str().unwrap_or_default().to_owned());
+        sentences.collect()
+    };
+    let whole = explored("whole", &["--until", "3"]).expect(1).json();
+    let whole_found = sentences(&whole);
+    assert_eq!(whole_found.len(), 3, "{whole}");
+
+    let first = explored("parts", &[]).expect(1).json();
+    let rest = explored("parts", &["--continue", "--until", "2"]).expect(1);
+    let rest = rest.json();
+    assert_eq!([sentences(&first), sentences(&rest)].concat(), whole_found);
+    for count in ["runs", "orders", "saved", "waiting", "wrong"] {
+        assert_eq!(number(&rest, count), number(&whole, count), "{count}");
+    }
+    let third = folder.path().join("parts/3");
+    assert_eq!(rest["found"][1]["folder"].as_str(), Some(text(&third)));
+    assert_exact(&third);
+
+    let refused = |more: &[&str]| explored("parts", more).expect(2).err;
+    let told = refused(&["--continue", "--ticks"]);
+    assert!(told.contains("was explored without --ticks"), "{told}");
+    let told = refused(&[]);
+    assert!(
+        told.contains("it is not empty; name a new folder"),
+        "{told}"
+    );
+    let another = sample("sessions/owner");
+    let out = folder.path().join("parts");
+    let arguments = [
+        "explore",
+        text(&another),
+        "--hold",
+        "2000",
+        "--out",
+        text(&out),
+        "--continue",
+    ];
+    let told = netreel(&arguments).expect(2).err;
+    assert!(told.contains("was explored from another session"), "{told}");
+    let told = explored("nothing", &["--continue"]).expect(2).err;
+    assert!(told.contains("leaves it there when it ends"), "{told}");
+}
+
+#[test]
+fn a_match_that_nobody_has_played_is_explored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = sample("matches/boxes.toml");
+    let out = folder.path().join("found");
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--until",
+        "3",
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let explored = netreel(&arguments).expect(1).json();
+    let found = explored["found"].as_array().expect("what was found");
+    let is_zombie = |it: &&Value| {
+        let findings = it["findings"].as_array().into_iter().flatten();
+        findings.clone().any(|it| it["rule"] == "zombie-object")
+    };
+    let zombie = found.iter().find(is_zombie).expect("a zombie");
+    assert_exact(Path::new(zombie["folder"].as_str().expect("a folder")));
+    // The healthy match itself is there as well.
+    let played = out.join("played");
+    netreel(&["check", text(&played)]).expect(0);
+    assert_exact(&played);
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--set",
+        "mode=owner",
+        "--json",
+    ];
+    let cured = netreel(&arguments).expect(0).json();
+    assert_eq!(cured["whole"], true, "{cured}");
+}
+
+#[test]
+fn what_a_scenario_lacks_to_be_explored_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = |file: &Path, more: &[&str]| {
+        let arguments = [&["explore", "--scenario", text(file)], more].concat();
+        netreel(&arguments).expect(2).err
+    };
+    let programs = sample("scenarios/boxes.toml");
+    let err = told(&programs, &[]);
+    assert!(
+        err.contains("its nodes are programs") && err.contains("--keep-all"),
+        "{err}"
+    );
+    let write = |text: &str| {
+        let file = folder.path().join("match.toml");
+        std::fs::write(&file, text).expect("a file");
+        file
+    };
+    let err = told(&write("seed = 1"), &[]);
+    assert!(err.contains("it has no `script`"), "{err}");
+    let err = told(&write("script = 'A dances'"), &[]);
+    assert!(err.contains("its script, line 1: "), "{err}");
+    let err = told(&write("script = 'wait A has 7'"), &[]);
+    assert!(
+        err.contains("its script still waits in line 1 after 300 s"),
+        "{err}"
+    );
+    let err = told(&write("scripts = ''"), &[]);
+    assert!(err.contains("unknown field `scripts`"), "{err}");
+    let err = told(&folder.path().join("none.toml"), &[]);
+    assert!(
+        err.contains("--scenario") && err.contains("none.toml"),
+        "{err}"
+    );
+}
+
+/// The start conditions of `udp_layer.c`, as hexadecimal digits: whom it speaks to.
+fn speaks_to(peer: Option<std::net::SocketAddr>) -> String {
+    let mut start = peer.map_or(vec![0; 28], |it| {
+        let of = netreel_plugin::abi::CEndpoint::from(it);
+        let head = [of.family.to_ne_bytes(), of.port.to_ne_bytes()].concat();
+        let rest = [of.flow.to_ne_bytes(), of.scope.to_ne_bytes()].concat();
+        [&head[..], &rest, &of.address].concat()
+    });
+    start.extend_from_slice(&[0; 12]);
+    start.extend_from_slice(&5_i32.to_ne_bytes());
+    start.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_match_of_a_plugin_that_nobody_has_played_is_explored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let layer = support::plugins::udp_layer(folder.path(), &[]);
+    let file = folder.path().join("match.toml");
+    let hears = std::net::SocketAddr::from(([10, 0, 0, 1], 7000));
+    let scenario = format!(
+        "length = 500\ntick = 10\ndelay = 25\n\
+         [[node]]\nname = 'hears'\naddress = '{hears}'\nstart_hex = '{}'\n\
+         [[node]]\nname = 'walks'\naddress = '10.0.0.2:7000'\nstart_hex = '{}'\n\
+         [[call]]\nnode = 'walks'\nat = 100\nhex = '01'\n",
+        speaks_to(None),
+        speaks_to(Some(hears))
+    );
+    let write = |text: &str| std::fs::write(&file, text).expect("a file");
+    write(&scenario);
+    let out = folder.path().join("found");
+    let of_layer = ["--layer", text(&layer)];
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--json",
+        "--out",
+        text(&out),
+    ];
+    let explored = netreel(&[&arguments[..], &of_layer].concat())
+        .expect(0)
+        .json();
+    assert_eq!(explored["whole"], true, "{explored}");
+    // 50 of the one, and nearly as many answers.
+    assert!(
+        (90..100).contains(&number(&explored, "packets")),
+        "{explored}"
+    );
+    let played = out.join("played");
+    let replayed = ["replay", text(&played)];
+    netreel(&[&replayed[..], &of_layer].concat()).expect(0);
+
+    write(&scenario.replace("node = 'walks'", "node = 'runs'"));
+    let told = |more: &[&str]| {
+        let arguments = ["explore", "--scenario", text(&file)];
+        netreel(&[&arguments[..], more].concat()).expect(2).err
+    };
+    let err = told(&of_layer);
+    assert!(
+        err.contains("a call is of runs, and there is no such node"),
+        "{err}"
+    );
+    let err = told(&[]);
+    assert!(err.contains("another engine takes --layer"), "{err}");
+    write(&scenario.replace("at = 100", "at = 700"));
+    let err = told(&of_layer);
+    assert!(err.contains("a call of walks is at 700 ms"), "{err}");
+}
+
+/// What is said of a layer in C whose tick does this; each of two nodes speaks to the other by `to`.
+fn told_of_a_layer(does: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let functions = format!(
+        "#include <string.h>\n\
+         static int32_t make(const netreel_layer_start *s, const netreel_world *w, void **l) \
+         {{ *l = malloc(28); memcpy(*l, s->start, 28); return 0; }}\n\
+         static int32_t turn(void *l, const netreel_world *w, uint64_t n, uint64_t t) {{ \
+         const netreel_endpoint *to = l; static uint32_t calls; netreel_packet came; char in[64]; (void)to; ++calls; \
+         came.size = sizeof came; while (w->receive(w->world, 0, in, sizeof in, &came) == NETREEL_OK && \
+         came.kind == NETREEL_RECEIVED) {{ }} {does}; return 0; }}\n"
+    );
+    let table = support::plugins::table(&functions, "make", "turn");
+    let layer = support::plugins::of_text(folder.path(), &table);
+    let nodes = [("a", 1_u8, 2), ("b", 2, 1)].map(|(name, own, other)| {
+        let other = std::net::SocketAddr::from(([10, 0, 0, other], 7000));
+        let start = &speaks_to(Some(other))[..56];
+        format!("[[node]]\nname = '{name}'\naddress = '10.0.0.{own}:7000'\nstart_hex = '{start}'\n")
+    });
+    let file = folder.path().join("match.toml");
+    std::fs::write(&file, format!("length = 500\n{}", nodes.concat())).expect("a file");
+    let arguments = [
+        "explore",
+        "--scenario",
+        text(&file),
+        "--layer",
+        text(&layer),
+    ];
+    netreel(&arguments).expect(2).err
+}
+
+#[test]
+fn a_layer_that_cannot_be_explored_is_named_with_what_it_does() {
+    let sends = |what: &str| format!("w->send(w->world, 0, to, {what}, 4, NULL)");
+    let err = told_of_a_layer(&sends("&calls"));
+    assert!(
+        err.contains("does not do the same: played twice with the same packets"),
+        "{err}"
+    );
+    let err = told_of_a_layer("if (n == 9) *(volatile int *)0 = 1");
+    assert!(
+        err.contains("it died of signal 11") && err.contains("at a, in the tick of event"),
+        "{err}"
+    );
+    let err = told_of_a_layer("if (n == 9) return -3");
+    assert!(
+        err.contains("the layer of a fails without any change: "),
+        "{err}"
+    );
+}

@@ -14,6 +14,10 @@ use super::Read;
 pub struct Explore {
     #[command(flatten)]
     pub read: Read,
+    /// PATH is no recording but a file that says how a match begins: it is played in a simulated network first
+    /// (docs/explore.md).
+    #[arg(long, conflicts_with_all = ["node", "bounds"])]
+    pub scenario: bool,
     /// Move the packets of this node alone, and play its layer alone: what the others sent arrives as it
     /// did, or later. Quicker; what is found is a candidate, not a session.
     #[arg(long, value_name = "NAME")]
@@ -25,9 +29,13 @@ pub struct Explore {
     /// and say what it believes after each.
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "node")]
     pub orders: Vec<usize>,
-    /// Where what is found is written, a folder of reels each; must be empty or not exist.
+    /// Where what is found is written, a folder of reels each; must be empty or not exist, but with --continue.
     #[arg(long, value_name = "DIR", conflicts_with = "node")]
     pub out: Option<PathBuf>,
+    /// Go on where the exploration ended that wrote this --out, with the same session and options; what it found
+    /// is not found again.
+    #[arg(long = "continue", requires = "out")]
+    pub continues: bool,
     /// Count only what has an error of this rule, towards --until; what else is found is told as well.
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
@@ -37,7 +45,7 @@ pub struct Explore {
     /// The most that the network does otherwise in one run: a link that is held, a packet that is lost.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub changes: usize,
-    /// The most runs.
+    /// The most runs, with those before --continue.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub runs: u64,
     /// The longest time.
@@ -67,9 +75,17 @@ pub struct Explore {
     /// Also let nodes die.
     #[arg(long)]
     pub deaths: bool,
+    /// Also let nodes stand still for a while, and put what a node does itself, a call of its game or a tick,
+    /// before or behind what it receives.
+    #[arg(long, conflicts_with = "node")]
+    pub ticks: bool,
     /// Instead of orders, delays by chance from this seed on: for comparison.
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", conflicts_with = "by_priorities")]
     pub by_chance: Option<u64>,
+    /// Instead of orders, priorities of links by chance from this seed on, for what is too large to be gone
+    /// through; DEPTH (3): how many constraints an order takes that is looked for.
+    #[arg(long, value_name = "SEED[,DEPTH]", value_parser = seed_and_depth)]
+    pub by_priorities: Option<(u64, usize)>,
     /// How many threads play; as many as there are processors, and one with --layer.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -82,4 +98,21 @@ pub struct Explore {
     /// Change another of the sample engine's start conditions first, for example `mode=owner`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+}
+
+/// How many constraints an order takes that is looked for where nobody says so.
+const DEPTH: usize = 3;
+
+fn seed_and_depth(text: &str) -> Result<(u64, usize), String> {
+    let (seed, depth) = match text.split_once(',') {
+        None => (text, None),
+        Some((seed, depth)) => (seed, Some(depth)),
+    };
+    let seed = seed
+        .trim()
+        .parse()
+        .map_err(|_| "a seed is a whole number")?;
+    let depth = depth.map_or(Ok(DEPTH), |it| it.trim().parse());
+    let depth = depth.ok().filter(|it| (1..=100).contains(it));
+    Ok((seed, depth.ok_or("a depth is a number from 1 to 100")?))
 }

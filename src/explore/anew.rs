@@ -28,6 +28,9 @@ pub struct Anew {
 #[derive(Clone, Default)]
 pub struct Written(pub Vec<(String, Vec<u8>)>);
 
+/// The folder of a match that was played first, beside what was found.
+pub const PLAYED: &str = "played";
+
 /// An error that check finds in a session.
 #[derive(Clone, Debug)]
 pub struct Told {
@@ -91,15 +94,7 @@ impl Anew {
 
     /// Of what was written, the session.
     pub fn session(&self, reels: &Written) -> Result<Session, Failure> {
-        let mut inputs = Vec::new();
-        for (name, bytes) in &reels.0 {
-            let reel = Reel::from_bytes(bytes.clone()).map_err(Failure::new)?;
-            inputs.push(ReelInput {
-                name: name.clone(),
-                reel: Arc::new(reel),
-            });
-        }
-        Session::build(inputs, self.wire.clone()).map_err(Failure::new)
+        reels.session(self.wire.clone())
     }
 
     /// The errors of what was written.
@@ -135,6 +130,19 @@ fn told(session: &Session, finding: &Finding) -> Told {
 }
 
 impl Written {
+    /// The session that they are.
+    pub fn session(&self, wire: Option<Arc<Wire>>) -> Result<Session, Failure> {
+        let mut inputs = Vec::new();
+        for (name, bytes) in &self.0 {
+            let reel = Reel::from_bytes(bytes.clone()).map_err(Failure::new)?;
+            inputs.push(ReelInput {
+                name: name.clone(),
+                reel: Arc::new(reel),
+            });
+        }
+        Session::build(inputs, wire).map_err(Failure::new)
+    }
+
     /// Writes each into a file of its node's name.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let at = |path: &Path, error: std::io::Error| {

@@ -9,6 +9,7 @@ use netreel_protocol::session::Session;
 use netreel_replay::explore::{
     Change, Cut, Ground, MakeNode, Outcome, Runner, Swap, Wrong, tighten,
 };
+use serde::{Deserialize, Serialize};
 
 use super::anew::{Anew, Told, Written};
 use crate::outcome::Failure;
@@ -132,19 +133,38 @@ impl<'a> Judge<'a> {
     }
 }
 
-impl Found {
-    /// Whether another way came to the same: all that is wrong here is wrong there.
-    pub fn is_like(&self, other: &Found) -> bool {
-        let rules = |found: &Found| {
-            found
-                .findings
-                .iter()
-                .map(|it| it.key.clone())
-                .collect::<BTreeSet<_>>()
-        };
-        self.outcome == other.outcome && rules(other).is_subset(&rules(self))
+/// What was found before, as far as it is told from what is found again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// What nodes believed, and layers said, in words that differ where those differ.
+    outcome: String,
+    /// Rule, node and objects of each error.
+    errors: BTreeSet<(String, String, Vec<u64>)>,
+}
+
+impl Known {
+    pub fn of(found: &Found) -> Known {
+        let errors = found.findings.iter().map(|it| {
+            let Same {
+                rule,
+                node,
+                objects,
+            } = it.key.clone();
+            (rule.to_owned(), node, objects)
+        });
+        Known {
+            outcome: format!("{:?}", found.outcome),
+            errors: errors.collect(),
+        }
     }
 
+    /// Whether another way came to the same: all that is wrong there is wrong here.
+    pub fn has(&self, other: &Known) -> bool {
+        self.outcome == other.outcome && other.errors.is_subset(&self.errors)
+    }
+}
+
+impl Found {
     /// Whether check finds an error of this rule in it.
     pub fn has(&self, rule: &str) -> bool {
         self.findings.iter().any(|it| it.rule == rule)

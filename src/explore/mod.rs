@@ -2,7 +2,9 @@
 
 pub mod anew;
 mod found;
+mod kept;
 mod orders;
+mod scenario;
 mod told;
 
 pub use told::swapped;
@@ -16,7 +18,8 @@ use std::time::{Duration, Instant};
 use netreel_capture::Signals;
 use netreel_protocol::session::{Session, SessionTime};
 use netreel_replay::explore::{
-    Counts, Ground, GroundOptions, Limits, MakeNode, Runner, Stuck, Told, Tries, Wrong, explore,
+    ByChance, Counts, Ground, GroundOptions, Kept, Limits, MakeNode, Runner, Stuck, Told, Tries,
+    Wrong, explore_on,
 };
 use netreel_replay::together::Plan;
 
@@ -27,7 +30,8 @@ use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::{together, watched};
-use found::{Found, Judge};
+use anew::{PLAYED, Written};
+use found::{Found, Judge, Known};
 
 /// A call into a plugin that takes longer does not come back.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -108,8 +112,8 @@ pub fn in_a_process(
 }
 
 fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let story = open::story(&arguments.read.source)?;
-    let session = &story.session;
+    let (session, played) = session(arguments)?;
+    let session = &*session;
     let ground = Arc::new(ground(arguments, session)?);
     let changes = Changes {
         tune: &arguments.tune,
@@ -118,6 +122,12 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let makers = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
     let wire = session.wire.as_deref();
     let (mut runner, unchanged) = Runner::new(Arc::clone(&ground), makers())?;
+    if let Some((node, words)) = &unchanged.panicked {
+        return Err(Failure::new(format!(
+            "the layer of {} fails without any change: {words}",
+            ground.name(*node)
+        )));
+    }
     let alone = arguments.node.is_some();
     if !arguments.orders.is_empty() {
         return orders::run(arguments, (&ground, session), &mut runner, out);
@@ -125,9 +135,11 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     same_again(&mut runner)?;
     let patient = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
     let mut judge = Judge::new(&mut runner, session, alone, &patient)?;
-    if let Some(folder) = &arguments.out {
-        together::prepare(folder)?;
+    let (before, known) = ended_before(arguments, (session, &ground))?;
+    if let (Some(played), Some(folder)) = (&played, &arguments.out) {
+        played.write(&folder.join(PLAYED))?;
     }
+    let runs_before = before.as_ref().map_or(0, |it| it.counts().runs);
     if !arguments.read.json {
         told::begin(&ground, session, &unchanged, out)?;
     }
@@ -139,16 +151,17 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let mut failed = None;
     let most = arguments.seconds.map(Duration::from_secs_f64);
     let limits = limits(arguments, &ground);
-    let explored = explore(&ground, &makers, wire, &limits, &mut |told| {
+    let mut tell = |told: Told<'_>| {
         let over = most.is_some_and(|most| begun.elapsed() >= most);
         match told {
             Told::Counts(counts) => progress.say(words(counts, found.len())),
             Told::Wrong(wrong) | Told::Other(wrong) => {
-                match take(&mut runner, &mut judge, wrong, &found, arguments) {
+                let known = kept::known(&known, &found);
+                match take(&mut runner, &mut judge, wrong, &known, arguments) {
                     Ok(Some(it)) => {
                         let written = match arguments.read.json {
                             true => Ok(()),
-                            false => told::found(&it, found.len() + 1, (&ground, arguments), out),
+                            false => told::found(&it, known.len() + 1, (&ground, arguments), out),
                         };
                         failed = written.err();
                         found.push(it);
@@ -164,14 +177,20 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
-    })?;
+    };
+    let (explored, ended) = explore_on(&ground, &makers, wire, (&limits, before), &mut tell)?;
     drop(progress);
     if let Some(error) = failed {
         return Err(error);
     }
+    if let Some(folder) = &arguments.out {
+        let known = kept::known(&known, &found);
+        kept::write(folder, arguments, (session, &ground), (&ended, known))?;
+    }
+    let pace = (explored.counts.runs - runs_before, begun.elapsed());
     match arguments.read.json {
         true => writeln!(out, "{}", told::json(&found, &explored, &ground, session))?,
-        false => told::end(&found, &explored, arguments, begun.elapsed(), out)?,
+        false => told::end(&found, &explored, arguments, pace, out)?,
     }
     Ok(match found.is_empty() {
         true => Answer::Clean,
@@ -179,19 +198,51 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     })
 }
 
+/// What is explored: a recording, or a match that is played first, with its reels.
+fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>), Failure> {
+    match (arguments.scenario, &arguments.read.source.paths[..]) {
+        (false, _) => Ok((open::story(&arguments.read.source)?.session, None)),
+        (true, [file]) => {
+            let layer = arguments.layer.as_deref();
+            let make = |ground| maker(layer, Changes::default(), ground);
+            let played = scenario::played(file, arguments, &make)?;
+            let session = scenario::session(&played, arguments)?;
+            Ok((Arc::new(session), Some(played)))
+        }
+        (true, _) => Err(Failure::new("--scenario takes one file")),
+    }
+}
+
+/// Where an exploration of the same ended, and what it found; with --continue alone. Else the folder of what is
+/// found is made.
+fn ended_before(
+    arguments: &Explore,
+    of: (&Session, &Ground),
+) -> Result<(Option<Kept>, Vec<Known>), Failure> {
+    match &arguments.out {
+        Some(folder) if arguments.continues => {
+            let from = kept::read(folder, arguments, of)?;
+            Ok((Some(from.kept), from.found))
+        }
+        Some(folder) => together::prepare(folder).map(|()| (None, Vec::new())),
+        None => Ok((None, Vec::new())),
+    }
+}
+
 /// What a wrong run is once it was judged; `None` where it is what was found before, or nothing.
 fn take(
     runner: &mut Runner<'_, Failure>,
     judge: &mut Judge<'_>,
     wrong: &Wrong,
-    known: &[Found],
+    known: &[Known],
     arguments: &Explore,
 ) -> Result<Option<Found>, Failure> {
     let mut found = match judge.judged(runner, wrong)? {
         Some(found) => found,
         None => return Ok(None),
     };
-    if known.iter().any(|it| it.is_like(&found)) {
+    let this = Known::of(&found);
+    if known.iter().any(|it| it.has(&this)) {
         return Ok(None);
     }
     if let Some(folder) = &arguments.out {
@@ -255,13 +306,18 @@ fn limits(arguments: &Explore, ground: &Ground) -> Limits {
             repeats: arguments.repeats,
             overtakes: arguments.overtakes,
             deaths: arguments.deaths,
+            ticks: arguments.ticks,
             only,
             object: arguments.object,
         },
         changes_max: arguments.changes,
         runs_max: arguments.runs,
         jobs: arguments.jobs.unwrap_or(jobs).max(1),
-        by_chance: arguments.by_chance,
+        by_chance: match (arguments.by_chance, arguments.by_priorities) {
+            (Some(seed), _) => Some(ByChance::Delays { seed }),
+            (None, Some((seed, depth))) => Some(ByChance::Priorities { seed, depth }),
+            (None, None) => None,
+        },
     }
 }
 
@@ -279,7 +335,7 @@ pub fn maker<'a>(
         };
         let reel = ground.reel(node);
         let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
-        engine.layer(reel, io)
+        engine.tried_layer(reel, io)
     })
 }
 

@@ -1,12 +1,14 @@
 //! What an exploration found, in words and as JSON.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use netreel_protocol::session::Session;
 use netreel_replay::explore::{Change, Explored, Ground, Parting, Ran, Swap};
 use serde_json::{Value, json};
 
+use super::anew::PLAYED;
 use super::found::Found;
 use crate::arguments::Explore;
 use crate::outcome::Failure;
@@ -32,13 +34,6 @@ pub fn begin(
         "{packets} of {}; what would come of other orders:",
         names.join(", ")
     )?;
-    if let Some((node, words)) = &unchanged.panicked {
-        writeln!(
-            out,
-            "without any change {} panics: {words}",
-            ground.name(*node)
-        )?;
-    }
     if !unchanged.differences.is_empty() {
         let objects = text::counted(unchanged.differences.len() as u64, "object");
         writeln!(
@@ -90,7 +85,12 @@ pub fn found(
     if let Some(folder) = &found.folder {
         let folder = folder.display();
         writeln!(out, "   written to {folder}: netreel inspect {folder}")?;
-        if let [recorded] = &arguments.read.source.paths[..] {
+        let played = arguments.out.iter().map(|it| it.join(PLAYED));
+        let recorded: Vec<PathBuf> = match arguments.scenario {
+            true => played.collect(),
+            false => arguments.read.source.paths.clone(),
+        };
+        if let [recorded] = &recorded[..] {
             let recorded = recorded.display();
             writeln!(
                 out,
@@ -153,7 +153,7 @@ pub fn end(
     found: &[Found],
     explored: &Explored,
     arguments: &Explore,
-    took: Duration,
+    (runs, took): (u64, Duration),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let counts = &explored.counts;
@@ -164,12 +164,12 @@ pub fn end(
             "the layers do not say what they believe (docs/explore.md): every order was judged by check alone"
         )?;
     }
-    let runs = text::counted(counts.runs, "run");
+    let all = text::counted(counts.runs, "run");
     let orders = text::counted(counts.orders, "order");
     let saved = counts.saved;
     writeln!(
         out,
-        "{runs}, {orders}; {saved} more would have been one of these, and were not played"
+        "{all}, {orders}; {saved} more would have been one of these, and were not played"
     )?;
     if counts.unreached > 0 {
         let orders = text::counted(counts.unreached, "order");
@@ -180,15 +180,19 @@ pub fn end(
     }
     let seconds = took.as_secs_f64();
     if seconds > 0.0 {
-        let rate = counts.runs as f64 / seconds;
+        let rate = runs as f64 / seconds;
         writeln!(out, "{seconds:.1} s, {rate:.0} runs a second")?;
     }
+    let is_by_chance = arguments.by_chance.is_some() || arguments.by_priorities.is_some();
     match (found.len(), explored.whole) {
         (0, true) => writeln!(
             out,
             "nothing was found in all orders with at most {}",
             text::counted(arguments.changes as u64, "change")
         )?,
+        (0, false) if is_by_chance => {
+            writeln!(out, "nothing was found in these runs by chance")?;
+        }
         (0, false) => {
             let waiting = text::counted(counts.waiting + counts.given_up, "order");
             writeln!(
@@ -269,9 +273,10 @@ fn change(change: &Change, name: &dyn Fn(usize) -> String) -> Value {
         Change::Repeat { .. } => "repeat",
         Change::Delay { .. } => "delay",
         Change::Stop { .. } => "stop",
+        Change::Pause { .. } => "pause",
     };
     let node = match change {
-        Change::Stop { node, .. } => Some(name(*node)),
+        Change::Stop { node, .. } | Change::Pause { node, .. } => Some(name(*node)),
         _ => None,
     };
     json!({

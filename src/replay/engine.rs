@@ -39,6 +39,8 @@ struct Watched {
     layer: PluginLayer,
     /// For who steps: a failure is told when it comes.
     tells: Option<Tell>,
+    /// For who plays again and again: a failure is a panic.
+    panics: bool,
 }
 
 /// Hears a sentence about a plugin's layer that failed, at once and not more than once.
@@ -162,6 +164,22 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// The same for whoever plays again and again: where a layer fails, it panics with what it says.
+    pub fn tried_layer(
+        &self,
+        reel: &Reel,
+        io: impl Sockets + 'static,
+    ) -> Result<Box<dyn Layer>, Failure> {
+        match self {
+            Engine::Boxes(_) => self.layer(reel, io),
+            Engine::Plugin(loaded) => {
+                let made = loaded.made(reel, Box::new(io))?;
+                let panics = true;
+                Ok(Box::new(Watched { panics, ..made }))
+            }
+        }
+    }
+
     /// Plays a reel into a fresh layer.
     pub fn replay(&self, reel: &Arc<Reel>) -> Result<Report, Failure> {
         self.played(reel, |driver, layer| driver.run(layer))
@@ -220,8 +238,12 @@ impl<'a> Engine<'a> {
             let layer = layer.map_err(|why| why.to_string())?;
             let (path, tell) = (path.clone(), Arc::clone(&tell));
             let tells: Tell = Arc::new(move |why| tell(format!("--layer {path}: {why}")));
-            let tells = Some(tells);
-            Ok(Box::new(Watched { node, layer, tells }))
+            Ok(Box::new(Watched {
+                node,
+                layer,
+                tells: Some(tells),
+                panics: false,
+            }))
         });
         let stepper = match has_states {
             true => Stepper::with_sockets_and_states(Arc::clone(reel), make),
@@ -248,15 +270,43 @@ impl<'a> Engine<'a> {
 }
 
 impl Loaded<'_> {
+    /// What the plugin calls its engine in reels.
+    pub fn name(&self) -> &str {
+        self.plugin.name()
+    }
+
     fn layer(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched, Failure> {
-        let node = reel.header().node.clone();
-        watched::say(&format!("at {node}, while its layer was made"));
-        let layer = self.plugin.layer(reel, sockets).map_err(plain)?;
+        let made = self.made(reel, sockets)?;
         self.layers
             .borrow_mut()
-            .push((node.clone(), layer.failed()));
-        let tells = None;
-        Ok(Watched { node, layer, tells })
+            .push((made.node.clone(), made.layer.failed()));
+        Ok(made)
+    }
+
+    fn made(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched, Failure> {
+        let node = reel.header().node.clone();
+        watched::say(&format!("at {node}, while its layer was made"));
+        Ok(Watched {
+            layer: self.plugin.layer(reel, sockets).map_err(plain)?,
+            node,
+            tells: None,
+            panics: false,
+        })
+    }
+}
+
+impl Watched {
+    /// Panics where the layer has failed, if that is asked for.
+    fn panic_if_failed(&self) {
+        if !self.panics {
+            return;
+        }
+        let failed = self.layer.failed();
+        let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = failed.as_ref() {
+            // Whoever asked for it catches it: nothing is said of it here.
+            std::panic::resume_unwind(Box::new(why.to_string()));
+        }
     }
 }
 
@@ -266,6 +316,7 @@ impl Layer for Watched {
         watched::say(&format!("at {}, in the tick of event {event}", self.node));
         self.layer.tick(io);
         watched::returned();
+        self.panic_if_failed();
         let Some(tell) = &self.tells else { return };
         let failed = self.layer.failed();
         let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -281,6 +332,7 @@ impl Layer for Watched {
         watched::say(&format!("at {}, in the call of event {event}", self.node));
         let answer = self.layer.input(call, io);
         watched::returned();
+        self.panic_if_failed();
         answer
     }
 

@@ -76,13 +76,23 @@ pub enum Change {
         /// When that is, on the session's clock, in nanoseconds.
         ns: i64,
     },
+    /// A node stands still, and then plays at once what it would have played meanwhile: its ticks and its
+    /// game's calls. It finds all packets there that came meanwhile, and what it sends leaves then.
+    Pause {
+        /// The node.
+        node: usize,
+        /// Its first turn that is late.
+        since: Moment,
+        /// The turn before which all that were late are played.
+        until: Moment,
+    },
 }
 
 impl Change {
     /// When it begins, on the session's clock, in nanoseconds.
     pub fn begins_ns(&self) -> i64 {
         match self {
-            Change::Hold { since, .. } => since.ns,
+            Change::Hold { since, .. } | Change::Pause { since, .. } => since.ns,
             Change::Lose { at, .. } | Change::Repeat { at, .. } | Change::Delay { at, .. } => at.ns,
             Change::Stop { ns, .. } => *ns,
         }
@@ -91,7 +101,9 @@ impl Change {
     /// When its own effect is over; what follows from it goes on.
     pub fn ends_ns(&self) -> i64 {
         match self {
-            Change::Hold { until, .. } | Change::Delay { until, .. } => until.ns,
+            Change::Hold { until, .. }
+            | Change::Delay { until, .. }
+            | Change::Pause { until, .. } => until.ns,
             Change::Lose { at, .. } => at.ns,
             Change::Repeat { again, .. } => again.ns,
             Change::Stop { ns, .. } => *ns,
@@ -111,6 +123,7 @@ impl Change {
             | Change::Repeat { to, at, .. }
             | Change::Delay { to, at, .. } => (to, at.turn),
             Change::Stop { node, turn, .. } => (node, turn),
+            Change::Pause { node, since, .. } => (node, since.turn),
         }
     }
 
@@ -119,6 +132,7 @@ impl Change {
         match *self {
             Change::Hold { to, until, .. } | Change::Delay { to, until, .. } => (to, until.turn),
             Change::Repeat { to, again, .. } => (to, again.turn),
+            Change::Pause { node, until, .. } => (node, until.turn),
             Change::Lose { .. } | Change::Stop { .. } => self.first_turn(),
         }
     }
@@ -130,7 +144,15 @@ impl Change {
             | Change::Lose { from, to, .. }
             | Change::Repeat { from, to, .. }
             | Change::Delay { from, to, .. } => Some((from, to)),
-            Change::Stop { .. } => None,
+            Change::Stop { .. } | Change::Pause { .. } => None,
+        }
+    }
+
+    /// The node that is given packets at other times than without it; `None` where none is.
+    pub(super) fn moves_at(&self) -> Option<usize> {
+        match *self {
+            Change::Pause { node, .. } => Some(node),
+            _ => self.link().map(|(_, to)| to),
         }
     }
 
@@ -185,44 +207,13 @@ impl fmt::Display for Words<'_> {
                 )
             }
             Change::Stop { node, .. } => write!(f, "{} dies at {begins}", name(node)),
+            Change::Pause { node, .. } => {
+                let ms = self.change.length_ns() as f64 / 1e6;
+                let node = name(node);
+                write!(f, "{node} stands still for {ms:.1} ms from {begins} on")
+            }
         }
     }
-}
-
-/// What the network does to a packet of a link that would be there at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fate {
-    /// When it is there; `None`: it is lost.
-    pub comes: Option<Moment>,
-    /// When it comes once more.
-    pub again: Option<Moment>,
-}
-
-/// The fate of a packet under these changes, in whatever order they stand. Holds keep the order of a link: who
-/// comes later is held by all that hold who comes before, or comes behind their ends.
-pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) -> Fate {
-    let mut fate = Fate {
-        comes: Some(natural),
-        again: None,
-    };
-    for change in changes {
-        if change.link() != Some(link) {
-            continue;
-        }
-        match *change {
-            Change::Hold { since, until, .. } => {
-                let held = (since..until).contains(&natural);
-                fate.comes = fate.comes.map(|at| if held { at.max(until) } else { at });
-            }
-            Change::Delay { at, until, .. } if at == natural => {
-                fate.comes = fate.comes.map(|at| at.max(until));
-            }
-            Change::Lose { at, .. } if at == natural => fate.comes = None,
-            Change::Repeat { at, again, .. } if at == natural => fate.again = Some(again),
-            _ => {}
-        }
-    }
-    fate
 }
 
 #[cfg(test)]
@@ -234,44 +225,6 @@ mod tests {
             turn,
             ns: i64::from(turn) * 1_000_000,
         }
-    }
-
-    #[test]
-    fn a_held_link_gives_all_at_its_end() {
-        let hold = Change::Hold {
-            from: 0,
-            to: 1,
-            since: at(3),
-            until: at(7),
-        };
-        let comes = |turn| fate(&[hold], (0, 1), at(turn)).comes;
-        assert_eq!(
-            [2, 3, 6, 7].map(comes),
-            [2, 7, 7, 7].map(|turn| Some(at(turn)))
-        );
-        assert_eq!(fate(&[hold], (1, 0), at(4)).comes, Some(at(4)));
-    }
-
-    #[test]
-    fn holds_of_one_link_keep_its_order_and_do_not_depend_on_theirs() {
-        let hold = |since, until| Change::Hold {
-            from: 0,
-            to: 1,
-            since: at(since),
-            until: at(until),
-        };
-        let holds = [hold(1, 5), hold(3, 9), hold(4, 6)];
-        let comes = |holds: &[Change]| -> Vec<Option<Moment>> {
-            let turns = 0..12;
-            turns
-                .map(|turn| fate(holds, (0, 1), at(turn)).comes)
-                .collect()
-        };
-        let reversed: Vec<Change> = holds.iter().rev().copied().collect();
-        assert_eq!(comes(&holds), comes(&reversed));
-        assert!(comes(&holds).is_sorted());
-        // The first comes alone, and those behind it later.
-        assert_eq!(comes(&holds)[1..4], [5, 5, 9].map(|turn| Some(at(turn))));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A [`Ground`] is a recorded session that is played any number of times: the layers of all nodes over the
 //! network that the recording had, as [`together`](crate::together) plays them, with [`Change`]s: a link
-//! that is held for a while, a packet that is lost or comes twice, a node that dies. Whatever an engine
+//! that is held for a while, a packet that is lost or comes twice, a node that stands still or dies. Whatever an engine
 //! does under them it could have done: all nodes are live, and the network does only what networks do.
 //!
 //! - No order holds between packets of different senders: [`explore`] holds one link until something of
@@ -18,15 +18,22 @@
 //! What is found is played once more from its beginning and written as a session: see
 //! [`Runner::write`].
 
+mod base_order;
 mod by_hand;
+mod bytes;
 mod chance;
 mod change;
 mod counts;
 mod cut;
+mod deeds;
+mod fate;
 mod ground;
+mod kept;
 mod looks;
 mod marks;
 mod net;
+mod outcome;
+mod pause;
 mod races;
 mod run;
 mod search;
@@ -35,19 +42,23 @@ mod stuck;
 mod swaps;
 mod tables;
 mod tighten;
+mod tries;
 mod waiting;
 
 pub use by_hand::{Arrival, in_order, legal_orders};
+pub use chance::ByChance;
 pub use change::{Change, Moment};
 pub use counts::Counts;
 pub use cut::{Cut, PacketId};
 pub use ground::{Ground, GroundOptions};
+pub use kept::Kept;
 pub use net::{BROKEN, Broken, NodeSocket};
-pub use races::Tries;
+pub use outcome::Outcome;
 pub use run::{MakeNode, Ran, Runner, Unlike};
-pub use search::{Explored, Limits, Makers, Outcome, Told, Wrong, explore};
+pub use search::{Explored, Limits, Makers, Told, Wrong, explore, explore_on};
 pub use shrink::{Heals, Shrunk, Try, cure, shrink};
 pub use stuck::{Call, Stuck};
 pub use swaps::Swap;
 pub use tables::{Belief, Difference, Parting, Table, differences};
 pub use tighten::tighten;
+pub use tries::Tries;

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netreel_reel::{
-    Believed, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time,
-    say_numbers,
+    Believed, Duration, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId,
+    Time, say_numbers,
 };
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Shared, Transport};
 
-use super::change::{Change, Moment, fate};
+use super::change::{Change, Moment};
 use super::cut::{Cut, PacketId};
+use super::fate::fate;
 use super::ground::{Ground, Natural, number_of};
+use super::pause::late;
 use super::tables::number as packet_number;
 use crate::together::Sink;
 
@@ -70,6 +72,8 @@ pub(super) struct NodeState {
     unsent: usize,
     /// How many packets of this turn went out by a socket to a destination.
     sends: Vec<((SocketId, Endpoint), u32)>,
+    /// When the last packet that left late is at whom: what leaves behind it does not overtake it.
+    late: Vec<(usize, Moment)>,
     /// What the game and the layer said that they believe: the owner, and a number for each property.
     pub beliefs: BTreeMap<u64, (Option<u64>, BTreeMap<u64, u64>)>,
     written: u64,
@@ -115,6 +119,7 @@ impl NetState {
             inbox: BTreeMap::new(),
             unsent: 0,
             sends: Vec::new(),
+            late: Vec::new(),
             beliefs: BTreeMap::new(),
             written: 0,
             now: Time::ZERO,
@@ -128,8 +133,7 @@ impl NetState {
     /// Gives all that is under way without changes the fate that it has under these.
     pub fn changed(mut self, changes: &[Change]) -> NetState {
         for (place, node) in self.nodes.iter_mut().enumerate() {
-            let moves = |change: &Change| change.link().is_some_and(|(_, to)| to == place);
-            if !changes.iter().any(moves) {
+            if !changes.iter().any(|it| it.moves_at() == Some(place)) {
                 continue;
             }
             for ((_, number), item) in std::mem::take(&mut node.inbox) {
@@ -159,12 +163,14 @@ impl Net {
         let ground = Arc::clone(&self.ground);
         let of = &ground.nodes[node];
         let it = &of.turns[turn as usize];
+        let late = late(&self.changes, node, turn);
+        let played = late.map_or(it, |(_, last)| &of.turns[last as usize]);
         let state = &mut self.state.nodes[node];
         state.turn = turn;
         state.clocks = it.clocks.start;
         state.sends.clear();
         let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
-        state.now = state.now.max(earlier(it.time, shift));
+        state.now = state.now.max(earlier(played.time, shift));
         if self.sink.is_some() {
             for record in &it.beside {
                 self.write(node, record.as_record().event);
@@ -172,7 +178,7 @@ impl Net {
         }
         let state = &mut self.state.nodes[node];
         while let Some(unsent) = of.unsent.get(state.unsent)
-            && unsent.at.turn <= turn
+            && unsent.at.turn <= late.map_or(turn, |it| it.1)
         {
             let number = state.unsent as u64;
             state.unsent += 1;
@@ -223,6 +229,10 @@ impl Net {
         let turn = state.turn;
         let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
         let value = earlier(value, shift);
+        let value = match late(&self.changes, node, turn) {
+            Some((_, last)) => value + of_late(&self.ground, node, (turn, last)),
+            None => value,
+        };
         self.write(node, Event::Clock { value });
         value
     }
@@ -260,6 +270,7 @@ impl Net {
         let mut naturals = std::mem::take(&mut self.naturals);
         let place = nth as usize;
         ground.natural((node, turn), (socket, to), (place, at_ns), &mut naturals);
+        self.leave_late((node, turn), &mut naturals);
         let payload: Arc<[u8]> = payload.into();
         for (natural, arrival) in naturals.drain(..).zip(0..) {
             self.state.sent += 1;
@@ -291,6 +302,39 @@ impl Net {
             put(state, &self.changes, (natural.node, number), item);
         }
         self.naturals = naturals;
+    }
+
+    /// What a node sends in a turn that is late leaves late, takes as long as it did, and stays in order.
+    fn leave_late(&mut self, (node, turn): (usize, u32), naturals: &mut Vec<Natural>) {
+        let ground = Arc::clone(&self.ground);
+        let last = late(&self.changes, node, turn).map(|it| it.1);
+        let behind = &mut self.state.nodes[node].late;
+        if last.is_none() && behind.is_empty() {
+            return;
+        }
+        let turn_ns = |turn| ground.turn_ns(node, turn).unwrap_or_default();
+        let late_ns = last.map(|last| turn_ns(last).saturating_sub(turn_ns(turn)));
+        naturals.retain_mut(|natural| {
+            if let Some(late_ns) = late_ns {
+                let ns = natural.at.ns.saturating_add(late_ns);
+                let Some(at) = ground.moment(natural.node, ns) else {
+                    return false;
+                };
+                natural.at = at;
+            }
+            let before = behind.iter().position(|it| it.0 == natural.node);
+            match before {
+                Some(place) if natural.at <= behind[place].1 => {
+                    natural.at = behind[place].1.behind(1);
+                    behind[place].1 = natural.at;
+                }
+                Some(place) if late_ns.is_some() => behind[place].1 = natural.at,
+                Some(place) => drop(behind.remove(place)),
+                None if late_ns.is_some() => behind.push((natural.node, natural.at)),
+                None => {}
+            }
+            true
+        });
     }
 
     fn receive(
@@ -347,6 +391,7 @@ impl Net {
         );
         if let Some(words) = text.strip_prefix(BROKEN) {
             let turn = self.state.nodes[node].turn;
+            let turn = late(&self.changes, node, turn).map_or(turn, |it| it.1);
             self.broken.push(Broken {
                 node,
                 at_ns: self.ground.nodes[node].turns[turn as usize].at_ns,
@@ -390,6 +435,12 @@ fn nth_of(sends: &mut Vec<((SocketId, Endpoint), u32)>, way: (SocketId, Endpoint
 /// A time with so many nanoseconds left out before it.
 fn earlier(time: Time, shift_ns: u64) -> Time {
     Time(time.0.saturating_sub(shift_ns))
+}
+
+/// How late a turn of a node is that is played at the time of its turn `last`.
+fn of_late(ground: &Ground, node: usize, (turn, last): (u32, u32)) -> Duration {
+    let turns = &ground.nodes[node].turns;
+    turns[last as usize].time.since(turns[turn as usize].time)
 }
 
 /// Puts a packet where its link brings it.

@@ -5,15 +5,18 @@
 //! came the other way round than in the recording; two runs of the same order are one. UPDATEs of one sender
 //! that came next to each other in the recording count as one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::BuildHasherDefault;
+use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) use super::base_order::BaseOrder;
+use super::base_order::{Place, Said};
 use super::change::{Change, Moment};
 use super::cut::PacketId;
+use super::deeds::Deed;
 use super::ground::Ground;
-use super::marks::{AsItIs, CHANNELS, Marks};
+use super::marks::{CHANNELS, Marks};
 use super::net::Delivery;
 use super::tables::number;
+pub(super) use super::tries::Tries;
 
 /// A change to try, and the order that it should lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,50 +27,6 @@ pub(super) struct Candidate {
     pub order: u64,
     /// Whether the order is told by what came: of what is lost, or comes twice, it is not.
     pub is_told: bool,
-}
-
-/// What is tried besides holding links.
-#[derive(Clone, Copy, Debug)]
-pub struct Tries {
-    /// A link is held for no longer than this. ns.
-    pub hold_max_ns: i64,
-    /// How many packets are lost in a run at most.
-    pub losses: usize,
-    /// Whether packets come twice.
-    pub repeats: bool,
-    /// Whether packets of one link overtake each other.
-    pub overtakes: bool,
-    /// Whether nodes die.
-    pub deaths: bool,
-    /// The only node whose deliveries are moved.
-    pub only: Option<usize>,
-    /// The only object whose messages are moved.
-    pub object: Option<u64>,
-}
-
-impl Default for Tries {
-    /// Nothing besides, and links are held for as long as there is something to wait for.
-    fn default() -> Tries {
-        Tries {
-            hold_max_ns: i64::MAX,
-            losses: 0,
-            repeats: false,
-            overtakes: false,
-            deaths: false,
-            only: None,
-            object: None,
-        }
-    }
-}
-
-/// What is the same in every run: a message by its own number, an UPDATE by its place among those of the
-/// recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Said {
-    Message(u64),
-    Updates(u32),
-    /// An UPDATE that the recording has not.
-    Unknown,
 }
 
 /// A delivery, as one object at one node sees it.
@@ -84,62 +43,17 @@ struct Heard {
 
 impl Heard {
     fn is_update(&self) -> bool {
-        !matches!(self.said, Said::Message(_))
+        matches!(self.said, Said::Updates(_) | Said::Unknown)
+    }
+
+    fn is_deed(&self) -> bool {
+        matches!(self.said, Said::Deed(_))
     }
 }
 
 /// So far behind another packet the first change puts one; each further change half as far, so that it comes
 /// between. Less than lies between two packets of a turn. ns.
 const BEHIND_NS: i64 = 256;
-
-/// A node, and an object there.
-type Place = (usize, u64);
-
-/// The order of the recording: when each thing that is said of an object was first heard.
-#[derive(Debug, Default)]
-pub(super) struct BaseOrder {
-    heard: BTreeMap<Place, BTreeMap<(usize, Said), u32>>,
-    /// Of each packet, by its key: which UPDATEs of an object it has.
-    updates: HashMap<u64, Vec<(u64, u32)>, BuildHasherDefault<AsItIs>>,
-}
-
-impl BaseOrder {
-    pub fn of(trace: &[Delivery], marks: &mut Marks<'_>) -> BaseOrder {
-        let mut base = BaseOrder::default();
-        let mut lasts: BTreeMap<Place, (u32, Option<usize>, u32)> = BTreeMap::new();
-        for delivery in trace {
-            for mark in marks.of(&delivery.payload).iter() {
-                let place = (delivery.node, mark.object);
-                let (next, updates_of, run) = lasts.entry(place).or_default();
-                let said = match mark.id {
-                    Some(id) => Said::Message(id),
-                    None => {
-                        if *updates_of != Some(delivery.from) {
-                            *run += 1;
-                        }
-                        let of = base.updates.entry(delivery.key).or_default();
-                        of.push((mark.object, *run));
-                        Said::Updates(*run)
-                    }
-                };
-                let heard = base.heard.entry(place).or_default();
-                let key = (delivery.from, said);
-                let is_copy = mark.id.is_some() && heard.contains_key(&key);
-                if !is_copy {
-                    *updates_of = mark.id.is_none().then_some(delivery.from);
-                }
-                heard.entry(key).or_insert(*next);
-                *next += 1;
-            }
-        }
-        base
-    }
-
-    /// When something was first heard in the recording.
-    fn position(&self, place: Place, from: usize, said: Said) -> Option<u32> {
-        self.heard.get(&place)?.get(&(from, said)).copied()
-    }
-}
 
 /// The order of a run's deliveries, from somewhere on.
 pub(super) struct Orders {
@@ -161,14 +75,10 @@ impl Orders {
         for delivery in trace {
             for mark in marks.of(&delivery.payload).iter() {
                 let place = (delivery.node, mark.object);
-                let updates = || {
-                    let mut of = base.updates.get(&delivery.key)?.iter();
-                    let of = of.find(|it| it.0 == mark.object)?;
-                    Some(Said::Updates(of.1))
-                };
+                let updates = || base.updates(delivery.key, mark.object);
                 let said = match mark.id {
                     Some(id) => Said::Message(id),
-                    None => updates().unwrap_or(Said::Unknown),
+                    None => updates().map_or(Said::Unknown, Said::Updates),
                 };
                 heard.entry(place).or_default().push(Heard {
                     at: delivery.at,
@@ -180,11 +90,17 @@ impl Orders {
                 });
             }
         }
-        heard.retain(|_, list| list.iter().any(|it| it.from != list[0].from));
+        if let Some(known) = &base.deeds {
+            let deeds = known.of_run(trace, changes, marks);
+            for deed in deeds.in_order() {
+                put_deed(&deed, base, &mut heard);
+            }
+        }
+        heard.retain(|_, list| base.singles || list.iter().any(|it| it.from != list[0].from));
         heard.values_mut().for_each(telling);
         let mut order = 0u64;
         for change in changes {
-            if !matches!(change, Change::Hold { .. }) {
+            if !matches!(change, Change::Hold { .. } | Change::Pause { .. }) {
                 order = order.wrapping_add(number(change));
             }
         }
@@ -299,6 +215,51 @@ fn reversed(place: Place, first: &Heard, second: &Heard) -> u64 {
     }
 }
 
+/// Puts what a node did itself among what it heard of the object.
+fn put_deed(deed: &Deed, base: &BaseOrder, heard: &mut BTreeMap<Place, Vec<Heard>>) {
+    let place = (deed.node, deed.object);
+    let Some(list) = heard.get_mut(&place) else {
+        return;
+    };
+    let said = Said::Deed(deed.id);
+    let behind = list.partition_point(|it| it.at <= deed.at);
+    let deed = Heard {
+        at: deed.at,
+        natural: deed.at,
+        from: deed.node,
+        sent: None,
+        said,
+        position: base.position(place, deed.node, said),
+    };
+    list.insert(behind, deed);
+}
+
+/// What lets a node do behind these what it did before them: it stands still until they have come.
+fn pauses(
+    deed: &Heard,
+    behind: &[Heard],
+    node: usize,
+    (ground, tries): (&Ground, &Tries),
+) -> Vec<(Change, u8)> {
+    let first = deed.at.turn.saturating_sub(1);
+    let moment = |turn| {
+        let ns = ground.turn_ns(node, turn)?;
+        Some(Moment { turn, ns })
+    };
+    let Some(since) = moment(first) else {
+        return Vec::new();
+    };
+    let last_turn = ground.last_turn_to_move(node);
+    let others = behind.iter().filter(|it| it.from != node);
+    let pauses = others.map_while(|passed| {
+        let until = moment(passed.at.turn).filter(|it| it.turn <= last_turn)?;
+        let is_short = until.ns.saturating_sub(since.ns) <= tries.hold_max_ns;
+        let pause = Change::Pause { node, since, until };
+        is_short.then_some((pause, u8::from(passed.is_update())))
+    });
+    pauses.collect()
+}
+
 /// What makes what comes behind it come before it, and what loses or repeats it; each with its class.
 fn changes(
     held: &Heard,
@@ -306,6 +267,9 @@ fn changes(
     (node, behind_ns): (usize, i64),
     (ground, tries): (&Ground, &Tries),
 ) -> Vec<(Change, u8)> {
+    if held.is_deed() {
+        return pauses(held, behind, node, (ground, tries));
+    }
     let mut found = Vec::new();
     let (from, to, since) = (held.from, node, held.natural);
     let last_turn = ground.last_turn_to_move(node);
@@ -403,7 +367,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::by_hand::{Arrival, legal_orders};
-    use super::super::change::fate;
+    use super::super::fate::fate;
     use super::super::ground::GroundOptions;
     use super::*;
     use crate::together::Plan;

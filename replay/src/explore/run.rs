@@ -12,6 +12,7 @@ use super::cut::{Cut, PacketId};
 use super::ground::{Begins, Ground};
 use super::looks::{Looks, Row, Watch};
 use super::net::{Broken, Delivery, Net, NetState, NodeSocket};
+use super::pause::due;
 use super::stuck::Watched;
 use super::swaps::{Swap, swaps};
 use super::tables::{Difference, Table, differences, number};
@@ -451,16 +452,18 @@ impl<'a, E> Runner<'a, E> {
             if ground.nodes[node].reel.is_none() {
                 continue;
             }
-            let stops = |it: &Change| matches!(it, Change::Stop { node: of, turn: at, .. } if *of == node && *at <= turn);
-            let plays = cut.as_ref().is_none_or(|cut| cut.plays(node, turn));
-            if changes.iter().any(stops) || !plays {
-                continue;
-            }
-            ran.turns += 1;
-            if let Err(words) = self.turn(node, turn)? {
-                ran.panicked = Some((node, words));
-                self.layers[node] = None;
-                return Ok(());
+            for turn in due(changes, node, turn) {
+                let stops = |it: &Change| matches!(it, Change::Stop { node: of, turn: at, .. } if *of == node && *at <= turn);
+                let plays = cut.as_ref().is_none_or(|cut| cut.plays(node, turn));
+                if changes.iter().any(stops) || !plays {
+                    continue;
+                }
+                ran.turns += 1;
+                if let Err(words) = self.turn(node, turn)? {
+                    ran.panicked = Some((node, words));
+                    self.layers[node] = None;
+                    return Ok(());
+                }
             }
         }
         Ok(())

@@ -1,21 +1,25 @@
 //! Which ways through a session are tried, in which order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_wire::Wire;
 
-use super::chance::Chance;
+use super::base_order::BaseOrder;
+use super::chance::{ByChance, Chance};
 use super::change::Change;
 use super::counts::Counts;
+use super::deeds::Deeds;
 use super::ground::Ground;
+use super::kept::Kept;
 use super::marks::Marks;
-use super::races::{BaseOrder, Candidate, Orders, Tries};
+pub(super) use super::outcome::Outcome;
+use super::races::{Candidate, Orders};
 use super::run::{MakeNode, Ran, Runner};
-use super::tables::Parting;
-use super::waiting::{Meant, Waiting, Way};
+use super::tries::Tries;
+use super::waiting::{Meant, Way};
 
 /// What is tried, and how much of it.
 #[derive(Clone, Copy, Debug)]
@@ -28,46 +32,13 @@ pub struct Limits {
     pub runs_max: u64,
     /// How many threads play. At least one.
     pub jobs: usize,
-    /// Instead of the orders, one change after another by chance, from this seed on: for comparison.
-    pub by_chance: Option<u64>,
+    /// Instead of the orders, one way after another by chance.
+    pub by_chance: Option<ByChance>,
 }
 
 /// How many runs are made before their results are looked at, however many threads there are: what is tried next
 /// follows from them.
 const BATCH: usize = 64;
-
-/// What a wrong run came to, apart from when: two runs of the same are one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Outcome {
-    /// The objects of which nodes part, in what, and the nodes.
-    pub partings: Vec<(u64, Parting, Vec<usize>)>,
-    /// What layers said, and who.
-    pub broken: Vec<(usize, String)>,
-    /// Who panicked, and the words.
-    pub panicked: Option<(usize, String)>,
-}
-
-impl Outcome {
-    /// What a run came to.
-    pub fn of(ran: &Ran) -> Outcome {
-        let partings = ran.differences.iter();
-        let partings = partings.map(|it| (it.object, it.parting, it.nodes.clone()));
-        let broken = ran.broken.iter().map(|it| (it.node, it.words.clone()));
-        let broken: BTreeSet<_> = broken.collect();
-        Outcome {
-            partings: partings.collect(),
-            broken: broken.into_iter().collect(),
-            panicked: ran.panicked.clone(),
-        }
-    }
-
-    /// Whether all that is wrong here is wrong there too.
-    pub fn is_in(&self, other: &Outcome) -> bool {
-        self.partings.iter().all(|it| other.partings.contains(it))
-            && self.broken.iter().all(|it| other.broken.contains(it))
-            && (self.panicked.is_none() || self.panicked == other.panicked)
-    }
-}
 
 /// A way that came to something wrong.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,21 +100,48 @@ pub fn explore<E: Send>(
     limits: &Limits,
     tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
 ) -> Result<Explored, E> {
-    let mut search = Search::new(limits);
+    explore_on(ground, makers, wire, (limits, None), tell).map(|it| it.0)
+}
+
+/// The same from where an exploration of the same session, with the same layers and the same of `limits` but for
+/// runs and threads, ended; and where this one ends.
+///
+/// # Errors
+/// A layer that cannot be made.
+pub fn explore_on<E: Send>(
+    ground: &Arc<Ground>,
+    makers: &Makers<'_, E>,
+    wire: Option<&Wire>,
+    (limits, kept): (&Limits, Option<Kept>),
+    tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
+) -> Result<(Explored, Kept), E> {
+    let is_new = kept.is_none();
+    let mut search = Search::new(limits, kept.unwrap_or_default());
     let (mut first, _) = Runner::new(Arc::clone(ground), makers())?;
     let says_beliefs = first.says_beliefs();
     let mut marks = Marks::new(wire);
-    let order = &BaseOrder::of(first.base(), &mut marks);
+    let ticks = limits.tries.ticks;
+    let deeds = ticks.then(|| Deeds::of(first.base(), &mut marks, ground));
+    let mut order = BaseOrder::beside(deeds, first.base(), &mut marks);
+    order.singles = limits.tries.losses > 0 || limits.tries.overtakes;
+    let order = &order;
     let base = Orders::of(first.base(), &[], order, &mut marks);
-    search.waiting.reached(base.order, None);
     search.says_beliefs = says_beliefs;
-    search.counts.orders = 1;
+    if is_new {
+        search.kept.waiting.reached(base.order, None);
+        search.kept.counts.orders = 1;
+    }
     match limits.by_chance {
-        Some(seed) => search.chance = Some(Chance::new(ground, &limits.tries, seed)),
-        None => {
-            let candidates = base.candidates(ground, &limits.tries, &[]);
-            search.waiting.add(&[], candidates);
+        Some(by) => {
+            let mut chance = Chance::new((by, ground), &limits.tries, first.base(), &mut marks);
+            (0..search.kept.drawn).for_each(|_| drop(chance.way()));
+            search.chance = Some(chance);
         }
+        None if is_new => {
+            let candidates = base.candidates(ground, &limits.tries, &[]);
+            search.kept.waiting.add(&[], candidates);
+        }
+        None => {}
     }
     let jobs = limits.jobs.max(1);
     let ended = std::thread::scope(|scope| {
@@ -175,9 +173,9 @@ pub fn explore<E: Send>(
             });
         }
         loop {
-            let ways = search.next(BATCH);
+            let ways = search.next();
             if ways.is_empty() {
-                return Ok(true);
+                return Ok(search.is_whole());
             }
             let batch = Arc::new(Batch::new(ways));
             for worker in &to {
@@ -189,26 +187,25 @@ pub fn explore<E: Send>(
                     return Err(error);
                 }
             }
-            for result in batch.results() {
+            for (result, behind) in batch.results().zip(1..) {
                 if search.take(result, tell).is_break() {
-                    return Ok(false);
+                    search.give_back(&batch.ways[behind..]);
+                    return Ok(search.is_whole());
                 }
             }
-            search.waiting.count(&mut search.counts);
-            if tell(Told::Counts(&search.counts)).is_break() {
-                return Ok(false);
-            }
-            if search.counts.runs >= limits.runs_max {
-                return Ok(search.waiting.is_empty() && search.chance.is_none());
+            search.count();
+            if tell(Told::Counts(&search.kept.counts)).is_break() {
+                return Ok(search.is_whole());
             }
         }
     })?;
-    search.waiting.count(&mut search.counts);
-    Ok(Explored {
-        counts: search.counts,
-        whole: ended && search.counts.given_up == 0 && search.chance.is_none(),
+    search.count();
+    let explored = Explored {
+        counts: search.kept.counts,
+        whole: ended && search.kept.counts.given_up == 0,
         says_beliefs,
-    })
+    };
+    Ok((explored, search.kept))
 }
 
 /// Ways that all threads take from.
@@ -269,38 +266,66 @@ impl Batch {
 
 struct Search<'a> {
     limits: &'a Limits,
-    counts: Counts,
+    kept: Kept,
     says_beliefs: bool,
-    waiting: Waiting,
-    outcomes: BTreeSet<Outcome>,
     chance: Option<Chance>,
 }
 
 impl<'a> Search<'a> {
-    fn new(limits: &'a Limits) -> Search<'a> {
+    fn new(limits: &'a Limits, kept: Kept) -> Search<'a> {
         Search {
             limits,
-            counts: Counts::default(),
+            kept,
             says_beliefs: false,
-            waiting: Waiting::default(),
-            outcomes: BTreeSet::new(),
             chance: None,
         }
     }
 
-    fn next(&mut self, count: usize) -> Vec<Way> {
-        let left = self.limits.runs_max.saturating_sub(self.counts.runs);
-        let count = count.min(usize::try_from(left).unwrap_or(usize::MAX));
-        let mut ways = Vec::new();
-        while ways.len() < count {
-            let way = match &mut self.chance {
-                Some(chance) => Some(chance.way()),
-                None => self.waiting.next(),
-            };
-            let Some(way) = way else { break };
-            ways.push(way);
+    /// What is played next, at once: as much as may still be played of what is due.
+    fn next(&mut self) -> Vec<Way> {
+        let kept = &mut self.kept;
+        let left = self.limits.runs_max.saturating_sub(kept.counts.runs);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        if left == 0 {
+            return Vec::new();
         }
-        ways
+        // What is due together does not follow from how much may be played.
+        if kept.due.is_empty() {
+            for _ in 0..BATCH {
+                let way = match &mut self.chance {
+                    Some(chance) => {
+                        kept.drawn += 1;
+                        Some(chance.way())
+                    }
+                    None => kept.waiting.next(),
+                };
+                let Some(way) = way else { break };
+                kept.due.push_back(way);
+            }
+        }
+        let count = left.min(kept.due.len());
+        kept.due.drain(..count).collect()
+    }
+
+    /// Ways that were played, and whose results nobody took.
+    fn give_back(&mut self, ways: &[Way]) {
+        for way in ways.iter().rev() {
+            self.kept.due.push_front(way.clone());
+        }
+    }
+
+    fn count(&mut self) {
+        let kept = &mut self.kept;
+        kept.waiting.count(&mut kept.counts);
+        // Nobody counts what is drawn and was not played.
+        if self.chance.is_none() {
+            kept.counts.waiting += kept.due.len() as u64;
+        }
+    }
+
+    /// Whether nothing is left to be tried.
+    fn is_whole(&self) -> bool {
+        self.kept.due.is_empty() && self.kept.waiting.is_empty() && self.chance.is_none()
     }
 
     fn take(
@@ -308,28 +333,28 @@ impl<'a> Search<'a> {
         result: Result1,
         tell: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.counts.runs += 1;
-        self.counts.turns += result.ran.turns;
+        self.kept.counts.runs += 1;
+        self.kept.counts.turns += result.ran.turns;
         if !result.tried {
-            self.waiting.add(&result.changes, result.candidates);
+            self.kept.waiting.add(&result.changes, result.candidates);
             return ControlFlow::Continue(());
         }
-        let is_new = self.waiting.reached(result.order, result.meant);
-        self.counts.orders += u64::from(is_new);
+        let is_new = self.kept.waiting.reached(result.order, result.meant);
+        self.kept.counts.orders += u64::from(is_new);
         if result.ran.is_wrong() {
-            self.counts.wrong += 1;
-            if self.outcomes.insert(Outcome::of(&result.ran)) {
-                let run = self.counts.runs;
+            self.kept.counts.wrong += 1;
+            if self.kept.outcomes.insert(Outcome::of(&result.ran)) {
+                let run = self.kept.counts.runs;
                 let (changes, ran) = (result.changes, result.ran);
                 return tell(Told::Wrong(&Wrong { changes, ran, run }));
             }
             return ControlFlow::Continue(());
         }
         if result.changes.len() < self.limits.changes_max && self.limits.by_chance.is_none() {
-            self.waiting.go_on(&result.changes);
+            self.kept.waiting.go_on(&result.changes);
         }
         if is_new && !self.says_beliefs {
-            let run = self.counts.runs;
+            let run = self.kept.counts.runs;
             let (changes, ran) = (result.changes, result.ran);
             return tell(Told::Other(&Wrong { changes, ran, run }));
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::bytes::fields;
 use super::change::Change;
 use super::counts::Counts;
 use super::races::Candidate;
@@ -24,6 +25,8 @@ pub(super) struct Meant {
     is_told: bool,
 }
 
+fields!(Meant { order, is_told });
+
 /// A way that waits.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
@@ -33,6 +36,12 @@ pub(super) struct Way {
     pub change: Option<Change>,
     pub meant: Option<Meant>,
 }
+
+fields!(Way {
+    before,
+    change,
+    meant,
+});
 
 impl Way {
     pub fn changes(&self) -> Vec<Change> {
@@ -52,6 +61,16 @@ pub(super) struct Waiting {
     unreached: u64,
     given_up: u64,
 }
+
+fields!(Waiting {
+    ways,
+    reached,
+    others,
+    added,
+    saved,
+    unreached,
+    given_up,
+});
 
 impl Waiting {
     pub fn is_empty(&self) -> bool {

@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Ending, Endpoint, Event, EventNumber, Record, Reel, SocketId, Time};
+use netreel_reel::{Duration, Ending, Endpoint, Event, EventNumber, Record, Reel, SocketId, Time};
 
 use super::link::Link;
 
@@ -151,6 +151,12 @@ impl Plan {
         delays.sort_unstable();
         plan.usual_ns = delays.get(delays.len() / 2).copied().unwrap_or(0);
         plan
+    }
+
+    /// Says what a packet takes on a link of which nothing is known. Without it that is what packets of other
+    /// links take.
+    pub fn set_usual(&mut self, usual: Duration) {
+        self.usual_ns = i64::try_from(usual.as_nanos()).unwrap_or(i64::MAX);
     }
 
     pub(crate) fn empty() -> Plan {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use netreel_protocol::session::PacketId;
 use netreel_reel::{EventNumber, Reel};
 use netreel_replay::explore::{
-    Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Moment, Outcome,
+    ByChance, Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Moment, Outcome,
     PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, in_order, legal_orders,
     shrink, tighten,
 };
@@ -28,7 +28,7 @@ use crate::story::{plan, session};
 use crate::together::{errors, events};
 
 /// A world in which boxes are played with little delay, and nothing goes wrong.
-fn healthy(seed: u64, mode: Mode, ticks: u64) -> Vec<Vec<u8>> {
+pub fn healthy(seed: u64, mode: Mode, ticks: u64) -> Vec<Vec<u8>> {
     let mut start = SimWorldStart::new(seed, mode, Topology::PeerToPeer, Script::Boxes { ticks });
     start.faults = LinkFaults {
         jitter: Duration::from_millis(2),
@@ -73,7 +73,7 @@ pub fn limits(runs_max: u64) -> Limits {
     }
 }
 
-fn explored(ground: &Arc<Ground>, limits: &Limits, until: usize) -> (Explored, Vec<Wrong>) {
+pub fn explored(ground: &Arc<Ground>, limits: &Limits, until: usize) -> (Explored, Vec<Wrong>) {
     let mut found = Vec::new();
     let wire = wire();
     let explored = explore(
@@ -94,7 +94,7 @@ fn explored(ground: &Arc<Ground>, limits: &Limits, until: usize) -> (Explored, V
     (explored.unwrap_or_else(|never| match never {}), found)
 }
 
-fn written(ground: &Arc<Ground>, changes: &[Change]) -> Vec<Vec<u8>> {
+pub fn written(ground: &Arc<Ground>, changes: &[Change]) -> Vec<Vec<u8>> {
     let mut runner = runner(ground);
     let headers = (0..ground.names().count()).map(|node| {
         let header = ground.reel(node)?.header().clone();
@@ -108,7 +108,7 @@ fn written(ground: &Arc<Ground>, changes: &[Change]) -> Vec<Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_played_as_recorded(reels: &[Vec<u8>]) {
+pub fn assert_played_as_recorded(reels: &[Vec<u8>]) {
     let written = written(&ground(reels), &[]);
     for (before, after) in reels.iter().zip(&written) {
         let (before, after) = (events(before), events(after));
@@ -462,7 +462,7 @@ fn found_after(
     ground: &Arc<Ground>,
     fault: Fault,
     runs: u64,
-    by_chance: Option<u64>,
+    by_chance: Option<ByChance>,
 ) -> Option<u64> {
     let wire = wire();
     let (_, unchanged) = Runner::new(Arc::clone(ground), faulty(ground, Some(fault)))
@@ -511,20 +511,27 @@ fn planted_faults_are_found_from_one_healthy_recording() {
     let reels = healthy(3, Mode::Owner, 240);
     assert_eq!(errors(&reels), [""; 0]);
     let ground = ground(&reels);
-    let (mut explored, mut by_chance) = (0, 0);
+    let (mut explored, mut by_chance, mut by_priorities) = (0, 0, 0);
+    let ways = [
+        ByChance::Priorities { seed: 7, depth: 3 },
+        ByChance::Delays { seed: 7 },
+    ];
     let words = |found: Option<u64>| found.map_or("-".to_owned(), |run| run.to_string());
-    println!("| fault | found in run | by chance |\n|---|---|---|");
+    println!("| fault | found in run | by priorities | by chance |\n|---|---|---|---|");
     for &fault in faults {
         let found = found_after(&ground, fault, runs, None);
-        let chance = asked
-            .as_ref()
-            .and_then(|_| found_after(&ground, fault, runs, Some(7)));
+        let [priorities, chance] = ways.map(|by| {
+            let asked = asked.as_ref();
+            asked.and_then(|_| found_after(&ground, fault, runs, Some(by)))
+        });
         explored += usize::from(found.is_some());
+        by_priorities += usize::from(priorities.is_some());
         by_chance += usize::from(chance.is_some());
-        println!("| {fault:?} | {} | {} |", words(found), words(chance));
+        let [found, priorities, chance] = [found, priorities, chance].map(words);
+        println!("| {fault:?} | {found} | {priorities} | {chance} |");
     }
     println!(
-        "{explored} of {} found, {by_chance} by chance",
+        "{explored} of {} found, {by_priorities} by priorities, {by_chance} by chance",
         faults.len()
     );
     // 25 of 32 with 800 runs each.

@@ -1,5 +1,6 @@
-//! What exploring and shrinking come to where they are given time: `NETREEL_SPACE=OBJECTS` goes through the orders
-//! of a small session, `NETREEL_SHRINKS=SESSIONS` shrinks so many long ones. `./dev campaign` does both.
+//! What exploring and shrinking come to where they are given time: `NETREEL_ZOMBIES=SESSIONS` looks for the zombie in
+//! so many healthy recordings, `NETREEL_SPACE=OBJECTS` goes through the orders of a small session,
+//! `NETREEL_SHRINKS=SESSIONS` shrinks so many long ones. `./dev campaign` does them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -12,7 +13,7 @@ use netreel_replay::explore::{Cut, Explored, Ground, Outcome, Told, explore, shr
 use netreel_sample_engine::{Call, Mode, Peer, Script, SimWorldStart, Topology, cube};
 use netreel_transport::LinkFaults;
 
-use crate::explore::{ground, limits, maker, runner, zombie_in};
+use crate::explore::{ground, healthy, limits, maker, runner, written, zombie_in};
 use crate::recorded::{record, record_played, wire};
 use crate::story::session;
 use crate::together::errors;
@@ -20,6 +21,42 @@ use crate::together::errors;
 fn asked(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().expect("a number"))
+}
+
+/// The first run from a healthy recording whose session, written anew, has a zombie; and how many seconds it took.
+fn zombie_from(ground: &Arc<Ground>) -> Option<(u64, f64)> {
+    let begun = Instant::now();
+    let mut limits = limits(100_000);
+    limits.tries.hold_max_ns = 3_000_000_000;
+    let mut found = None;
+    let makers = || maker(ground);
+    let explored = explore(ground, &makers, Some(&wire()), &limits, &mut |told| {
+        if let Told::Wrong(wrong) = told
+            && errors(&written(ground, &wrong.changes)).contains(&"zombie-object")
+        {
+            found = Some(wrong.run);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    explored.unwrap_or_else(|never| match never {});
+    Some((found?, begun.elapsed().as_secs_f64()))
+}
+
+/// Of so many recordings of *boxes* with the historic migration in which nothing is wrong.
+#[test]
+fn the_zombie_is_confirmed_from_every_healthy_recording() {
+    let sessions = asked("NETREEL_ZOMBIES").unwrap_or(1);
+    println!("| seed | packets | in run | seconds |");
+    println!("|---|---|---|---|");
+    let recordings = (0..).map(|seed| (seed, healthy(seed, Mode::Host, 240)));
+    let healthy = recordings.filter(|(_, reels)| errors(reels).is_empty());
+    for (seed, reels) in healthy.take(usize::try_from(sessions).expect("few")) {
+        let packets = session(&reels).packet_count();
+        let found = zombie_from(&ground(&reels));
+        let (run, seconds) = found.unwrap_or_else(|| panic!("seed {seed}: no zombie"));
+        println!("| {seed} | {packets} | {run} | {seconds:.1} |");
+    }
 }
 
 /// A session of four nodes: A creates so many objects, the first goes to B and back, and A destroys it.

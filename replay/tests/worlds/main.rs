@@ -9,6 +9,8 @@ mod divergence;
 mod exact;
 mod explore;
 mod explore_campaign;
+mod explore_continued;
+mod explore_ticks;
 mod inside;
 mod mutants;
 mod recorded;

@@ -1,0 +1,215 @@
+//! Explorations that go on where they ended: what is kept of one beside what it found.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use netreel_protocol::session::Session;
+use netreel_replay::explore::{Ground, Kept};
+use serde::{Deserialize, Serialize};
+
+use super::found::{Found, Known};
+use crate::arguments::Explore;
+use crate::outcome::Failure;
+
+/// The file in the folder of what was found.
+const FILE: &str = "exploration";
+
+/// What an exploration is of: whoever goes on with it must ask for the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Of {
+    netreel: String,
+    session: String,
+    options: Vec<(String, String)>,
+}
+
+/// The first line of the file; behind it are the library's bytes.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    of: Of,
+    found: Vec<Known>,
+}
+
+/// Where an exploration goes on.
+pub struct From {
+    pub kept: Kept,
+    pub found: Vec<Known>,
+}
+
+/// Reads where the exploration of a folder ended.
+///
+/// # Errors
+/// There is none, or it is of something else: which.
+pub fn read(
+    folder: &Path,
+    arguments: &Explore,
+    (session, ground): (&Session, &Ground),
+) -> Result<From, Failure> {
+    let told = |why: String| Failure::new(format!("--continue: {why}"));
+    let path = folder.join(FILE);
+    let bytes = std::fs::read(&path).map_err(|error| {
+        told(format!(
+            "{}: {error}; an exploration with --out leaves it there when it ends",
+            path.display()
+        ))
+    })?;
+    let damaged = || told(format!("{} is damaged", path.display()));
+    let line = bytes.iter().position(|byte| *byte == b'\n');
+    let (head, kept) = bytes.split_at(line.ok_or_else(damaged)?);
+    let head: Head = serde_json::from_slice(head).map_err(|_| damaged())?;
+    let now = of(arguments, session, ground)?;
+    if let Some(why) = differs(&head.of, &now) {
+        return Err(told(format!("{} {why}", folder.display())));
+    }
+    Ok(From {
+        kept: Kept::from_bytes(&kept[1..]).ok_or_else(damaged)?,
+        found: head.found,
+    })
+}
+
+/// Writes where an exploration ended.
+pub fn write(
+    folder: &Path,
+    arguments: &Explore,
+    (session, ground): (&Session, &Ground),
+    (kept, found): (&Kept, Vec<Known>),
+) -> Result<(), Failure> {
+    let of = of(arguments, session, ground)?;
+    let mut bytes = serde_json::to_vec(&Head { of, found }).map_err(Failure::new)?;
+    bytes.push(b'\n');
+    bytes.extend(kept.to_bytes());
+    let path = folder.join(FILE);
+    std::fs::write(&path, bytes)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// What is not as it was, in words behind the folder's name; `None`: nothing.
+fn differs(before: &Of, now: &Of) -> Option<String> {
+    if before.netreel != now.netreel {
+        let netreel = &before.netreel;
+        return Some(format!(
+            "was explored by netreel {netreel}, and this is {}: begin anew in another folder",
+            now.netreel
+        ));
+    }
+    if before.session != now.session {
+        return Some("was explored from another session".to_owned());
+    }
+    let pairs = before.options.iter().zip(&now.options);
+    let mut others = pairs.filter(|(before, now)| before != now);
+    let (before, now) = others.next()?;
+    let words = |(name, value): &(String, String)| match value.as_str() {
+        "" => format!("without {name}"),
+        "yes" => format!("with {name}"),
+        value => format!("with {name} {value}"),
+    };
+    Some(format!(
+        "was explored {}, and this command asks for it {}",
+        words(before),
+        words(now)
+    ))
+}
+
+fn of(arguments: &Explore, session: &Session, ground: &Ground) -> Result<Of, Failure> {
+    let read = &arguments.read.source;
+    let yes = |is_so: bool| if is_so { "yes" } else { "" }.to_owned();
+    let maybe = |value: Option<String>| value.unwrap_or_default();
+    let file = |path: Option<&Path>| -> Result<String, Failure> {
+        let Some(path) = path else {
+            return Ok(String::new());
+        };
+        let bytes = std::fs::read(path);
+        let bytes = bytes.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        Ok(format!("{} ({:016x})", path.display(), number(&bytes)))
+    };
+    let options = [
+        ("--changes", arguments.changes.to_string()),
+        ("--hold", arguments.hold.to_string()),
+        ("--rest", arguments.rest.to_string()),
+        ("--losses", maybe(arguments.losses.map(|it| it.to_string()))),
+        ("--repeats", yes(arguments.repeats)),
+        ("--overtakes", yes(arguments.overtakes)),
+        ("--deaths", yes(arguments.deaths)),
+        ("--ticks", yes(arguments.ticks)),
+        ("--object", maybe(arguments.object.map(|it| it.to_string()))),
+        (
+            "--by-chance",
+            maybe(arguments.by_chance.map(|it| it.to_string())),
+        ),
+        (
+            "--by-priorities",
+            maybe(
+                arguments
+                    .by_priorities
+                    .map(|(seed, depth)| format!("{seed},{depth}")),
+            ),
+        ),
+        ("--layer", file(arguments.layer.as_deref())?),
+        ("--wire", file(read.wire.as_deref())?),
+        ("--tune", arguments.tune.join(" ")),
+        ("--set", arguments.set.join(" ")),
+    ];
+    let options = options.map(|(name, value)| (name.to_owned(), value));
+    Ok(Of {
+        netreel: env!("CARGO_PKG_VERSION").to_owned(),
+        session: fingerprint(session, ground),
+        options: options.into(),
+    })
+}
+
+/// A number for what is explored: its nodes, the ids in their reels, and how much there is of it.
+fn fingerprint(session: &Session, ground: &Ground) -> String {
+    let reels = (0..session.nodes.len()).map(|node| {
+        let header = ground.reel(node).map(|reel| reel.header());
+        header.map(|it| (it.node.clone(), it.session, it.start.clone()))
+    });
+    let reels: Vec<_> = reels.collect();
+    let packets = session.packets();
+    let packets: Vec<_> = packets
+        .map(|it| {
+            let came = it.received.map(|it| it.number.0);
+            (it.from.0, it.to.0, it.sent.map(|it| it.number.0), came)
+        })
+        .collect();
+    format!("{:016x}", number(&(reels, packets, ground.turns())))
+}
+
+fn number(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What was found in this command and before it, without what differs from time to time.
+pub fn known(before: &[Known], found: &[Found]) -> Vec<Known> {
+    let found = found.iter().map(Known::of);
+    before.iter().cloned().chain(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(options: &[(&str, &str)]) -> Of {
+        let options = options.iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
+        Of {
+            netreel: "1".to_owned(),
+            session: "7".to_owned(),
+            options: options.collect(),
+        }
+    }
+
+    #[test]
+    fn the_first_option_that_is_another_is_named() {
+        let before = of(&[("--hold", "3000"), ("--ticks", "yes")]);
+        assert_eq!(differs(&before, &before), None);
+        let now = of(&[("--hold", "3000"), ("--ticks", "")]);
+        let words = differs(&before, &now).expect("it differs");
+        assert_eq!(
+            words,
+            "was explored with --ticks, and this command asks for it without --ticks"
+        );
+        let now = of(&[("--hold", "100"), ("--ticks", "")]);
+        let words = differs(&before, &now).expect("it differs");
+        assert!(words.contains("with --hold 3000, and"), "{words}");
+    }
+}

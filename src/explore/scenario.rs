@@ -1,0 +1,301 @@
+//! A match that nobody has played: a file says how it begins, and it is played in a simulated network, into
+//! memory.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use netreel_capture::clock_anchor;
+use netreel_play::{Progress, Script, SimStage};
+use netreel_protocol::session::Session;
+use netreel_reel::{Endpoint, Event, Header, Record, ReelWriter, SocketId, ThreadId, Time};
+use netreel_replay::explore::{Cut, Ground, GroundOptions, MakeNode, Runner};
+use netreel_sample_engine::{Mode, Peer, Start, Topology, node_name};
+use netreel_transport::mix;
+use serde::Deserialize;
+
+use super::anew::{Anew, Written};
+use crate::arguments::Explore;
+use crate::boxes;
+use crate::open;
+use crate::outcome::Failure;
+use crate::replay::boxes::Changes;
+use crate::replay::engine::Engine;
+use crate::replay::together;
+
+/// A script that waits for longer, by the game's clock, waits for what does not come.
+const TICKS_MAX: u64 = 60 * 300;
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Of the sample engine: what its players do.
+    script: Option<String>,
+    #[serde(default = "host")]
+    mode: Mode,
+    #[serde(default = "four")]
+    players: u8,
+    #[serde(default)]
+    seed: u64,
+    /// Of another engine: its nodes, and its games' calls.
+    #[serde(default)]
+    node: Vec<Node>,
+    #[serde(default)]
+    call: Vec<Call>,
+    /// Between two ticks of a node. ms.
+    #[serde(default = "tick_ms")]
+    tick: f64,
+    /// What a packet takes. ms.
+    #[serde(default = "delay_ms")]
+    delay: f64,
+    /// For how long nodes tick. ms.
+    #[serde(default = "length_ms")]
+    length: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Node {
+    name: String,
+    address: Endpoint,
+    /// The start conditions that its layer is made from, as text.
+    #[serde(default)]
+    start: String,
+    /// The same as hexadecimal digits, before the text.
+    #[serde(default)]
+    start_hex: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    node: String,
+    /// Since the first tick. ms.
+    at: f64,
+    /// What the game says to the layer.
+    #[serde(default)]
+    text: String,
+    /// The same as hexadecimal digits, before the text.
+    #[serde(default)]
+    hex: String,
+}
+
+fn host() -> Mode {
+    Mode::Host
+}
+
+fn four() -> u8 {
+    4
+}
+
+fn tick_ms() -> f64 {
+    1000.0 / 60.0
+}
+
+fn delay_ms() -> f64 {
+    20.0
+}
+
+fn length_ms() -> f64 {
+    5000.0
+}
+
+/// Makes what makes the layers of a session.
+pub type Make<'a> = dyn Fn(Arc<Ground>) -> Box<MakeNode<'a, Failure>> + 'a;
+
+/// The reels of a match that `file` describes, played.
+///
+/// # Errors
+/// What of the file cannot be read, or what it lacks to be played.
+pub fn played(file: &Path, arguments: &Explore, make: &Make<'_>) -> Result<Written, Failure> {
+    let told = |why: String| Failure::new(format!("--scenario {}: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
+    let table: toml::Table = toml::from_str(&text).map_err(|error| told(error.to_string()))?;
+    if is_of_programs(&table) {
+        let file = file.display();
+        return Err(told(format!(
+            "its nodes are programs, each with a command: those cannot be explored; `netreel run {file} \
+             --keep-all` records a match of them, which can, where its engine can be replayed"
+        )));
+    }
+    let scenario: File = toml::from_str(&text).map_err(|error| told(error.to_string()))?;
+    match (&arguments.layer, &scenario.script) {
+        (None, Some(script)) => by_players(&scenario, script).map_err(told),
+        (Some(layer), None) if !scenario.node.is_empty() => {
+            let empty = before_packets(&scenario, layer).map_err(told)?;
+            by_layers(&session(&empty, arguments)?, &scenario, (layer, make))
+        }
+        (Some(_), _) => Err(told(
+            "a layer of --layer takes its nodes, [[node]] with `name` and `address`, and no `script`".to_owned(),
+        )),
+        (None, None) => Err(told(
+            "it has no `script`, which players of the sample engine play; another engine takes --layer and its \
+             nodes, [[node]] (docs/explore.md)"
+                .to_owned(),
+        )),
+    }
+}
+
+/// Of what was played, the session.
+///
+/// # Errors
+/// A wire that cannot be read.
+pub fn session(played: &Written, arguments: &Explore) -> Result<Session, Failure> {
+    let wire = arguments.read.source.wire.as_deref();
+    let wire = wire.map(open::wire).transpose()?;
+    played.session(wire)
+}
+
+/// Whether this is a scenario of `netreel run`.
+fn is_of_programs(table: &toml::Table) -> bool {
+    let has_command = |it: &toml::Value| it.get("command").is_some();
+    let nodes = table.get("node").and_then(toml::Value::as_array);
+    table.contains_key("every") || nodes.into_iter().flatten().any(has_command)
+}
+
+/// The match of the sample engine that its players play by a script.
+fn by_players(scenario: &File, script: &str) -> Result<Written, String> {
+    let names: Vec<String> = (0..scenario.players).map(Peer).map(node_name).collect();
+    let script = Script::parse(script, &names).map_err(|why| format!("its script, {why}"))?;
+    let header = |name: &str, start: &Start| Header {
+        args: Vec::new(),
+        ..boxes::header(name, id(scenario.seed), ("scenario", scenario.seed), start)
+    };
+    let of = (scenario.mode, Topology::PeerToPeer);
+    let mut stage = SimStage::new(of, (scenario.players, scenario.seed), &header)
+        .map_err(|why| why.to_string())?;
+    let mut reader = script.play();
+    let mut ticks = 0;
+    while let Progress::Waits(line) = reader.go_on(&mut stage) {
+        if ticks >= TICKS_MAX {
+            return Err(format!(
+                "its script still waits in line {line} after 300 s of the match"
+            ));
+        }
+        stage.run(1);
+        ticks += 1;
+    }
+    Ok(Written(names.into_iter().zip(stage.finish()).collect()))
+}
+
+/// The same for the same seed.
+fn id(seed: u64) -> [u8; 16] {
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&mix(&[seed]).to_be_bytes());
+    id[8..].copy_from_slice(&mix(&[seed, 1]).to_be_bytes());
+    id
+}
+
+/// Reels of a match in which every node ticks and its game calls, and no layer has sent anything yet.
+fn before_packets(scenario: &File, layer: &Path) -> Result<Written, String> {
+    let engine = Engine::asked(Some(layer), Changes::default()).map_err(|why| why.to_string())?;
+    let engine = match &engine {
+        Engine::Plugin(loaded) => loaded.name().to_owned(),
+        Engine::Boxes(_) => String::new(),
+    };
+    for call in &scenario.call {
+        if !scenario.node.iter().any(|node| node.name == call.node) {
+            return Err(format!(
+                "a call is of {}, and there is no such node",
+                call.node
+            ));
+        }
+    }
+    let reel = |node: &Node| {
+        let header = Header {
+            node: node.name.clone(),
+            session: id(scenario.seed),
+            engine: engine.clone(),
+            start: bytes(&node.start_hex, &node.start)?,
+            clock: clock_anchor(),
+            ..Header::default()
+        };
+        Ok((node.name.clone(), ticked(scenario, node, &header)?))
+    };
+    let reels = scenario.node.iter().map(reel);
+    Ok(Written(reels.collect::<Result<_, String>>()?))
+}
+
+/// The bytes that hexadecimal digits say, and a text behind them.
+fn bytes(hex: &str, text: &str) -> Result<Vec<u8>, String> {
+    let digits: Vec<char> = hex.chars().filter(|it| !it.is_whitespace()).collect();
+    let pairs = digits.chunks(2).map(|pair| {
+        let pair: String = pair.iter().collect();
+        let byte = u8::from_str_radix(&pair, 16)
+            .ok()
+            .filter(|_| pair.len() == 2);
+        byte.ok_or_else(|| format!("`{pair}` are not two hexadecimal digits"))
+    });
+    let mut all = pairs.collect::<Result<Vec<u8>, String>>()?;
+    all.extend_from_slice(text.as_bytes());
+    Ok(all)
+}
+
+/// Where a time in ms is.
+fn time(ms: f64) -> Time {
+    Time::ZERO + Duration::from_secs_f64(ms.clamp(0.0, 1e9) / 1e3)
+}
+
+fn ticked(scenario: &File, node: &Node, header: &Header) -> Result<Vec<u8>, String> {
+    let mut writer = ReelWriter::create(Vec::new(), header).map_err(|why| why.to_string())?;
+    let mut write = |time: Time, event: Event<'_>| {
+        let record = Record {
+            number: writer.next_number(),
+            time,
+            thread: ThreadId(0),
+            event,
+        };
+        writer.push(&record).map_err(|why| why.to_string())
+    };
+    let socket = SocketId(0);
+    let local = node.address;
+    write(Time::ZERO, Event::SocketOpened { socket, local })?;
+    let mut calls = Vec::new();
+    for call in scenario.call.iter().filter(|it| it.node == node.name) {
+        calls.push((call.at, bytes(&call.hex, &call.text)?));
+    }
+    calls.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut calls = calls.into_iter().peekable();
+    let tick_ms = scenario.tick.max(0.1);
+    let ticks = (scenario.length.clamp(0.0, 1e7) / tick_ms).ceil() as u64;
+    for tick in 0..ticks {
+        let ms = tick as f64 * tick_ms;
+        let at = time(ms);
+        write(at, Event::Tick { tick, time: at })?;
+        while let Some((_, call)) = calls.next_if(|it| it.0 < ms + tick_ms) {
+            write(at, Event::Input { call: &call })?;
+        }
+    }
+    if let Some((at, _)) = calls.next() {
+        let length = scenario.length;
+        return Err(format!(
+            "a call of {} is at {at} ms, and its nodes tick for {length} ms (`length`)",
+            node.name
+        ));
+    }
+    writer.finish().map_err(|why| why.to_string())
+}
+
+/// What layers make of a session in which they have not sent anything: it is played once.
+fn by_layers(
+    empty: &Session,
+    scenario: &File,
+    (layer, make): (&Path, &Make<'_>),
+) -> Result<Written, Failure> {
+    let engine = Engine::asked(Some(layer), Changes::default())?;
+    let (nodes, _) = together::nodes(empty, &engine)?;
+    let mut plan = together::plan(empty, nodes);
+    if let Some(plan) = Arc::get_mut(&mut plan) {
+        plan.set_usual(time(scenario.delay).since(Time::ZERO));
+    }
+    let options = GroundOptions {
+        rest: Duration::ZERO,
+        alone: None,
+    };
+    let ground = Arc::new(Ground::new(plan, options));
+    let (mut runner, _) = Runner::new(Arc::clone(&ground), make(Arc::clone(&ground)))?;
+    let anew = Anew::new(&ground, empty, "explore --scenario");
+    let (reels, ..) = anew.written(&mut runner, &[], &Cut::nothing(&ground))?;
+    Ok(reels)
+}
