@@ -118,7 +118,7 @@ impl Ground {
         let mut order: Vec<(usize, u32)> = order
             .map(|&(node, turn)| (node, u32::try_from(turn).unwrap_or(u32::MAX)))
             .collect();
-        if options.alone.is_none() {
+        if options.alone.is_none() && !options.rest.is_zero() {
             rest(&mut nodes, &mut order, options.rest);
         }
         for (rank, &(node, turn)) in order.iter().enumerate() {

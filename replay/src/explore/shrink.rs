@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::change::Change;
 use super::cut::{Cut, PacketId};
-use super::ground::Ground;
+use super::ground::{Begins, Ground};
 use super::marks::Marks;
 use super::races::{BaseOrder, Orders, Tries};
 use super::run::Runner;
@@ -38,16 +38,18 @@ pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> 
         packets: Vec::new(),
         tries: 0,
         over: false,
+        by_halves: true,
         try_it,
     };
     // What is delivered is known after a try.
     shrinking.fails(&Cut::nothing(ground))?;
     shrinking.shorten()?;
+    shrinking.calls()?;
     shrinking.stretches()?;
     shrinking.nodes()?;
+    shrinking.stretches()?;
     let mut before = usize::MAX;
     loop {
-        shrinking.stretches()?;
         shrinking.turns()?;
         shrinking.lose()?;
         let size = shrinking.cut.turns(ground).len() + shrinking.packets.len();
@@ -55,6 +57,7 @@ pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> 
             break;
         }
         before = size;
+        shrinking.by_halves = false;
     }
     Ok(Shrunk {
         minimal: !shrinking.over,
@@ -106,6 +109,8 @@ struct Shrinking<'a, 't, E> {
     packets: Vec<PacketId>,
     tries: u64,
     over: bool,
+    /// Whether large pieces are tried before single ones: once that was done, single ones are left.
+    by_halves: bool,
     try_it: &'a mut Try<'t, E>,
 }
 
@@ -171,6 +176,18 @@ impl<E> Shrinking<'_, '_, E> {
         })
     }
 
+    /// Drops calls of the game, and lets the network go on as it did: whatever they led to comes to rest as before.
+    fn calls(&mut self) -> Result<(), E> {
+        let mut turns = self.cut.turns(self.ground);
+        turns.retain(|&(node, turn)| {
+            let begins = &self.ground.nodes[node].turns[turn as usize].begins;
+            matches!(begins, Begins::Call(_))
+        });
+        self.reduce(turns, &|cut, turns, ground| {
+            cut.without(turns.iter().copied(), ground)
+        })
+    }
+
     /// Drops single turns.
     fn turns(&mut self) -> Result<(), E> {
         let turns = self.cut.turns(self.ground);
@@ -187,14 +204,17 @@ impl<E> Shrinking<'_, '_, E> {
         })
     }
 
-    /// Drops pieces, by halves, quarters and so on, down to single ones.
+    /// Drops pieces, by halves, quarters and so on, down to single ones; or single ones alone.
     fn reduce<T: Clone>(
         &mut self,
         items: Vec<T>,
         without: &dyn Fn(&Cut, &[T], &Ground) -> Cut,
     ) -> Result<(), E> {
         let mut items = items;
-        let mut size = items.len().div_ceil(2).max(1);
+        let mut size = match self.by_halves {
+            true => items.len().div_ceil(2).max(1),
+            false => 1,
+        };
         loop {
             let mut place = 0;
             while place < items.len() && !self.over {

@@ -317,13 +317,13 @@ fn the_reduction_reaches_whatever_brute_force_reaches() {
     assert!(compared >= 3, "{compared}");
 }
 
-pub fn runner(ground: &Arc<Ground>) -> Runner<'static, Infallible> {
+fn runner(ground: &Arc<Ground>) -> Runner<'static, Infallible> {
     let made = Runner::new(Arc::clone(ground), maker(ground));
     made.unwrap_or_else(|never| match never {}).0
 }
 
 /// Whether a session without what is cut has a zombie, and the packets that arrive in it.
-pub fn zombie_in(runner: &mut Runner<'_, Infallible>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
+fn zombie_in(runner: &mut Runner<'_, Infallible>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
     let ground = Arc::clone(runner.ground());
     let headers = (0..ground.names().count()).map(|node| {
         let header = ground.reel(node)?.header().clone();
