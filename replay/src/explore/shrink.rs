@@ -11,6 +11,9 @@ use super::run::Runner;
 use super::swaps::{Swap, swaps};
 use netreel_wire::Wire;
 
+/// Time is left out in no more pieces than these; what is smaller goes turn by turn.
+const STRETCHES_MAX: usize = 64;
+
 /// A session that still fails, and what it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk {
@@ -48,10 +51,16 @@ pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> 
     shrinking.stretches()?;
     shrinking.nodes()?;
     shrinking.stretches()?;
+    // What takes time to show takes few turns where the time between them stays.
+    shrinking.cut = shrinking.cut.clone().frozen();
     let mut before = usize::MAX;
     loop {
         shrinking.turns()?;
         shrinking.lose()?;
+        if shrinking.by_halves {
+            let closed = shrinking.cut.closed(ground);
+            shrinking.fails(&closed)?;
+        }
         let size = shrinking.cut.turns(ground).len() + shrinking.packets.len();
         if shrinking.over || size >= before {
             break;
@@ -171,7 +180,9 @@ impl<E> Shrinking<'_, '_, E> {
                 .or_default()
                 .push((node, turn));
         }
-        self.reduce(slices.into_values().collect(), &|cut, slices, ground| {
+        let slices: Vec<_> = slices.into_values().collect();
+        let least = slices.len().div_ceil(STRETCHES_MAX);
+        self.reduce((slices, least), &|cut, slices, ground| {
             cut.without(slices.iter().flatten().copied(), ground)
         })
     }
@@ -183,7 +194,7 @@ impl<E> Shrinking<'_, '_, E> {
             let begins = &self.ground.nodes[node].turns[turn as usize].begins;
             matches!(begins, Begins::Call(_))
         });
-        self.reduce(turns, &|cut, turns, ground| {
+        self.reduce((turns, 1), &|cut, turns, ground| {
             cut.without(turns.iter().copied(), ground)
         })
     }
@@ -191,7 +202,7 @@ impl<E> Shrinking<'_, '_, E> {
     /// Drops single turns.
     fn turns(&mut self) -> Result<(), E> {
         let turns = self.cut.turns(self.ground);
-        self.reduce(turns, &|cut, turns, ground| {
+        self.reduce((turns, 1), &|cut, turns, ground| {
             cut.without(turns.iter().copied(), ground)
         })
     }
@@ -199,15 +210,15 @@ impl<E> Shrinking<'_, '_, E> {
     /// Loses packets.
     fn lose(&mut self) -> Result<(), E> {
         let packets = self.packets.clone();
-        self.reduce(packets, &|cut, packets, _| {
+        self.reduce((packets, 1), &|cut, packets, _| {
             cut.losing(packets.iter().copied())
         })
     }
 
-    /// Drops pieces, by halves, quarters and so on, down to single ones; or single ones alone.
+    /// Drops pieces, by halves, quarters and so on, down to so few; or single ones alone.
     fn reduce<T: Clone>(
         &mut self,
-        items: Vec<T>,
+        (items, least): (Vec<T>, usize),
         without: &dyn Fn(&Cut, &[T], &Ground) -> Cut,
     ) -> Result<(), E> {
         let mut items = items;
@@ -225,10 +236,10 @@ impl<E> Shrinking<'_, '_, E> {
                     false => place = until,
                 }
             }
-            if size == 1 || self.over {
+            if size <= least || self.over {
                 return Ok(());
             }
-            size = size.div_ceil(2);
+            size = size.div_ceil(2).max(least);
         }
     }
 }
