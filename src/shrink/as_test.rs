@@ -5,10 +5,18 @@ use std::path::Path;
 
 use netreel_protocol::session::{Fate, NodeId, Session};
 use netreel_reel::{EventNumber, Time};
+use netreel_replay::explore::Ground;
 
+use super::as_c;
 use crate::outcome::Failure;
 
-/// Writes a test that plays the reels in `folder`, all nodes live, and fails where nodes part when all is
+/// Writes a test in C.
+pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result<(), Failure> {
+    let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
+    std::fs::write(path, as_c::text(ground, sentence)).map_err(at)
+}
+
+/// Writes a test in Rust that plays the reels in `folder`, all nodes live, and fails where nodes part when all is
 /// delivered.
 pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> Result<(), Failure> {
     let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));

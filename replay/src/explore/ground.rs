@@ -26,8 +26,10 @@ pub struct Ground {
     /// Behind the middle of the time in which nodes tick on, nothing is moved: what is moved has time to
     /// settle. On the session's clock.
     still_ns: i64,
-    /// From here on every link brings what is sent, and every node ticks. On the session's clock.
-    heals_ns: i64,
+    /// When the recording ends. On the session's clock.
+    end_ns: i64,
+    /// Whether from there on every link brings what is sent, and every node ticks.
+    heals: bool,
     /// Of each that plays it, the call that it is in.
     watched: Mutex<Vec<Weak<Watched>>>,
 }
@@ -145,7 +147,8 @@ impl Ground {
             period_ns: period_ns(&nodes),
             options,
             still_ns,
-            heals_ns: if heals { end_ns } else { i64::MAX },
+            end_ns,
+            heals,
             watched: Mutex::default(),
             plan,
             nodes,
@@ -167,6 +170,11 @@ impl Ground {
     /// For how long the nodes tick on behind the end of the recording.
     pub fn rest(&self) -> Duration {
         self.options.rest
+    }
+
+    /// When the recording ends, on the session's clock, in nanoseconds.
+    pub(super) fn end_ns(&self) -> i64 {
+        self.end_ns
     }
 
     /// The names of the nodes, in their order.
@@ -261,7 +269,7 @@ impl Ground {
                 return self.as_recorded(send, out);
             }
             let arrivals = plan.links[link].arrivals(plan, at_ns);
-            if !arrivals.is_empty() || at_ns < self.heals_ns {
+            if !arrivals.is_empty() || !self.heals || at_ns < self.end_ns {
                 return self.arrive(&arrivals, out);
             }
         }
@@ -294,7 +302,7 @@ impl Ground {
         }
     }
 
-    fn as_recorded(&self, send: usize, out: &mut Vec<Natural>) {
+    pub(super) fn as_recorded(&self, send: usize, out: &mut Vec<Natural>) {
         let plan = &*self.plan;
         let arrivals = plan.arrivals.get(plan.sends[send].arrivals.clone());
         for arrival in arrivals.unwrap_or_default() {
