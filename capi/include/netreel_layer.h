@@ -74,6 +74,13 @@ typedef struct netreel_layer_start {
     uint64_t start_length;
 } netreel_layer_start;
 
+/* What a layer believes of an object that lives there. */
+typedef struct netreel_belief {
+    uint64_t object; /* the protocol's number of it */
+    uint64_t owner;  /* the protocol's number of the peer that owns it; UINT64_MAX: nobody does */
+    uint64_t values; /* a hash of its values: equal where the values are */
+} netreel_belief;
+
 /* The layer's functions. Name the members where you fill the table (`.create = create`): members
  * that are added later are at its end, and NULL where you do not know them. Functions that return a
  * code return 0, or below 0 if they failed: create then makes no layer, input has refused the call,
@@ -117,6 +124,12 @@ typedef struct netreel_layer_api {
      * between two calls, for whoever looks at the layer in a debugger. The switch is no part of what
      * `save` writes. Below 0: this layer has none. */
     int32_t (*time_outs)(void *layer, int32_t on);
+
+    /* May be NULL: what the layer believes now of each of its objects, in the order of their numbers.
+     * It writes *count beliefs if `room` has place for them, and is called with a room of 0 to ask how
+     * many there are. Exploring and the tests that `netreel shrink` writes compare what nodes believe
+     * when all is delivered. Below 0: there is nothing to be had. */
+    int32_t (*beliefs)(void *layer, netreel_belief *beliefs, uint64_t room, uint64_t *count);
 } netreel_layer_api;
 
 /*

@@ -17,7 +17,8 @@ pub struct Shrink {
     /// order that cures it; must be empty or not exist.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Also write a test in Rust that plays the small session into a layer.
+    /// Also write a test that plays the small session into the engine's layer: in Rust, or in C for a
+    /// plugin (FILE.c).
     #[arg(long, value_name = "FILE.rs")]
     pub as_test: Option<PathBuf>,
     /// The longest time.

@@ -5,10 +5,18 @@ use std::path::Path;
 
 use netreel_protocol::session::{Fate, NodeId, Session};
 use netreel_reel::{EventNumber, Time};
+use netreel_replay::explore::Ground;
 
+use super::as_c;
 use crate::outcome::Failure;
 
-/// Writes a test that plays the reels in `folder`, all nodes live, and fails where nodes part when all is
+/// Writes a test in C.
+pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result<(), Failure> {
+    let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
+    std::fs::write(path, as_c::text(ground, sentence)).map_err(at)
+}
+
+/// Writes a test in Rust that plays the reels in `folder`, all nodes live, and fails where nodes part when all is
 /// delivered.
 pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> Result<(), Failure> {
     let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
@@ -72,7 +80,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_reel::{EventNumber, Reel};
-use netreel_replay::explore::{Ground, GroundOptions, Ran, Runner};
+use netreel_replay::explore::{Ground, Ran, Runner};
 use netreel_replay::together::{Plan, Story, StoryNode, StoryPacket};
 
 use super::layer;
@@ -117,11 +125,7 @@ pub fn played() -> Ran {
         packets: packets.collect(),
     };
     let plan = Plan::new(&story, &|node, time, _| time.0 as i64 + NODES[node].3);
-    let options = GroundOptions {
-        rest: Duration::from_secs(3),
-        alone: None,
-    };
-    let ground = Arc::new(Ground::new(Arc::new(plan), options));
+    let ground = Arc::new(Ground::healing(Arc::new(plan), Duration::from_secs(3)));
     let starts = Arc::clone(&ground);
     let make = Box::new(move |node, _| {
         let reel = starts.reel(node).ok_or("a node without a reel")?;

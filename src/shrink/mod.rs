@@ -1,8 +1,10 @@
 //! `netreel shrink`: the smallest session that still fails.
 
+mod as_c;
 mod as_test;
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use netreel_protocol::session::Session;
 use netreel_replay::explore::{
     Change, Cut, Ground, GroundOptions, Runner, Shrunk, Tries, cure, shrink,
 };
+use netreel_replay::together::StoryNode;
 use serde_json::json;
 
 use crate::arguments::Shrink;
@@ -27,6 +30,9 @@ use crate::text;
 
 /// A link is held for no longer than this when the order is looked for that cures a session.
 const HOLD_MAX_NS: i64 = 60_000_000_000;
+
+/// How long the nodes play on in a test, as the template for Rust has it.
+const TEST_REST: Duration = Duration::from_secs(3);
 
 /// Why a session fails: what stays when it is made smaller.
 #[derive(Clone)]
@@ -117,20 +123,56 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some((_, healthy)) = &small.cure {
         healthy.write(&arguments.out.join("healthy"))?;
     }
-    if let Some(path) = &arguments.as_test {
-        let folder = arguments.out.join("failing");
-        as_test::write(
-            path,
-            &folder,
-            &anew.session(&small.reels)?,
-            &small.told.sentence,
-        )?;
-    }
+    let test = match &arguments.as_test {
+        Some(path) => Some(written_test(&anew, &small, (path, arguments))?),
+        None => None,
+    };
     match arguments.read.json {
-        true => writeln!(out, "{}", as_json(&small, session, &reason, arguments))?,
-        false => print(&small, session, &reason, arguments, out)?,
+        true => {
+            let mut answer = as_json(&small, session, &reason, arguments);
+            answer["test_fails"] = json!(test);
+            writeln!(out, "{answer}")?;
+        }
+        false => {
+            print(&small, session, &reason, arguments, out)?;
+            if test == Some(false) {
+                writeln!(
+                    out,
+                    "the test does not fail: in what is wrong nodes do not part; keep {}/failing, and `netreel check`",
+                    arguments.out.display()
+                )?;
+            }
+        }
     }
     Ok(Answer::Wrong)
+}
+
+/// Writes a test, and plays it: whether it fails as the engine is.
+fn written_test(
+    anew: &Anew,
+    small: &Small,
+    (path, arguments): (&Path, &Shrink),
+) -> Result<bool, Failure> {
+    let session = anew.session(&small.reels)?;
+    let nodes = session.nodes.iter().zip(&session.reels);
+    let nodes = nodes.map(|(node, reel)| StoryNode {
+        name: node.name.clone(),
+        reel: reel.clone(),
+        endpoints: node.endpoints.clone(),
+    });
+    let plan = together::plan(&session, nodes.collect());
+    let ground = Arc::new(Ground::healing(plan, TEST_REST));
+    let sentence = &small.told.sentence;
+    match path.extension().is_some_and(|it| it == "c") {
+        true => as_test::write_c(path, &ground, sentence)?,
+        false => as_test::write(path, &arguments.out.join("failing"), &session, sentence)?,
+    }
+    let make = maker(
+        arguments.layer.as_deref(),
+        Changes::default(),
+        Arc::clone(&ground),
+    );
+    Ok(Runner::new(ground, make)?.1.is_wrong())
 }
 
 /// Why the session fails: the finding that was asked for, or every error, the first first.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_reel::{EventNumber, Reel};
-use netreel_replay::explore::{Ground, GroundOptions, Ran, Runner};
+use netreel_replay::explore::{Ground, Ran, Runner};
 use netreel_replay::together::{Plan, Story, StoryNode, StoryPacket};
 
 use super::layer;
@@ -101,11 +101,7 @@ pub fn played() -> Ran {
         packets: packets.collect(),
     };
     let plan = Plan::new(&story, &|node, time, _| time.0 as i64 + NODES[node].3);
-    let options = GroundOptions {
-        rest: Duration::from_secs(3),
-        alone: None,
-    };
-    let ground = Arc::new(Ground::new(Arc::new(plan), options));
+    let ground = Arc::new(Ground::healing(Arc::new(plan), Duration::from_secs(3)));
     let starts = Arc::clone(&ground);
     let make = Box::new(move |node, _| {
         let reel = starts.reel(node).ok_or("a node without a reel")?;

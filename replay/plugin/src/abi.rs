@@ -77,6 +77,7 @@ pub type Destroy = unsafe extern "C" fn(*mut c_void);
 pub type Error = unsafe extern "C" fn(*mut c_void) -> *const c_char;
 pub type Save = unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut u64) -> i32;
 pub type TimeOuts = unsafe extern "C" fn(*mut c_void, i32) -> i32;
+pub type Beliefs = unsafe extern "C" fn(*mut c_void, *mut CBelief, u64, *mut u64) -> i32;
 pub type Restore = unsafe extern "C" fn(*mut c_void, *const CWorld, *const c_void, u64) -> i32;
 
 #[repr(C)]
@@ -94,7 +95,19 @@ pub struct CLayer {
     pub restore: Option<Restore>,
     pub build: *const c_char,
     pub time_outs: Option<TimeOuts>,
+    pub beliefs: Option<Beliefs>,
 }
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CBelief {
+    pub object: u64,
+    pub owner: u64,
+    pub values: u64,
+}
+
+/// The owner of an object that nobody owns.
+pub const NOBODY: u64 = u64::MAX;
 
 // SAFETY: it holds functions and the addresses of texts that never change.
 unsafe impl Sync for CLayer {}

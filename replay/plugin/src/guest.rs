@@ -11,8 +11,8 @@ use netreel_reel::{Believed, Endpoint, SocketId, Time, say_numbers};
 use netreel_transport::{Datagram, Layer, ReceiveError, SendError, Shared, Transport};
 
 use crate::abi::{
-    CEndpoint, CPacket, CStart, CWorld, E_ARGUMENT, E_INTERNAL, E_UNSUPPORTED, EMPTY, FAILED, OK,
-    RECEIVED, bytes,
+    CBelief, CEndpoint, CPacket, CStart, CWorld, E_ARGUMENT, E_INTERNAL, E_UNSUPPORTED, EMPTY,
+    FAILED, NOBODY, OK, RECEIVED, bytes,
 };
 
 /// What a layer starts from.
@@ -414,6 +414,45 @@ pub unsafe extern "C" fn time_outs(made: *mut c_void, on: i32) -> i32 {
 ///
 /// # Safety
 ///
+/// `made` is what `create` made; `room` beliefs can be written at `to`, and a number at `count`.
+pub unsafe extern "C" fn beliefs(
+    made: *mut c_void,
+    to: *mut CBelief,
+    room: u64,
+    count: *mut u64,
+) -> i32 {
+    let (mut all, mut says) = (Vec::new(), false);
+    let ask = |layer: &mut dyn Layer, _: &mut Shared<World>| {
+        says = layer.beliefs(&mut |it| {
+            all.push(CBelief {
+                object: it.object,
+                owner: it.owner.unwrap_or(NOBODY),
+                values: it.values,
+            });
+        });
+        Ok(())
+    };
+    // SAFETY: the caller says so.
+    let code = unsafe { call(made, ask) };
+    if code < OK || !says {
+        return code.min(if says { OK } else { E_UNSUPPORTED });
+    }
+    // SAFETY: the caller says so.
+    let Some(count) = (unsafe { count.as_mut() }) else {
+        return E_ARGUMENT;
+    };
+    *count = all.len() as u64;
+    if *count <= room && !to.is_null() {
+        // SAFETY: there is this much room.
+        unsafe { ptr::copy_nonoverlapping(all.as_ptr(), to, all.len()) };
+    }
+    OK
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
 /// `made` is null or what `create` made, and is used no more.
 pub unsafe extern "C" fn destroy(made: *mut c_void) {
     if !made.is_null() {
@@ -502,6 +541,7 @@ macro_rules! layer {
                     __NETREEL_BUILD.as_ptr()
                 },
                 time_outs: Some($crate::guest::time_outs),
+                beliefs: Some($crate::guest::beliefs),
             };
 
             #[unsafe(no_mangle)]

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_reel::{EventNumber, Reel, Time};
-use netreel_transport::{InputError, Layer, RestoreError, Transport};
+use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport};
 
 use crate::abi::{
-    CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, OK, Restore, Save, Tick,
-    TimeOuts, VERSION,
+    Beliefs, CBelief, CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, NOBODY, OK,
+    Restore, Save, Tick, TimeOuts, VERSION,
 };
 use crate::build::file_build;
 use crate::host_world::{self, Sockets};
@@ -30,6 +30,7 @@ pub struct Plugin {
     /// Both or none.
     states: Option<(Save, Restore)>,
     time_outs: Option<TimeOuts>,
+    beliefs: Option<Beliefs>,
 }
 
 /// Why a file is no plugin, and what to do.
@@ -123,6 +124,7 @@ impl Plugin {
             restore: None,
             build: std::ptr::null(),
             time_outs: None,
+            beliefs: None,
         };
         let known = size.min(size_of::<CLayer>());
         // SAFETY: the table has this many bytes, and so has the copy; both hold functions that may
@@ -133,8 +135,8 @@ impl Plugin {
         }
         let lacks = |name: &str| {
             format!(
-                "its table has no function `{name}`; set all but `error`, `save`, `restore` \
-                 and `time_outs`"
+                "its table has no function `{name}`; set all but `error`, `save`, `restore`, \
+                 `time_outs` and `beliefs`"
             )
         };
         // SAFETY: the header says that each is a text, or null.
@@ -151,6 +153,7 @@ impl Plugin {
             error: whole.error,
             states: whole.save.zip(whole.restore),
             time_outs: whole.time_outs,
+            beliefs: whole.beliefs,
         })
     }
 
@@ -316,6 +319,20 @@ impl Layer for PluginLayer {
         // SAFETY: the function and the layer are the plugin's.
         unsafe { time_outs(self.layer, on.into()) >= OK }
     }
+
+    fn beliefs(&self, say: &mut dyn FnMut(ObjectBelief)) -> bool {
+        let Some(all) = self.believed() else {
+            return false;
+        };
+        all.iter().for_each(|it| {
+            say(ObjectBelief {
+                object: it.object,
+                owner: Some(it.owner).filter(|owner| *owner != NOBODY),
+                values: it.values,
+            });
+        });
+        true
+    }
 }
 
 /// A state has at most this many bytes: a plugin may say anything.
@@ -335,6 +352,25 @@ impl PluginLayer {
         // SAFETY: as above; there is this much room.
         let code = unsafe { save(self.layer, state.as_mut_ptr().cast(), length, &mut written) };
         (code >= OK && written == length).then_some(state)
+    }
+}
+
+/// A layer believes in no more objects than these: a plugin may say anything.
+const BELIEFS_MAX: u64 = 1 << 24;
+
+impl PluginLayer {
+    fn believed(&self) -> Option<Vec<CBelief>> {
+        let beliefs = self.plugin.beliefs.filter(|_| !self.has_failed())?;
+        let (mut count, mut written) = (0, 0);
+        // SAFETY: the function and the layer are the plugin's; there is no room to write to.
+        let code = unsafe { beliefs(self.layer, std::ptr::null_mut(), 0, &mut count) };
+        if code < OK || count > BELIEFS_MAX {
+            return None;
+        }
+        let mut all = vec![CBelief::default(); count as usize];
+        // SAFETY: as above; there is this much room.
+        let code = unsafe { beliefs(self.layer, all.as_mut_ptr(), count, &mut written) };
+        (code >= OK && written == count).then_some(all)
     }
 }
 

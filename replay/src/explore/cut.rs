@@ -25,7 +25,8 @@ pub struct PacketId {
 }
 
 /// What of a session is not played. Where nobody has a turn for a while, that while is left out of all
-/// clocks.
+/// clocks; a session that is being made small comes to a point from which on the time between stays, because there
+/// are failures that take time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// By node and turn.
@@ -33,6 +34,8 @@ pub struct Cut {
     lost: BTreeSet<PacketId>,
     /// By node and turn: how much of the time before it is left out. ns.
     shifts: Vec<Vec<u64>>,
+    /// Whether the clocks run on where more turns are left out.
+    is_frozen: bool,
 }
 
 impl Cut {
@@ -47,7 +50,21 @@ impl Cut {
                 .collect(),
             lost: BTreeSet::new(),
             shifts: ground.nodes.iter().map(|it| vec![0; turns(it)]).collect(),
+            is_frozen: false,
         }
+    }
+
+    /// The same; where more turns are left out of it, the time between stays.
+    pub(super) fn frozen(mut self) -> Cut {
+        self.is_frozen = true;
+        self
+    }
+
+    /// The same without the time in which nobody has a turn.
+    pub(super) fn closed(&self, ground: &Ground) -> Cut {
+        let mut cut = self.clone();
+        cut.close_gaps(ground);
+        cut
     }
 
     /// Whether all is played.
@@ -67,7 +84,9 @@ impl Cut {
                 *skipped = true;
             }
         }
-        cut.close_gaps(ground);
+        if !cut.is_frozen {
+            cut.close_gaps(ground);
+        }
         cut
     }
 

@@ -8,7 +8,7 @@ use netreel_reel::{Duration, Endpoint, Event, EventNumber, OwnedRecord, Reel, So
 use super::change::Moment;
 use super::stuck::{Call, Watched};
 use crate::together::Plan;
-use crate::together::plan::{PlanNode, PlanTurn, hash};
+use crate::together::plan::{Arrival, PlanNode, PlanTurn, hash};
 
 /// A recorded session, ready to be played any number of times.
 ///
@@ -26,6 +26,10 @@ pub struct Ground {
     /// Behind the middle of the time in which nodes tick on, nothing is moved: what is moved has time to
     /// settle. On the session's clock.
     still_ns: i64,
+    /// When the recording ends. On the session's clock.
+    end_ns: i64,
+    /// Whether from there on every link brings what is sent, and every node ticks.
+    heals: bool,
     /// Of each that plays it, the call that it is in.
     watched: Mutex<Vec<Weak<Watched>>>,
 }
@@ -100,8 +104,20 @@ pub(super) struct Natural {
 }
 
 impl Ground {
+    /// A session that was made small, as a test of an engine: behind its end what was dropped of it is made up for.
+    /// The nodes tick on for `rest`, also those that had no tick, and a link on which nothing came brings what is
+    /// sent. An engine that heals is whole then.
+    pub fn healing(plan: Arc<Plan>, rest: Duration) -> Ground {
+        let options = GroundOptions { rest, alone: None };
+        Ground::made(plan, options, true)
+    }
+
     /// Reads the reels of `plan` once more, for what a layer is answered.
     pub fn new(plan: Arc<Plan>, options: GroundOptions) -> Ground {
+        Ground::made(plan, options, false)
+    }
+
+    fn made(plan: Arc<Plan>, options: GroundOptions, heals: bool) -> Ground {
         let mut nodes: Vec<GroundNode> = Vec::new();
         for node in 0..plan.nodes.len() {
             nodes.push(read(&plan, node, options.alone));
@@ -109,17 +125,18 @@ impl Ground {
         let ends = nodes
             .iter()
             .filter_map(|node| Some(node.turns.last()?.at_ns));
+        let end_ns = ends.max().unwrap_or(0);
         let half_ns = i64::try_from(options.rest.as_nanos() / 2).unwrap_or(i64::MAX);
         let still_ns = match options.alone {
-            None => ends.max().unwrap_or(0).saturating_add(half_ns),
+            None => end_ns.saturating_add(half_ns),
             Some(_) => i64::MAX,
         };
         let order = plan.schedule.iter();
         let mut order: Vec<(usize, u32)> = order
             .map(|&(node, turn)| (node, u32::try_from(turn).unwrap_or(u32::MAX)))
             .collect();
-        if options.alone.is_none() {
-            rest(&mut nodes, &mut order, options.rest);
+        if options.alone.is_none() && !options.rest.is_zero() {
+            rest(&mut nodes, &mut order, options.rest, heals);
         }
         for (rank, &(node, turn)) in order.iter().enumerate() {
             if let Some(turn) = nodes[node].turns.get_mut(turn as usize) {
@@ -130,6 +147,8 @@ impl Ground {
             period_ns: period_ns(&nodes),
             options,
             still_ns,
+            end_ns,
+            heals,
             watched: Mutex::default(),
             plan,
             nodes,
@@ -156,6 +175,11 @@ impl Ground {
     /// For how long the nodes tick on behind the end of the recording.
     pub fn rest(&self) -> Duration {
         self.options.rest
+    }
+
+    /// When the recording ends, on the session's clock, in nanoseconds.
+    pub(super) fn end_ns(&self) -> i64 {
+        self.end_ns
     }
 
     /// The names of the nodes, in their order.
@@ -267,20 +291,9 @@ impl Ground {
                 return self.as_recorded(send, out);
             }
             let arrivals = plan.links[link].arrivals(plan, at_ns);
-            for arrival in arrivals {
-                let receipt = plan.nodes[arrival.node].receipt(arrival.number);
-                if let (Some(receipt), Some(at)) =
-                    (receipt, self.moment(arrival.node, arrival.came_ns))
-                {
-                    out.push(Natural {
-                        node: arrival.node,
-                        at,
-                        socket: receipt.socket,
-                        source: receipt.from,
-                    });
-                }
+            if !arrivals.is_empty() || !self.heals || at_ns < self.end_ns {
+                return self.arrive(&arrivals, out);
             }
-            return;
         }
         let usual_ns = at_ns.saturating_add(plan.usual_ns.max(0));
         if let Some(&receiver) = plan.node_at.get(&to)
@@ -296,7 +309,22 @@ impl Ground {
         }
     }
 
-    fn as_recorded(&self, send: usize, out: &mut Vec<Natural>) {
+    fn arrive(&self, arrivals: &[Arrival], out: &mut Vec<Natural>) {
+        for arrival in arrivals {
+            let receipt = self.plan.nodes[arrival.node].receipt(arrival.number);
+            if let (Some(receipt), Some(at)) = (receipt, self.moment(arrival.node, arrival.came_ns))
+            {
+                out.push(Natural {
+                    node: arrival.node,
+                    at,
+                    socket: receipt.socket,
+                    source: receipt.from,
+                });
+            }
+        }
+    }
+
+    pub(super) fn as_recorded(&self, send: usize, out: &mut Vec<Natural>) {
         let plan = &*self.plan;
         let arrivals = plan.arrivals.get(plan.sends[send].arrivals.clone());
         for arrival in arrivals.unwrap_or_default() {
@@ -451,62 +479,79 @@ fn empty(turn: &PlanTurn) -> GroundTurn {
     }
 }
 
-/// Lets every node tick on behind the end, as it ticked last.
-fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration) {
+/// How a node ticks on.
+#[derive(Clone, Copy)]
+struct Beat {
+    /// What lies between two ticks, on the node's clock and in the game's own time.
+    step: Duration,
+    virtual_step: Duration,
+}
+
+/// Of a node of which nothing is known.
+const USUAL_BEAT: Beat = Beat {
+    step: Duration::from_nanos(16_666_667),
+    virtual_step: Duration::from_nanos(16_666_667),
+};
+
+/// How a node ticked last; `None` before its second tick.
+fn beat(node: &GroundNode) -> Option<Beat> {
+    let ticks = node.turns.iter().rev();
+    let ticks = ticks.filter_map(|turn| match turn.begins {
+        Begins::Tick(_, time) => Some((time, turn.time)),
+        _ => None,
+    });
+    let last: Vec<_> = ticks.take(33).collect();
+    let (newest, oldest) = (last.first()?, last.last()?);
+    let between = u128::from(last.len() as u64 - 1);
+    let part = |newest: Time, oldest: Time| {
+        let step = newest.since(oldest).as_nanos().checked_div(between)?;
+        Some(Duration::from_nanos(
+            u64::try_from(step).unwrap_or(u64::MAX),
+        ))
+    };
+    Some(Beat {
+        step: part(newest.1, oldest.1)?.max(Duration::from_millis(1)),
+        virtual_step: part(newest.0, oldest.0)?,
+    })
+}
+
+/// Lets every node tick on behind the end, as it ticked last; `all`: as another one did where it had no two ticks.
+fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration, all: bool) {
     let end = nodes
         .iter()
         .filter_map(|node| Some(node.turns.last()?.at_ns));
     let end = end.max().unwrap_or(0);
     let until = end.saturating_add(i64::try_from(rest.as_nanos()).unwrap_or(i64::MAX));
+    let beats: Vec<Option<Beat>> = nodes.iter().map(beat).collect();
+    let other = beats.iter().flatten().next().copied();
+    let other = all.then(|| other.unwrap_or(USUAL_BEAT));
     let mut more: Vec<(i64, usize, u32)> = Vec::new();
-    for (place, node) in nodes.iter_mut().enumerate() {
+    for (place, (node, own)) in nodes.iter_mut().zip(beats).enumerate() {
+        let (Some(beat), Some(last)) = (own.or(other), node.turns.last()) else {
+            continue;
+        };
         if node.reel.is_none() {
             continue;
         }
-        let ticks = node
-            .turns
-            .iter()
-            .rev()
-            .filter_map(|turn| match turn.begins {
-                Begins::Tick(tick, time) => Some((tick, time, turn)),
-                _ => None,
-            });
-        let last: Vec<_> = ticks.take(33).collect();
-        let (Some(newest), Some(oldest)) = (last.first(), last.last()) else {
-            continue;
-        };
-        let between = last.len() as u64 - 1;
-        let Some(step) = newest
-            .2
-            .time
-            .since(oldest.2.time)
-            .as_nanos()
-            .checked_div(between.into())
-        else {
-            continue;
-        };
-        let virtual_step = newest
-            .1
-            .since(oldest.1)
-            .as_nanos()
-            .checked_div(between.into());
-        let step = Duration::from_nanos(u64::try_from(step).unwrap_or(u64::MAX))
-            .max(Duration::from_millis(1));
-        let virtual_step =
-            Duration::from_nanos(virtual_step.map_or(0, |it| u64::try_from(it).unwrap_or(0)));
-        let (mut tick, mut time) = (newest.0, newest.1);
-        let (mut at_ns, mut now, mut clock) = (newest.2.at_ns, newest.2.time, newest.2.clock);
-        let last = node.turns.last().map_or(at_ns, |turn| turn.at_ns);
-        let step_ns = i64::try_from(step.as_nanos()).unwrap_or(i64::MAX);
+        let last_ns = last.at_ns;
+        let ticks = node.turns.iter().rev();
+        let mut ticks = ticks.filter_map(|turn| match turn.begins {
+            Begins::Tick(tick, time) => Some((tick, time, turn)),
+            _ => None,
+        });
+        let (mut tick, mut time, newest) = ticks.next().unwrap_or((0, Time::ZERO, last));
+        let (mut at_ns, mut now, mut clock) = (newest.at_ns, newest.time, newest.clock);
+        let step_ns = i64::try_from(beat.step.as_nanos()).unwrap_or(i64::MAX);
         while at_ns < until {
-            (tick, time, now, clock) = (tick + 1, time + virtual_step, now + step, clock + step);
+            (tick, time) = (tick + 1, time + beat.virtual_step);
+            (now, clock) = (now + beat.step, clock + beat.step);
             at_ns = at_ns.saturating_add(step_ns);
             let turn = u32::try_from(node.turns.len()).unwrap_or(u32::MAX);
             let clocks = node.clocks.len();
-            more.push((at_ns.max(last), place, turn));
+            more.push((at_ns.max(last_ns), place, turn));
             node.turns.push(GroundTurn {
                 begins: Begins::Tick(tick, time),
-                at_ns: at_ns.max(last),
+                at_ns: at_ns.max(last_ns),
                 time: now,
                 rank: 0,
                 clocks: clocks..clocks,

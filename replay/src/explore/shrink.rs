@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use super::change::Change;
 use super::cut::{Cut, PacketId};
-use super::ground::Ground;
+use super::ground::{Begins, Ground};
 use super::marks::Marks;
 use super::races::{BaseOrder, Orders, Tries};
 use super::run::Runner;
 use super::swaps::{Swap, swaps};
 use netreel_wire::Wire;
+
+/// Time is left out in no more pieces than these; what is smaller goes turn by turn.
+const STRETCHES_MAX: usize = 64;
 
 /// A session that still fails, and what it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,23 +41,32 @@ pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> 
         packets: Vec::new(),
         tries: 0,
         over: false,
+        by_halves: true,
         try_it,
     };
     // What is delivered is known after a try.
     shrinking.fails(&Cut::nothing(ground))?;
     shrinking.shorten()?;
+    shrinking.calls()?;
     shrinking.stretches()?;
     shrinking.nodes()?;
+    shrinking.stretches()?;
+    // What takes time to show takes few turns where the time between them stays.
+    shrinking.cut = shrinking.cut.clone().frozen();
     let mut before = usize::MAX;
     loop {
-        shrinking.stretches()?;
         shrinking.turns()?;
         shrinking.lose()?;
+        if shrinking.by_halves {
+            let closed = shrinking.cut.closed(ground);
+            shrinking.fails(&closed)?;
+        }
         let size = shrinking.cut.turns(ground).len() + shrinking.packets.len();
         if shrinking.over || size >= before {
             break;
         }
         before = size;
+        shrinking.by_halves = false;
     }
     Ok(Shrunk {
         minimal: !shrinking.over,
@@ -106,6 +118,8 @@ struct Shrinking<'a, 't, E> {
     packets: Vec<PacketId>,
     tries: u64,
     over: bool,
+    /// Whether large pieces are tried before single ones: once that was done, single ones are left.
+    by_halves: bool,
     try_it: &'a mut Try<'t, E>,
 }
 
@@ -166,15 +180,29 @@ impl<E> Shrinking<'_, '_, E> {
                 .or_default()
                 .push((node, turn));
         }
-        self.reduce(slices.into_values().collect(), &|cut, slices, ground| {
+        let slices: Vec<_> = slices.into_values().collect();
+        let least = slices.len().div_ceil(STRETCHES_MAX);
+        self.reduce((slices, least), &|cut, slices, ground| {
             cut.without(slices.iter().flatten().copied(), ground)
+        })
+    }
+
+    /// Drops calls of the game, and lets the network go on as it did: whatever they led to comes to rest as before.
+    fn calls(&mut self) -> Result<(), E> {
+        let mut turns = self.cut.turns(self.ground);
+        turns.retain(|&(node, turn)| {
+            let begins = &self.ground.nodes[node].turns[turn as usize].begins;
+            matches!(begins, Begins::Call(_))
+        });
+        self.reduce((turns, 1), &|cut, turns, ground| {
+            cut.without(turns.iter().copied(), ground)
         })
     }
 
     /// Drops single turns.
     fn turns(&mut self) -> Result<(), E> {
         let turns = self.cut.turns(self.ground);
-        self.reduce(turns, &|cut, turns, ground| {
+        self.reduce((turns, 1), &|cut, turns, ground| {
             cut.without(turns.iter().copied(), ground)
         })
     }
@@ -182,19 +210,22 @@ impl<E> Shrinking<'_, '_, E> {
     /// Loses packets.
     fn lose(&mut self) -> Result<(), E> {
         let packets = self.packets.clone();
-        self.reduce(packets, &|cut, packets, _| {
+        self.reduce((packets, 1), &|cut, packets, _| {
             cut.losing(packets.iter().copied())
         })
     }
 
-    /// Drops pieces, by halves, quarters and so on, down to single ones.
+    /// Drops pieces, by halves, quarters and so on, down to so few; or single ones alone.
     fn reduce<T: Clone>(
         &mut self,
-        items: Vec<T>,
+        (items, least): (Vec<T>, usize),
         without: &dyn Fn(&Cut, &[T], &Ground) -> Cut,
     ) -> Result<(), E> {
         let mut items = items;
-        let mut size = items.len().div_ceil(2).max(1);
+        let mut size = match self.by_halves {
+            true => items.len().div_ceil(2).max(1),
+            false => 1,
+        };
         loop {
             let mut place = 0;
             while place < items.len() && !self.over {
@@ -205,10 +236,10 @@ impl<E> Shrinking<'_, '_, E> {
                     false => place = until,
                 }
             }
-            if size == 1 || self.over {
+            if size <= least || self.over {
                 return Ok(());
             }
-            size = size.div_ceil(2);
+            size = size.div_ceil(2).max(least);
         }
     }
 }

@@ -375,7 +375,7 @@ pub fn runner(ground: &Arc<Ground>) -> Runner<'static, Infallible> {
 }
 
 /// Whether a session without what is cut has a zombie, and the packets that arrive in it.
-pub fn zombie_in(runner: &mut Runner<'_, Infallible>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
+fn zombie_in(runner: &mut Runner<'_, Infallible>, cut: &Cut) -> (bool, Vec<PlayedPacket>) {
     let ground = Arc::clone(runner.ground());
     let headers = (0..ground.names().count()).map(|node| {
         let header = ground.reel(node)?.header().clone();

@@ -1,20 +1,17 @@
-//! What exploring and shrinking come to where they are given time: `NETREEL_ZOMBIES=SESSIONS` looks for the zombie in
-//! so many healthy recordings, `NETREEL_SPACE=OBJECTS` goes through the orders of a small session,
-//! `NETREEL_SHRINKS=SESSIONS` shrinks so many long ones. `./dev campaign` does them all.
+//! What exploring comes to where it is given time: `NETREEL_ZOMBIES=SESSIONS` looks for the zombie in so many
+//! healthy recordings, `NETREEL_SPACE=OBJECTS` goes through the orders of a small session.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use netreel_protocol::session::PacketId;
-use netreel_replay::explore::{Cut, Explored, Ground, Outcome, Told, explore, shrink};
+use netreel_replay::explore::{Explored, Ground, Outcome, Told, explore};
 use netreel_sample_engine::{Call, Mode, Peer, Script, SimWorldStart, Topology, cube};
-use netreel_transport::LinkFaults;
 
-use crate::explore::{ground, healthy, limits, maker, runner, written, zombie_in};
-use crate::recorded::{record, record_played, wire};
+use crate::explore::{ground, healthy, limits, maker, runner, written};
+use crate::recorded::{record_played, wire};
 use crate::story::session;
 use crate::together::errors;
 
@@ -149,64 +146,4 @@ fn the_four_cures_hold_in_the_orders_of_a_small_session() {
         );
         assert_eq!(found, [], "{mode:?}");
     }
-}
-
-/// A long session in which a zombie came up.
-fn failing(seed: u64, ticks: u64) -> Option<Vec<Vec<u8>>> {
-    let script = Script::Boxes { ticks };
-    let mut start = SimWorldStart::new(seed, Mode::Host, Topology::PeerToPeer, script);
-    start.faults = LinkFaults {
-        jitter: Duration::from_millis(60),
-        ..LinkFaults::default()
-    };
-    let reels = record(&start, ticks + 60);
-    errors(&reels).contains(&"zombie-object").then_some(reels)
-}
-
-/// `NETREEL_SHRINKS` sessions of `NETREEL_SHRINK_TICKS` ticks each (200); none where nobody asks for it.
-#[test]
-fn long_sessions_are_shrunk_to_a_few_packets() {
-    let Some(sessions) = asked("NETREEL_SHRINKS").filter(|it| *it > 0) else {
-        return;
-    };
-    let ticks = asked("NETREEL_SHRINK_TICKS").unwrap_or(200);
-    let mut rows: Vec<(usize, f64)> = Vec::new();
-    println!("| seed | packets before | packets | turns | tries | seconds |");
-    println!("|---|---|---|---|---|---|");
-    for (seed, reels) in (0..).filter_map(|seed| Some((seed, failing(seed, ticks)?))) {
-        let before = session(&reels).packet_count();
-        let ground = ground(&reels);
-        let begun = Instant::now();
-        let mut runner = runner(&ground);
-        let shrunk = shrink(&ground, &mut |cut: &Cut| {
-            Ok::<_, Infallible>(Some(zombie_in(&mut runner, cut)))
-        });
-        let shrunk = shrunk.unwrap_or_else(|never| match never {});
-        let seconds = begun.elapsed().as_secs_f64();
-        let (fails, packets) = zombie_in(&mut runner, &shrunk.cut);
-        assert!(fails, "seed {seed}");
-        let turns = shrunk.cut.turns(&ground);
-        println!(
-            "| {seed} | {before} | {} | {} | {} | {seconds:.1} |",
-            packets.len(),
-            turns.len(),
-            shrunk.tries
-        );
-        for turn in turns {
-            let fewer = shrunk.cut.without([turn], &ground);
-            assert!(!zombie_in(&mut runner, &fewer).0, "seed {seed}: {turn:?}");
-        }
-        for &packet in &packets {
-            let fewer = shrunk.cut.losing([packet]);
-            assert!(!zombie_in(&mut runner, &fewer).0, "seed {seed}: {packet:?}");
-        }
-        rows.push((packets.len(), seconds));
-        if rows.len() as u64 >= sessions {
-            break;
-        }
-    }
-    rows.sort_by_key(|it| it.0);
-    let middle = rows[rows.len() / 2].0;
-    println!("the middle one has {middle} packets");
-    assert!(middle <= 12, "{rows:?}");
 }

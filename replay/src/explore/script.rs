@@ -1,0 +1,232 @@
+//! A session as a list of what is to be done, for who plays it without this library.
+
+use netreel_reel::{Endpoint, SocketId, Time};
+
+use super::ground::{Begins, Ground, Natural};
+
+/// A session, ready to be played: all turns in their order, and where each packet goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// The nodes, in their order.
+    pub nodes: Vec<ScriptNode>,
+    /// The turns in the order in which they are played.
+    pub turns: Vec<ScriptTurn>,
+    /// The packets of the recording.
+    pub sends: Vec<ScriptSend>,
+    /// What brings all other packets.
+    pub links: Vec<ScriptLink>,
+}
+
+/// What a layer is made from, and what it draws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptNode {
+    /// Its name.
+    pub name: String,
+    /// The start conditions.
+    pub start: Vec<u8>,
+    /// Where each of its sockets is bound.
+    pub sockets: Vec<(SocketId, Endpoint)>,
+    /// The random numbers of the recording.
+    pub randoms: Vec<u64>,
+}
+
+/// One turn of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptTurn {
+    /// The node, by its place.
+    pub node: usize,
+    /// Of its turns, the how manieth.
+    pub turn: u32,
+    /// On the session's clock, in nanoseconds.
+    pub at_ns: i64,
+    /// What the node does.
+    pub does: Does,
+    /// What its clock says, read by read; behind them it says the last one again.
+    pub clocks: Vec<Time>,
+}
+
+/// What a turn is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Does {
+    /// The layer is made.
+    Start,
+    /// A tick, and the game's own time.
+    Tick(u64, Time),
+    /// A call of the game.
+    Call(Vec<u8>),
+}
+
+/// A packet of the recording: by whom and when it was sent, the how manieth of that turn on this way, and where it
+/// comes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptSend {
+    /// The sender, by its place.
+    pub node: usize,
+    /// Its turn.
+    pub turn: u32,
+    /// The socket.
+    pub socket: SocketId,
+    /// Where to.
+    pub to: Endpoint,
+    /// From 0.
+    pub nth: u32,
+    /// Nothing: it is lost.
+    pub comes: Vec<ScriptArrival>,
+}
+
+/// Where a packet comes, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScriptArrival {
+    /// The receiver, by its place.
+    pub node: usize,
+    /// The receiver's turn.
+    pub turn: u32,
+    /// Before what comes later in that turn. On the session's clock, in nanoseconds.
+    pub ns: i64,
+    /// By which socket.
+    pub socket: SocketId,
+    /// From where.
+    pub source: Endpoint,
+}
+
+/// What a way does to packets that the recording does not have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScriptLink {
+    /// The sender, by its place.
+    pub node: usize,
+    /// Its socket.
+    pub socket: SocketId,
+    /// Where to.
+    pub to: Endpoint,
+    /// From when on it brings something. On the session's clock, in nanoseconds.
+    pub from_ns: i64,
+    /// How long that takes. ns.
+    pub delay_ns: i64,
+    /// Where it comes.
+    pub receiver: usize,
+    /// By which socket.
+    pub socket_there: SocketId,
+    /// From where.
+    pub source: Endpoint,
+}
+
+impl Ground {
+    /// The session as a list. A packet that is not in the recording takes as long on its way as one at the end does.
+    pub fn script(&self) -> Script {
+        let nodes = self.nodes.iter().map(|node| ScriptNode {
+            name: node.name.clone(),
+            start: node
+                .reel
+                .as_ref()
+                .map_or(Vec::new(), |it| it.header().start.clone()),
+            sockets: node
+                .reel
+                .as_ref()
+                .map_or(Vec::new(), |it| it.endpoints().to_vec()),
+            randoms: node.randoms.clone(),
+        });
+        let turns = self.order.iter().map(|&(node, turn)| {
+            let of = &self.nodes[node];
+            let it = &of.turns[turn as usize];
+            let clocks = match it.clocks.is_empty() {
+                true => vec![it.clock],
+                false => of.clocks[it.clocks.clone()].to_vec(),
+            };
+            ScriptTurn {
+                node,
+                turn,
+                at_ns: it.at_ns,
+                does: match &it.begins {
+                    Begins::Start => Does::Start,
+                    Begins::Tick(tick, time) => Does::Tick(*tick, *time),
+                    Begins::Call(call) => Does::Call(call.to_vec()),
+                },
+                clocks,
+            }
+        });
+        Script {
+            nodes: nodes.collect(),
+            turns: turns.collect(),
+            sends: self.script_sends(),
+            links: self.script_links(),
+        }
+    }
+
+    fn script_sends(&self) -> Vec<ScriptSend> {
+        let mut ways: Vec<_> = self
+            .plan
+            .link_of
+            .iter()
+            .map(|(way, link)| (*link, *way))
+            .collect();
+        ways.sort_unstable_by_key(|it| it.0);
+        let mut sends: Vec<ScriptSend> = Vec::new();
+        for (place, send) in self.plan.sends.iter().enumerate() {
+            let Some(&(_, (node, socket, to))) = ways.get(send.link) else {
+                continue;
+            };
+            let turn = u32::try_from(send.turn).unwrap_or(u32::MAX);
+            let way = (node, turn, socket, to);
+            let before = sends
+                .iter()
+                .filter(|it| (it.node, it.turn, it.socket, it.to) == way);
+            let nth = u32::try_from(before.count()).unwrap_or(u32::MAX);
+            let mut comes = Vec::new();
+            self.as_recorded(place, &mut comes);
+            let comes = comes.iter().map(arrival).collect();
+            sends.push(ScriptSend {
+                node,
+                turn,
+                socket,
+                to,
+                nth,
+                comes,
+            });
+        }
+        sends
+    }
+
+    /// Each way by what it does to a packet that is sent when the recording ends; a way that is dead until then heals.
+    fn script_links(&self) -> Vec<ScriptLink> {
+        let end_ns = self.end_ns();
+        let mut links = Vec::new();
+        for (node, of) in self.nodes.iter().enumerate() {
+            let sockets = of.reel.as_ref().map_or(&[][..], |it| it.endpoints());
+            for &(socket, _) in sockets {
+                for &to in self.plan.node_at.keys() {
+                    let mut comes = Vec::new();
+                    // In no turn of the recording.
+                    self.natural((node, u32::MAX), (socket, to), (0, end_ns), &mut comes);
+                    let Some(it) = comes.first() else { continue };
+                    let link = self.plan.link_of.get(&(node, socket, to));
+                    let is_dead = link.is_some_and(|&link| {
+                        self.plan.links[link]
+                            .arrivals(&self.plan, end_ns)
+                            .is_empty()
+                    });
+                    links.push(ScriptLink {
+                        node,
+                        socket,
+                        to,
+                        from_ns: if is_dead { end_ns } else { i64::MIN },
+                        delay_ns: it.at.ns.saturating_sub(end_ns).max(0),
+                        receiver: it.node,
+                        socket_there: it.socket,
+                        source: it.source,
+                    });
+                }
+            }
+        }
+        links
+    }
+}
+
+fn arrival(natural: &Natural) -> ScriptArrival {
+    ScriptArrival {
+        node: natural.node,
+        turn: natural.at.turn,
+        ns: natural.at.ns,
+        socket: natural.socket,
+        source: natural.source,
+    }
+}
