@@ -430,6 +430,16 @@ impl<'a, E> Runner<'a, E> {
             .any(|look| look.iter().any(Option::is_some))
     }
 
+    /// The nodes that believe something else at each of the last looks of a run without changes: they do not come
+    /// to rest, and what is said of them at the end is of one moment.
+    pub fn restless(&self) -> Vec<usize> {
+        let last = self.looks.len().saturating_sub(LOOKS_ALIKE);
+        let last = &self.looks[last..];
+        let moves = |node: &usize| last.windows(2).all(|it| it[0][*node] != it[1][*node]);
+        let nodes = 0..self.ground.nodes.len();
+        nodes.filter(|node| last.len() > 1 && moves(node)).collect()
+    }
+
     /// What nodes believe now, in the same memory as at the last look where nothing has changed.
     fn look(&mut self) {
         let tables = self.tables(&[]);
