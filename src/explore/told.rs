@@ -183,7 +183,7 @@ pub fn end(
         let orders = text::counted(counts.unreached, "order");
         writeln!(
             out,
-            "{orders} were looked for and did not come: the layers do not let them happen"
+            "looked for, and did not come: {orders}; the layers do not let them happen"
         )?;
     }
     let seconds = took.as_secs_f64();
