@@ -140,8 +140,9 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
         played.write(&folder.join(PLAYED))?;
     }
     let runs_before = before.as_ref().map_or(0, |it| it.counts().runs);
+    let restless = runner.restless();
     if !arguments.read.json {
-        told::begin(&ground, session, &unchanged, out)?;
+        told::begin(&ground, session, (&unchanged, &restless), out)?;
     }
     let begun = Instant::now();
     let signals = Signals::catch();
@@ -189,7 +190,11 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     }
     let pace = (explored.counts.runs - runs_before, begun.elapsed());
     match arguments.read.json {
-        true => writeln!(out, "{}", told::json(&found, &explored, &ground, session))?,
+        true => writeln!(
+            out,
+            "{}",
+            told::json(&found, &explored, (&ground, &restless), session)
+        )?,
         false => told::end(&found, &explored, arguments, pace, out)?,
     }
     Ok(match found.is_empty() {

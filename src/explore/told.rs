@@ -20,7 +20,7 @@ const ERRORS_TOLD: usize = 3;
 pub fn begin(
     ground: &Ground,
     session: &Session,
-    unchanged: &Ran,
+    (unchanged, restless): (&Ran, &[usize]),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let played = ground
@@ -34,6 +34,14 @@ pub fn begin(
         "{packets} of {}; what would come of other orders:",
         names.join(", ")
     )?;
+    if !restless.is_empty() {
+        let names: Vec<&str> = restless.iter().map(|node| ground.name(*node)).collect();
+        writeln!(
+            out,
+            "without any change what {} believe does not come to rest; for how long they play on says --rest",
+            names.join(" and ")
+        )?;
+    }
     if !unchanged.differences.is_empty() {
         let objects = text::counted(unchanged.differences.len() as u64, "object");
         writeln!(
@@ -175,7 +183,7 @@ pub fn end(
         let orders = text::counted(counts.unreached, "order");
         writeln!(
             out,
-            "{orders} were looked for and did not come: the layers do not let them happen"
+            "looked for, and did not come: {orders}; the layers do not let them happen"
         )?;
     }
     let seconds = took.as_secs_f64();
@@ -205,8 +213,14 @@ pub fn end(
     Ok(())
 }
 
-pub fn json(found: &[Found], explored: &Explored, ground: &Ground, session: &Session) -> Value {
+pub fn json(
+    found: &[Found],
+    explored: &Explored,
+    (ground, restless): (&Ground, &[usize]),
+    session: &Session,
+) -> Value {
     let counts = &explored.counts;
+    let restless = restless.iter().map(|node| ground.name(*node));
     let found = found.iter().map(|it| one(it, ground));
     json!({
         "nodes": ground.names().collect::<Vec<_>>(),
@@ -222,6 +236,7 @@ pub fn json(found: &[Found], explored: &Explored, ground: &Ground, session: &Ses
         "given_up": counts.given_up,
         "whole": explored.whole,
         "says_beliefs": explored.says_beliefs,
+        "restless": restless.collect::<Vec<_>>(),
     })
 }
 

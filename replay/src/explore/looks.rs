@@ -18,6 +18,9 @@ const LOOKS_ALIKE: usize = 4;
 /// was moved has come to an end. In nanoseconds.
 const AGREED_NS: i64 = 1_000_000_000;
 
+/// A node that does not come to rest shows in four times so many looks, the last ones.
+const QUARTER: usize = 8;
+
 /// What is kept of all looks takes so many bytes at most; beyond, every second look goes.
 const LOOKS_BYTES: usize = 128 << 20;
 
@@ -97,6 +100,20 @@ impl Looks {
         });
         self.stride *= 2;
         self.bytes /= 2;
+    }
+
+    /// The nodes that believed something else in each quarter of the last looks.
+    pub fn restless(&self) -> Vec<usize> {
+        let last = self.looks.len().saturating_sub(4 * QUARTER);
+        let last = &self.looks[last..];
+        let moves = |node: usize, looks: &[Box<[Rows]>]| {
+            looks.windows(2).any(|it| it[0][node] != it[1][node])
+        };
+        let nodes = 0..self.nodes;
+        let restless = nodes.filter(|&node| {
+            last.len() == 4 * QUARTER && last.chunks(QUARTER).all(|looks| moves(node, looks))
+        });
+        restless.collect()
     }
 
     fn at(&self, rank: usize) -> Option<&[Rows]> {

@@ -412,6 +412,12 @@ impl<'a, E> Runner<'a, E> {
         self.looks.says()
     }
 
+    /// The nodes that believe something else again and again at the end of a run without changes: they do not
+    /// come to rest, and what is said of them at the end is of one moment.
+    pub fn restless(&self) -> Vec<usize> {
+        self.looks.restless()
+    }
+
     fn play(
         &mut self,
         from: usize,

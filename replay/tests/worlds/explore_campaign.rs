@@ -10,7 +10,7 @@ use netreel_protocol::session::PacketId;
 use netreel_replay::explore::{Explored, Ground, Outcome, Told, explore};
 use netreel_sample_engine::{Call, Mode, Peer, Script, SimWorldStart, Topology, cube};
 
-use crate::explore::{ground, healthy, limits, maker, runner, written};
+use crate::explore::{ground, healthy, limits, maker, written};
 use crate::recorded::{record_played, wire};
 use crate::story::session;
 use crate::together::errors;

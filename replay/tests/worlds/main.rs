@@ -10,6 +10,7 @@ mod exact;
 mod explore;
 mod explore_campaign;
 mod explore_continued;
+mod explore_restless;
 mod explore_ticks;
 mod inside;
 mod mutants;
