@@ -3,6 +3,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -149,6 +150,68 @@ fn what_was_shrunk_becomes_a_test_of_the_engine() {
     assert!(
         !written.contains("{packets}") && !written.contains("{nodes}"),
         "{written}"
+    );
+}
+
+/// What a test in C says and returns, with the sample engine's plugin as it is or cured.
+fn tried(test: &Path, cured: bool) -> (Option<i32>, String) {
+    let command = Path::new(env!("CARGO_BIN_EXE_netreel"));
+    let beside = command.parent().expect("a folder");
+    let layer = beside.join("examples/libboxes_layer.so");
+    assert!(
+        layer.exists(),
+        "cargo build -p netreel-plugin --example boxes_layer makes it"
+    );
+    let mut run = Command::new(test);
+    run.arg(layer);
+    if cured {
+        run.env("BOXES_CURED", "1");
+    }
+    let ran = run.output().expect("it runs");
+    (
+        ran.status.code(),
+        String::from_utf8_lossy(&ran.stdout).into_owned(),
+    )
+}
+
+#[test]
+fn what_was_shrunk_becomes_a_test_in_c_that_the_cured_engine_passes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (out, source) = (folder.path().join("small"), folder.path().join("race.c"));
+    let session = sample("sessions/host");
+    let arguments = [
+        "shrink",
+        text(&session),
+        "--finding",
+        "2",
+        "--out",
+        text(&out),
+    ];
+    let told = netreel(&[&arguments[..], &["--json", "--as-test", text(&source)]].concat());
+    assert_eq!(told.expect(1).json()["test_fails"], true);
+    let test = folder.path().join("race");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("capi/include");
+    let compiled = Command::new("cc")
+        .args([
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-I",
+            text(&include),
+        ])
+        .args([text(&source), "-ldl", "-o", text(&test)])
+        .status();
+    assert!(compiled.expect("a C compiler").success());
+    let (code, said) = tried(&test, false);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("X believes that object 42 lives, and HOST does not"),
+        "{said}"
+    );
+    assert_eq!(
+        tried(&test, true),
+        (Some(0), "all nodes agree\n".to_owned())
     );
 }
 
