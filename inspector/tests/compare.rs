@@ -54,6 +54,24 @@ fn a_session_is_the_same_as_itself() {
 }
 
 #[test]
+fn messages_that_came_the_other_way_round_are_told_first_and_lead_to_both() {
+    let (one, two) = (fixture::race_model(), fixture::race_in_time());
+    let compared = one.compared(&two).expect("a comparison");
+    let swapped = compared.rows.iter().filter(|it| it.mark == "swapped");
+    let words: Vec<&str> = swapped.map(|it| it.words.as_str()).collect();
+    let swap =
+        "at X, destroy of B comes before create of A here, and behind it there, of object 42";
+    assert!(words.contains(&swap), "{words:?}");
+    assert_eq!(compared.rows[0].mark, "swapped");
+    let both = &compared.rows[0].shown_by;
+    assert!(
+        both.iter()
+            .all(|it| matches!(it, Some(Command::SelectPacket(_)))),
+        "{both:?}"
+    );
+}
+
+#[test]
 fn the_first_packets_that_differ_lie_above_each_other() {
     let (one, two) = (fixture::race_model(), other());
     let compared = one.compared(&two).expect("a comparison");

@@ -12,6 +12,7 @@ use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
 use crate::aside::Wanted;
 use crate::by_bytes::ByBytes;
 use crate::command::Command;
+use crate::swapped::{Swapped, swapped};
 use crate::{Model, text};
 
 /// Two sessions, held against each other.
@@ -25,7 +26,7 @@ pub struct Comparison {
     pub bytes: ByBytes,
     /// How they differ in a line.
     pub summary: String,
-    /// How they differ: where they part first, then findings, messages, beliefs, values.
+    /// How they differ: messages that came the other way round, where they part first, then findings, messages, beliefs, values.
     pub rows: Vec<Difference>,
 }
 
@@ -68,7 +69,10 @@ impl Comparison {
                     told: &told,
                     offset_ns,
                 };
-                (summary(&told), rows.all())
+                let swapped = swapped(sides.map(|it| it.session), wanted);
+                let mut all: Vec<_> = swapped.iter().map(|it| rows.swapped(it)).collect();
+                all.append(&mut rows.all());
+                (summary(&told), all)
             }
         };
         wanted.goes_on().then_some(Comparison {
@@ -183,6 +187,17 @@ impl Rows<'_> {
             Some(self.here(side, packet.first()?.time))
         });
         (at.map(|packet| packet.map(Command::SelectPacket)), time)
+    }
+
+    fn swapped(&self, it: &Swapped) -> Difference {
+        let (shown_by, time) = self.packets(it.packets.map(Some));
+        Difference {
+            mark: "swapped",
+            words: it.words.clone(),
+            level: None,
+            shown_by,
+            time: time.map(|_| self.here(0, it.at.time)),
+        }
     }
 
     fn findings(&self, side: usize) -> Vec<Difference> {

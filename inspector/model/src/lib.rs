@@ -51,6 +51,7 @@ mod seen;
 mod share;
 mod sorting;
 mod streams;
+mod swapped;
 mod table;
 mod taken;
 pub mod text;

@@ -252,7 +252,7 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         painter.rect_filled(rect, 0.0, theme::related());
     }
     let color = match mark {
-        "only here" | "only there" | "first" => theme::accent(),
+        "only here" | "only there" | "first" | "swapped" => theme::accent(),
         _ => theme::weak(),
     };
     let write = |left: f32, room: f32, text: &str, color| {
