@@ -361,6 +361,16 @@ fn an_exploration_that_ended_goes_on_and_finds_nothing_twice() {
     assert!(told.contains("was explored from another session"), "{told}");
     let told = explored("nothing", &["--continue"]).expect(2).err;
     assert!(told.contains("leaves it there when it ends"), "{told}");
+
+    let file = out.join("exploration");
+    let bytes = std::fs::read(&file).expect("it was written");
+    for place in (0..bytes.len()).step_by(bytes.len() / 5 + 1) {
+        let mut wrong = bytes.clone();
+        wrong[place] ^= 1;
+        std::fs::write(&file, wrong).expect("it is there");
+        let told = refused(&["--continue"]);
+        assert!(told.contains("is damaged; begin anew"), "{place}: {told}");
+    }
 }
 
 #[test]
@@ -390,6 +400,15 @@ fn a_match_that_nobody_has_played_is_explored() {
     let played = out.join("played");
     netreel(&["check", text(&played)]).expect(0);
     assert_exact(&played);
+    // Another match, however little differs.
+    let other = folder.path().join("other.toml");
+    let said = std::fs::read_to_string(&file).expect("the match");
+    let said = said.replace("rest 300ms", "rest 310ms");
+    std::fs::write(&other, said).expect("a file");
+    let more = ["--continue", "--out", text(&out)];
+    let arguments = [&["explore", "--scenario", text(&other)][..], &more].concat();
+    let told = netreel(&arguments).expect(2).err;
+    assert!(told.contains("from another session; begin anew"), "{told}");
     let arguments = [
         "explore",
         "--scenario",
@@ -422,6 +441,8 @@ fn what_a_scenario_lacks_to_be_explored_is_said() {
     };
     let err = told(&write("seed = 1"), &[]);
     assert!(err.contains("it has no `script`"), "{err}");
+    let err = told(&write("script = 'A dances'\ndelay = 200"), &[]);
+    assert!(err.contains("`delay` is for layers of --layer"), "{err}");
     let err = told(&write("script = 'A dances'"), &[]);
     assert!(err.contains("its script, line 1: "), "{err}");
     let err = told(&write("script = 'wait A has 7'"), &[]);

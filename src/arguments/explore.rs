@@ -80,11 +80,20 @@ pub struct Explore {
     #[arg(long, conflicts_with = "node")]
     pub ticks: bool,
     /// Instead of orders, delays by chance from this seed on: for comparison.
-    #[arg(long, value_name = "SEED", conflicts_with = "by_priorities")]
+    #[arg(
+        long,
+        value_name = "SEED",
+        conflicts_with_all = ["by_priorities", "object", "losses", "repeats", "overtakes", "deaths", "ticks"]
+    )]
     pub by_chance: Option<u64>,
     /// Instead of orders, priorities of links by chance from this seed on, for what is too large to be gone
     /// through; DEPTH (3): how many constraints an order takes that is looked for.
-    #[arg(long, value_name = "SEED[,DEPTH]", value_parser = seed_and_depth)]
+    #[arg(
+        long,
+        value_name = "SEED[,DEPTH]",
+        value_parser = seed_and_depth,
+        conflicts_with_all = ["object", "losses", "repeats", "overtakes", "deaths", "ticks"]
+    )]
     pub by_priorities: Option<(u64, usize)>,
     /// How many threads play; as many as there are processors, and one with --layer.
     #[arg(long, value_name = "N")]

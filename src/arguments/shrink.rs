@@ -19,7 +19,7 @@ pub struct Shrink {
     pub out: PathBuf,
     /// Also write a test that plays the small session into the engine's layer: in Rust, or in C for a
     /// plugin (FILE.c).
-    #[arg(long, value_name = "FILE.rs")]
+    #[arg(long, value_name = "FILE.rs|FILE.c", value_parser = rust_or_c)]
     pub as_test: Option<PathBuf>,
     /// The longest time.
     #[arg(long, value_name = "SECS", default_value_t = 60.0, value_parser = super::seconds_or_never)]
@@ -30,4 +30,12 @@ pub struct Shrink {
     /// Play into the network layer of this shared library (docs/engines.md).
     #[arg(long, value_name = "FILE.so")]
     pub layer: Option<PathBuf>,
+}
+
+fn rust_or_c(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    match path.extension().and_then(|it| it.to_str()) {
+        Some("rs" | "c") => Ok(path),
+        _ => Err("a test is in Rust (FILE.rs) or in C (FILE.c)".to_owned()),
+    }
 }

@@ -94,12 +94,15 @@ impl<'a> Judge<'a> {
     ) -> Result<Option<Found>, Failure> {
         let outcome = Outcome::of(&wrong.ran);
         let says = wrong.ran.is_wrong();
-        let changes = match says {
-            true => tighten(runner, &wrong.changes, &outcome)?,
-            false => wrong.changes.clone(),
-        };
+        let mut changes = wrong.changes.clone();
         if says && !self.alone && !self.stays(&changes, &outcome)? {
             return Ok(None);
+        }
+        if says {
+            let tight = tighten(runner, &changes, &outcome)?;
+            if self.alone || tight == changes || self.stays(&tight, &outcome)? {
+                changes = tight;
+            }
         }
         let swaps = match &self.anew.wire {
             Some(wire) => runner.swaps(&changes, wire)?,

@@ -1,10 +1,8 @@
 //! Explorations that go on where they ended: what is kept of one beside what it found.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use netreel_protocol::session::Session;
-use netreel_replay::explore::{Ground, Kept};
+use netreel_replay::explore::{Ground, Kept, number_of};
 use serde::{Deserialize, Serialize};
 
 use super::found::{Found, Known};
@@ -39,24 +37,28 @@ pub struct From {
 ///
 /// # Errors
 /// There is none, or it is of something else: which.
-pub fn read(
-    folder: &Path,
-    arguments: &Explore,
-    (session, ground): (&Session, &Ground),
-) -> Result<From, Failure> {
-    let told = |why: String| Failure::new(format!("--continue: {why}"));
+pub fn read(folder: &Path, arguments: &Explore, ground: &Ground) -> Result<From, Failure> {
+    let told = |why: String| {
+        Failure::new(format!(
+            "--continue: {why}; begin anew, without --continue, in another folder"
+        ))
+    };
     let path = folder.join(FILE);
     let bytes = std::fs::read(&path).map_err(|error| {
         told(format!(
-            "{}: {error}; an exploration with --out leaves it there when it ends",
+            "{}: {error} (an exploration with --out leaves it there when it ends)",
             path.display()
         ))
     })?;
     let damaged = || told(format!("{} is damaged", path.display()));
+    let (bytes, of_all) = bytes.split_last_chunk().ok_or_else(damaged)?;
+    if number_of(bytes).to_le_bytes() != *of_all {
+        return Err(damaged());
+    }
     let line = bytes.iter().position(|byte| *byte == b'\n');
     let (head, kept) = bytes.split_at(line.ok_or_else(damaged)?);
     let head: Head = serde_json::from_slice(head).map_err(|_| damaged())?;
-    let now = of(arguments, session, ground)?;
+    let now = of(arguments, ground)?;
     if let Some(why) = differs(&head.of, &now) {
         return Err(told(format!("{} {why}", folder.display())));
     }
@@ -70,13 +72,14 @@ pub fn read(
 pub fn write(
     folder: &Path,
     arguments: &Explore,
-    (session, ground): (&Session, &Ground),
+    ground: &Ground,
     (kept, found): (&Kept, Vec<Known>),
 ) -> Result<(), Failure> {
-    let of = of(arguments, session, ground)?;
+    let of = of(arguments, ground)?;
     let mut bytes = serde_json::to_vec(&Head { of, found }).map_err(Failure::new)?;
     bytes.push(b'\n');
     bytes.extend(kept.to_bytes());
+    bytes.extend(number_of(&bytes).to_le_bytes());
     let path = folder.join(FILE);
     std::fs::write(&path, bytes)
         .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
@@ -87,12 +90,15 @@ fn differs(before: &Of, now: &Of) -> Option<String> {
     if before.netreel != now.netreel {
         let netreel = &before.netreel;
         return Some(format!(
-            "was explored by netreel {netreel}, and this is {}: begin anew in another folder",
+            "was explored by netreel {netreel}, and this is {}",
             now.netreel
         ));
     }
     if before.session != now.session {
         return Some("was explored from another session".to_owned());
+    }
+    if before.options.len() != now.options.len() {
+        return Some("was explored with other options".to_owned());
     }
     let pairs = before.options.iter().zip(&now.options);
     let mut others = pairs.filter(|(before, now)| before != now);
@@ -109,7 +115,7 @@ fn differs(before: &Of, now: &Of) -> Option<String> {
     ))
 }
 
-fn of(arguments: &Explore, session: &Session, ground: &Ground) -> Result<Of, Failure> {
+fn of(arguments: &Explore, ground: &Ground) -> Result<Of, Failure> {
     let read = &arguments.read.source;
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.to_owned();
     let maybe = |value: Option<String>| value.unwrap_or_default();
@@ -119,7 +125,7 @@ fn of(arguments: &Explore, session: &Session, ground: &Ground) -> Result<Of, Fai
         };
         let bytes = std::fs::read(path);
         let bytes = bytes.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        Ok(format!("{} ({:016x})", path.display(), number(&bytes)))
+        Ok(format!("{} ({:016x})", path.display(), number_of(&bytes)))
     };
     let options = [
         ("--changes", arguments.changes.to_string()),
@@ -151,32 +157,9 @@ fn of(arguments: &Explore, session: &Session, ground: &Ground) -> Result<Of, Fai
     let options = options.map(|(name, value)| (name.to_owned(), value));
     Ok(Of {
         netreel: env!("CARGO_PKG_VERSION").to_owned(),
-        session: fingerprint(session, ground),
+        session: format!("{:016x}", ground.number()),
         options: options.into(),
     })
-}
-
-/// A number for what is explored: its nodes, the ids in their reels, and how much there is of it.
-fn fingerprint(session: &Session, ground: &Ground) -> String {
-    let reels = (0..session.nodes.len()).map(|node| {
-        let header = ground.reel(node).map(|reel| reel.header());
-        header.map(|it| (it.node.clone(), it.session, it.start.clone()))
-    });
-    let reels: Vec<_> = reels.collect();
-    let packets = session.packets();
-    let packets: Vec<_> = packets
-        .map(|it| {
-            let came = it.received.map(|it| it.number.0);
-            (it.from.0, it.to.0, it.sent.map(|it| it.number.0), came)
-        })
-        .collect();
-    format!("{:016x}", number(&(reels, packets, ground.turns())))
-}
-
-fn number(of: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// What was found in this command and before it, without what differs from time to time.

@@ -135,7 +135,7 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     same_again(&mut runner)?;
     let patient = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
     let mut judge = Judge::new(&mut runner, session, alone, &patient)?;
-    let (before, known) = ended_before(arguments, (session, &ground))?;
+    let (before, known) = ended_before(arguments, &ground)?;
     if let (Some(played), Some(folder)) = (&played, &arguments.out) {
         played.write(&folder.join(PLAYED))?;
     }
@@ -154,12 +154,13 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let limits = limits(arguments, &ground);
     let mut tell = |told: Told<'_>| {
         let over = most.is_some_and(|most| begun.elapsed() >= most);
-        match told {
+        let mut heals = false;
+        match &told {
             Told::Counts(counts) => progress.say(words(counts, found.len())),
-            Told::Wrong(wrong) | Told::Other(wrong) => {
+            Told::Wrong(wrong, _) | Told::Other(wrong) => {
                 let known = kept::known(&known, &found);
                 match take(&mut runner, &mut judge, wrong, &known, arguments) {
-                    Ok(Some(it)) => {
+                    Ok(Taken::New(it)) => {
                         let written = match arguments.read.json {
                             true => Ok(()),
                             false => told::found(&it, known.len() + 1, (&ground, arguments), out),
@@ -167,10 +168,14 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
                         failed = written.err();
                         found.push(it);
                     }
-                    Ok(None) => {}
+                    Ok(Taken::Known) => {}
+                    Ok(Taken::Nothing) => heals = true,
                     Err(error) => failed = Some(error),
                 }
             }
+        }
+        if let Told::Wrong(_, says) = told {
+            *says = heals;
         }
         let counts = |it: &&Found| arguments.rule.as_deref().is_none_or(|rule| it.has(rule));
         let is_enough = found.iter().filter(counts).count() >= arguments.until;
@@ -186,16 +191,17 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     }
     if let Some(folder) = &arguments.out {
         let known = kept::known(&known, &found);
-        kept::write(folder, arguments, (session, &ground), (&ended, known))?;
+        kept::write(folder, arguments, &ground, (&ended, known))?;
     }
     let pace = (explored.counts.runs - runs_before, begun.elapsed());
+    let of = (&found[..], known.len());
     match arguments.read.json {
         true => writeln!(
             out,
             "{}",
             told::json(&found, &explored, (&ground, &restless), session)
         )?,
-        false => told::end(&found, &explored, arguments, pace, out)?,
+        false => told::end(of, &explored, arguments, pace, out)?,
     }
     Ok(match found.is_empty() {
         true => Answer::Clean,
@@ -222,11 +228,11 @@ fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>), Failu
 /// found is made.
 fn ended_before(
     arguments: &Explore,
-    of: (&Session, &Ground),
+    ground: &Ground,
 ) -> Result<(Option<Kept>, Vec<Known>), Failure> {
     match &arguments.out {
         Some(folder) if arguments.continues => {
-            let from = kept::read(folder, arguments, of)?;
+            let from = kept::read(folder, arguments, ground)?;
             Ok((Some(from.kept), from.found))
         }
         Some(folder) => together::prepare(folder).map(|()| (None, Vec::new())),
@@ -234,26 +240,33 @@ fn ended_before(
     }
 }
 
-/// What a wrong run is once it was judged; `None` where it is what was found before, or nothing.
+/// What a wrong run is once it was judged.
+enum Taken {
+    New(Found),
+    /// It is what was found before.
+    Known,
+    /// Nothing is wrong with it: it comes right when nodes play on.
+    Nothing,
+}
+
 fn take(
     runner: &mut Runner<'_, Failure>,
     judge: &mut Judge<'_>,
     wrong: &Wrong,
     known: &[Known],
     arguments: &Explore,
-) -> Result<Option<Found>, Failure> {
-    let mut found = match judge.judged(runner, wrong)? {
-        Some(found) => found,
-        None => return Ok(None),
+) -> Result<Taken, Failure> {
+    let Some(mut found) = judge.judged(runner, wrong)? else {
+        return Ok(Taken::Nothing);
     };
     let this = Known::of(&found);
     if known.iter().any(|it| it.has(&this)) {
-        return Ok(None);
+        return Ok(Taken::Known);
     }
     if let Some(folder) = &arguments.out {
         found.write(folder.join((known.len() + 1).to_string()))?;
     }
-    Ok(Some(found))
+    Ok(Taken::New(found))
 }
 
 fn ground(arguments: &Explore, session: &Session) -> Result<Ground, Failure> {

@@ -1,6 +1,7 @@
 //! A match that nobody has played: a file says how it begins, and it is played in a simulated network, into
 //! memory.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,14 +45,11 @@ struct File {
     #[serde(default)]
     call: Vec<Call>,
     /// Between two ticks of a node. ms.
-    #[serde(default = "tick_ms")]
-    tick: f64,
+    tick: Option<f64>,
     /// What a packet takes. ms.
-    #[serde(default = "delay_ms")]
-    delay: f64,
+    delay: Option<f64>,
     /// For how long nodes tick. ms.
-    #[serde(default = "length_ms")]
-    length: f64,
+    length: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,17 +87,37 @@ fn four() -> u8 {
     4
 }
 
-fn tick_ms() -> f64 {
-    1000.0 / 60.0
+/// How nodes that layers are made for tick. ms.
+struct Times {
+    tick: f64,
+    delay: f64,
+    length: f64,
 }
 
-fn delay_ms() -> f64 {
-    20.0
+impl Times {
+    /// What the file says, where it can be.
+    fn of(file: &File) -> Result<Times, String> {
+        let within = |name: &str, value: Option<f64>, usual: f64, range: RangeInclusive<f64>| {
+            let value = value.unwrap_or(usual);
+            let (from, to) = (range.start(), range.end());
+            match range.contains(&value) {
+                true => Ok(value),
+                false => Err(format!("`{name} = {value}`: from {from} to {to} ms")),
+            }
+        };
+        for call in &file.call {
+            within("at", Some(call.at), 0.0, 0.0..=LENGTH_MAX_MS)?;
+        }
+        Ok(Times {
+            tick: within("tick", file.tick, 1000.0 / 60.0, 0.1..=10_000.0)?,
+            delay: within("delay", file.delay, 20.0, 0.0..=10_000.0)?,
+            length: within("length", file.length, 5000.0, 0.1..=LENGTH_MAX_MS)?,
+        })
+    }
 }
 
-fn length_ms() -> f64 {
-    5000.0
-}
+/// No match of layers is longer: all of it is in memory. ms.
+const LENGTH_MAX_MS: f64 = 600_000.0;
 
 /// Makes what makes the layers of a session.
 pub type Make<'a> = dyn Fn(Arc<Ground>) -> Box<MakeNode<'a, Failure>> + 'a;
@@ -121,10 +139,14 @@ pub fn played(file: &Path, arguments: &Explore, make: &Make<'_>) -> Result<Writt
     }
     let scenario: File = toml::from_str(&text).map_err(|error| told(error.to_string()))?;
     match (&arguments.layer, &scenario.script) {
-        (None, Some(script)) => by_players(&scenario, script).map_err(told),
+        (None, Some(script)) => {
+            not_of_layers(&scenario).map_err(told)?;
+            by_players(&scenario, script).map_err(told)
+        }
         (Some(layer), None) if !scenario.node.is_empty() => {
-            let empty = before_packets(&scenario, layer).map_err(told)?;
-            by_layers(&session(&empty, arguments)?, &scenario, (layer, make))
+            let times = Times::of(&scenario).map_err(told)?;
+            let empty = before_packets((&scenario, &times), layer).map_err(told)?;
+            by_layers(&session(&empty, arguments)?, &times, (layer, make))
         }
         (Some(_), _) => Err(told(
             "a layer of --layer takes its nodes, [[node]] with `name` and `address`, and no `script`".to_owned(),
@@ -152,6 +174,44 @@ fn is_of_programs(table: &toml::Table) -> bool {
     let has_command = |it: &toml::Value| it.get("command").is_some();
     let nodes = table.get("node").and_then(toml::Value::as_array);
     table.contains_key("every") || nodes.into_iter().flatten().any(has_command)
+}
+
+/// Players of a script take none of what layers take.
+fn not_of_layers(scenario: &File) -> Result<(), String> {
+    let fields = [
+        ("[[node]]", !scenario.node.is_empty()),
+        ("[[call]]", !scenario.call.is_empty()),
+        ("tick", scenario.tick.is_some()),
+        ("delay", scenario.delay.is_some()),
+        ("length", scenario.length.is_some()),
+    ];
+    match fields.iter().find(|it| it.1) {
+        None => Ok(()),
+        Some((name, _)) => Err(format!(
+            "`{name}` is for layers of --layer; a `script` says itself what is done, and `link` in it how links are"
+        )),
+    }
+}
+
+/// Every node has a name and an address of its own, and every call a node.
+fn check_nodes(scenario: &File) -> Result<(), String> {
+    for (place, node) in scenario.node.iter().enumerate() {
+        let mut before = scenario.node[..place].iter();
+        if before.any(|it| it.name == node.name || it.address == node.address) {
+            let (name, address) = (&node.name, node.address);
+            return Err(format!(
+                "two nodes are {name} or have the address {address}"
+            ));
+        }
+    }
+    let is_there = |call: &&Call| scenario.node.iter().any(|node| node.name == call.node);
+    match scenario.call.iter().find(|call| !is_there(call)) {
+        None => Ok(()),
+        Some(call) => Err(format!(
+            "a call is of {}, and there is no such node",
+            call.node
+        )),
+    }
 }
 
 /// The match of the sample engine that its players play by a script.
@@ -188,20 +248,13 @@ fn id(seed: u64) -> [u8; 16] {
 }
 
 /// Reels of a match in which every node ticks and its game calls, and no layer has sent anything yet.
-fn before_packets(scenario: &File, layer: &Path) -> Result<Written, String> {
+fn before_packets((scenario, times): (&File, &Times), layer: &Path) -> Result<Written, String> {
     let engine = Engine::asked(Some(layer), Changes::default()).map_err(|why| why.to_string())?;
     let engine = match &engine {
         Engine::Plugin(loaded) => loaded.name().to_owned(),
         Engine::Boxes(_) => String::new(),
     };
-    for call in &scenario.call {
-        if !scenario.node.iter().any(|node| node.name == call.node) {
-            return Err(format!(
-                "a call is of {}, and there is no such node",
-                call.node
-            ));
-        }
-    }
+    check_nodes(scenario)?;
     let reel = |node: &Node| {
         let header = Header {
             node: node.name.clone(),
@@ -211,7 +264,7 @@ fn before_packets(scenario: &File, layer: &Path) -> Result<Written, String> {
             clock: clock_anchor(),
             ..Header::default()
         };
-        Ok((node.name.clone(), ticked(scenario, node, &header)?))
+        Ok((node.name.clone(), ticked((scenario, times), node, &header)?))
     };
     let reels = scenario.node.iter().map(reel);
     Ok(Written(reels.collect::<Result<_, String>>()?))
@@ -224,7 +277,7 @@ fn bytes(hex: &str, text: &str) -> Result<Vec<u8>, String> {
         let pair: String = pair.iter().collect();
         let byte = u8::from_str_radix(&pair, 16)
             .ok()
-            .filter(|_| pair.len() == 2);
+            .filter(|_| pair.len() == 2 && pair.bytes().all(|it| it.is_ascii_hexdigit()));
         byte.ok_or_else(|| format!("`{pair}` are not two hexadecimal digits"))
     });
     let mut all = pairs.collect::<Result<Vec<u8>, String>>()?;
@@ -234,10 +287,14 @@ fn bytes(hex: &str, text: &str) -> Result<Vec<u8>, String> {
 
 /// Where a time in ms is.
 fn time(ms: f64) -> Time {
-    Time::ZERO + Duration::from_secs_f64(ms.clamp(0.0, 1e9) / 1e3)
+    Time::ZERO + Duration::from_secs_f64(ms / 1e3)
 }
 
-fn ticked(scenario: &File, node: &Node, header: &Header) -> Result<Vec<u8>, String> {
+fn ticked(
+    (scenario, times): (&File, &Times),
+    node: &Node,
+    header: &Header,
+) -> Result<Vec<u8>, String> {
     let mut writer = ReelWriter::create(Vec::new(), header).map_err(|why| why.to_string())?;
     let mut write = |time: Time, event: Event<'_>| {
         let record = Record {
@@ -257,8 +314,8 @@ fn ticked(scenario: &File, node: &Node, header: &Header) -> Result<Vec<u8>, Stri
     }
     calls.sort_by(|one, other| one.0.total_cmp(&other.0));
     let mut calls = calls.into_iter().peekable();
-    let tick_ms = scenario.tick.max(0.1);
-    let ticks = (scenario.length.clamp(0.0, 1e7) / tick_ms).ceil() as u64;
+    let tick_ms = times.tick;
+    let ticks = (times.length / tick_ms).ceil() as u64;
     for tick in 0..ticks {
         let ms = tick as f64 * tick_ms;
         let at = time(ms);
@@ -268,7 +325,7 @@ fn ticked(scenario: &File, node: &Node, header: &Header) -> Result<Vec<u8>, Stri
         }
     }
     if let Some((at, _)) = calls.next() {
-        let length = scenario.length;
+        let length = times.length;
         return Err(format!(
             "a call of {} is at {at} ms, and its nodes tick for {length} ms (`length`)",
             node.name
@@ -280,14 +337,14 @@ fn ticked(scenario: &File, node: &Node, header: &Header) -> Result<Vec<u8>, Stri
 /// What layers make of a session in which they have not sent anything: it is played once.
 fn by_layers(
     empty: &Session,
-    scenario: &File,
+    times: &Times,
     (layer, make): (&Path, &Make<'_>),
 ) -> Result<Written, Failure> {
     let engine = Engine::asked(Some(layer), Changes::default())?;
     let (nodes, _) = together::nodes(empty, &engine)?;
     let mut plan = together::plan(empty, nodes);
     if let Some(plan) = Arc::get_mut(&mut plan) {
-        plan.set_usual(time(scenario.delay).since(Time::ZERO));
+        plan.set_usual(time(times.delay).since(Time::ZERO));
     }
     let options = GroundOptions {
         rest: Duration::ZERO,

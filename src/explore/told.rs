@@ -158,7 +158,7 @@ pub fn swapped(swap: &Swap, ground: &Ground) -> String {
 }
 
 pub fn end(
-    found: &[Found],
+    (found, before): (&[Found], usize),
     explored: &Explored,
     arguments: &Explore,
     (runs, took): (u64, Duration),
@@ -192,20 +192,24 @@ pub fn end(
         writeln!(out, "{seconds:.1} s, {rate:.0} runs a second")?;
     }
     let is_by_chance = arguments.by_chance.is_some() || arguments.by_priorities.is_some();
+    if before > 0 {
+        writeln!(out, "found before --continue: {before}")?;
+    }
+    let more = if before > 0 { " more" } else { "" };
     match (found.len(), explored.whole) {
         (0, true) => writeln!(
             out,
-            "nothing was found in all orders with at most {}",
+            "nothing{more} was found in all orders with at most {}",
             text::counted(arguments.changes as u64, "change")
         )?,
         (0, false) if is_by_chance => {
-            writeln!(out, "nothing was found in these runs by chance")?;
+            writeln!(out, "nothing{more} was found in these runs by chance")?;
         }
         (0, false) => {
             let waiting = text::counted(counts.waiting + counts.given_up, "order");
             writeln!(
                 out,
-                "nothing was found; {waiting} more wait: --runs, --seconds"
+                "nothing{more} was found; {waiting} more wait: --runs, --seconds"
             )?;
         }
         (many, _) => writeln!(out, "found: {many}")?,

@@ -62,14 +62,21 @@ fn endpoint(of: &Endpoint) -> String {
     )
 }
 
-/// A word in quotes; what C could read otherwise is a question mark.
+/// A word in quotes; what C could read otherwise is said by its bytes in octal digits.
 fn quoted(word: &str) -> String {
-    let plain = |it: char| match it {
-        '"' | '\\' | '?' => '_',
-        it if it.is_control() => '_',
-        it => it,
-    };
-    format!("\"{}\"", word.chars().map(plain).collect::<String>())
+    let mut quoted = String::from("\"");
+    for it in word.chars() {
+        match it {
+            '"' | '\\' | '?' => quoted += &format!("\\{:03o}", u32::from(it)),
+            it if it.is_control() => {
+                for byte in it.to_string().bytes() {
+                    quoted += &format!("\\{byte:03o}");
+                }
+            }
+            it => quoted.push(it),
+        }
+    }
+    quoted + "\""
 }
 
 fn nodes(script: &Script, ground: &Ground, out: &mut String) {

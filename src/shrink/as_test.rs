@@ -9,6 +9,7 @@ use netreel_replay::explore::Ground;
 
 use super::as_c;
 use crate::outcome::Failure;
+use crate::replay::together::Names;
 
 /// Writes a test in C.
 pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result<(), Failure> {
@@ -34,8 +35,10 @@ pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> R
 
 fn text(folder: &Path, session: &Session, sentence: &str) -> String {
     let mut nodes = String::new();
+    let mut files = Names::default();
     for (place, node) in session.nodes.iter().enumerate() {
-        let (name, folder) = (&node.name, folder.display());
+        let (name, file) = (&node.name, files.file(folder, &node.name));
+        let file = file.display().to_string();
         let id = NodeId(u16::try_from(place).unwrap_or(u16::MAX));
         let zero = session.time_of(id, Time::ZERO, EventNumber(0));
         let offset = zero.map_or(0, |it| it.0);
@@ -47,7 +50,7 @@ fn text(folder: &Path, session: &Session, sentence: &str) -> String {
         let endpoints = endpoints.join(", ");
         let _ = writeln!(
             nodes,
-            "    ({name:?}, include_bytes!(\"{folder}/{name}.reel\"), &[{endpoints}], {offset}),"
+            "    ({name:?}, include_bytes!({file:?}), &[{endpoints}], {offset}),"
         );
     }
     let mut packets = String::new();

@@ -70,9 +70,10 @@ impl Comparison {
                     offset_ns,
                 };
                 let swapped = swapped(sides.map(|it| it.session), wanted);
-                let mut all: Vec<_> = swapped.iter().map(|it| rows.swapped(it)).collect();
+                let first = swapped.iter().take(SWAPPED_MAX);
+                let mut all: Vec<_> = first.map(|it| rows.swapped(it)).collect();
                 all.append(&mut rows.all());
-                (summary(&told), all)
+                (summary(&told, swapped.len()), all)
             }
         };
         wanted.goes_on().then_some(Comparison {
@@ -98,9 +99,12 @@ fn offset(sides: [ComparedSession<'_>; 2], diff: &Diff) -> Option<i64> {
     Some(time(0)?.saturating_sub(time(1)?))
 }
 
+/// So many messages that came the other way round have a row; the summary counts all.
+const SWAPPED_MAX: usize = 100;
+
 /// How many differences of which kind there are.
-fn summary(told: &DiffJson) -> String {
-    if told.same {
+fn summary(told: &DiffJson, swapped: usize) -> String {
+    if told.same && swapped == 0 {
         let messages = text::count(told.messages);
         return format!("none: {messages} messages, all beliefs, values and findings are the same");
     }
@@ -110,6 +114,7 @@ fn summary(told: &DiffJson) -> String {
     };
     let one = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let parts = [
+        one(swapped, "the other way round"),
         two(
             [
                 told.findings_only.first.len(),

@@ -1,6 +1,6 @@
 //! Messages about one object that came to a node in another order in another session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use netreel_protocol::session::{PacketId, Session, Stamp};
 use netreel_wire::Role;
@@ -35,14 +35,13 @@ pub(crate) fn swapped(sides: [&Session; 2], wanted: &Wanted) -> Vec<Swapped> {
         };
         let mut both: Vec<_> = messages.iter().collect();
         both.sort_by_key(|(_, it)| it.0.number);
-        let mut said = BTreeSet::new();
         for (place, (early, _)) in both.iter().enumerate() {
             for (late, came) in &both[place + 1..] {
                 let (Some(first), Some(second)) = (others.get(*early), others.get(*late)) else {
                     continue;
                 };
                 let is_swapped = early.1 != late.1 && first.0.number > second.0.number;
-                if is_swapped && said.insert((early, late)) {
+                if is_swapped {
                     found.push(Swapped {
                         words: format!(
                             "at {node}, {} of {} comes before {} of {} here, and behind it there, of object {object}",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use netreel_reel::{Duration, Endpoint, Event, EventNumber, OwnedRecord, Reel, SocketId, Time};
 
-use super::change::Moment;
+use super::change::{Change, Moment};
 use super::stuck::{Call, Watched};
 use crate::together::Plan;
 use crate::together::plan::{Arrival, PlanNode, PlanTurn, hash};
@@ -182,6 +182,26 @@ impl Ground {
         self.end_ns
     }
 
+    /// A number for what is played: every record of the reels, the nodes, their turns, and how packets go.
+    pub fn number(&self) -> u64 {
+        let mut words = Vec::new();
+        for node in &self.nodes {
+            words.extend([node.turns.len() as u64, number_of(node.name.as_bytes())]);
+            words.extend(node.came_ns.iter().map(|ns| *ns as u64));
+            let Some(reel) = &node.reel else { continue };
+            words.push(number_of(&reel.header().start));
+            reel.for_each(|record| {
+                words.push(record.time.0);
+                words.push(super::tables::number(
+                    &format_args!("{:?}", record.event).to_string(),
+                ));
+            });
+        }
+        words.push(self.plan.usual_ns as u64);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        number_of(&bytes)
+    }
+
     /// The names of the nodes, in their order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.nodes.iter().map(|node| node.name.as_str())
@@ -238,12 +258,15 @@ impl Ground {
     }
 
     /// So long nodes must believe again what they believe without changes before a run is left: two round
-    /// trips, so that what was under way has come, and what was answered. Who is played alone waits for
-    /// nobody. ns.
-    pub(super) fn quiet_ns(&self) -> i64 {
+    /// trips, so that what was under way has come, and what was answered; half a second where more was done
+    /// than to hold links, so that what was lost is sent again. Who is played alone waits for nobody. ns.
+    pub(super) fn quiet_ns(&self, changes: &[Change]) -> i64 {
+        let round_trips_ns = self.plan.usual_ns.saturating_mul(4);
+        let holds = |it: &Change| matches!(it, Change::Hold { .. });
         match self.options.alone {
             Some(_) => 0,
-            None => self.plan.usual_ns.saturating_mul(4),
+            None if changes.iter().all(holds) => round_trips_ns,
+            None => round_trips_ns.max(RESENT_NS),
         }
     }
 
@@ -443,6 +466,9 @@ fn read(plan: &Plan, node: usize, alone: Option<usize>) -> GroundNode {
     read
 }
 
+/// What was lost is sent again by then, as a rule. ns.
+const RESENT_NS: i64 = 500_000_000;
+
 /// So much lies between two packets that are read in one turn: what is put between them has room. ns.
 const BETWEEN_RECEIPTS_NS: i64 = 1000;
 
@@ -585,6 +611,6 @@ fn period_ns(nodes: &[GroundNode]) -> u64 {
 }
 
 /// A number for these bytes, the same in every run.
-pub(super) fn number_of(payload: &[u8]) -> u64 {
+pub fn number_of(payload: &[u8]) -> u64 {
     hash(payload)
 }

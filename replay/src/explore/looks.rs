@@ -178,7 +178,8 @@ impl Watch {
             })
             .collect();
         let last = std::mem::replace(&mut self.last, now);
-        let now = self.last.iter().map(Option::as_deref).zip(&last);
+        let last_of = last.iter().chain(std::iter::repeat(&None));
+        let now = self.last.iter().map(Option::as_deref).zip(last_of);
         let says = base.iter().any(Option::is_some);
         let mut pairs = base.iter().zip(now.clone());
         let alike = says && pairs.all(|(base, now)| are_alike(base.as_deref(), now));
@@ -205,7 +206,7 @@ impl Watch {
         let agree = any && oldest.is_none_or(|since| at_ns.saturating_sub(*since) <= quiet_ns);
         let (_, agreed_ns) = self.agreed.take(agree, at_ns);
         self.spare.extend(last.into_iter().flatten());
-        agreed_ns >= AGREED_NS.max(quiet_ns)
+        self.disputed.is_empty() && agreed_ns >= AGREED_NS.max(quiet_ns)
     }
 }
 
@@ -231,7 +232,7 @@ fn are_alike(base: Option<&[Row]>, (now, last): Seen<'_>) -> bool {
     }
 }
 
-/// The objects of which two nodes do not believe the same, and of whose values neither is on its way.
+/// The objects of which two nodes do not believe the same. Values that move at both are on their way.
 fn disputes((one, one_last): Seen<'_>, (other, other_last): Seen<'_>, mut take: impl FnMut(u64)) {
     let mut ones = one.unwrap_or_default().iter().peekable();
     let mut others = other.unwrap_or_default().iter().peekable();
@@ -247,8 +248,7 @@ fn disputes((one, one_last): Seen<'_>, (other, other_last): Seen<'_>, mut take: 
             (Some(&(object, one)), Some(&(_, other))) => {
                 let is_same = one.0 == other.0
                     && (one.1 == other.1
-                        || moves(one_last, object, one.1)
-                        || moves(other_last, object, other.1));
+                        || moves(one_last, object, one.1) && moves(other_last, object, other.1));
                 if !is_same {
                     take(object);
                 }

@@ -51,7 +51,7 @@ pub use chance::ByChance;
 pub use change::{Change, Moment};
 pub use counts::Counts;
 pub use cut::{Cut, PacketId};
-pub use ground::{Ground, GroundOptions};
+pub use ground::{Ground, GroundOptions, number_of};
 pub use kept::Kept;
 pub use net::{BROKEN, Broken, NodeSocket};
 pub use outcome::Outcome;

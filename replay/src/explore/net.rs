@@ -76,6 +76,10 @@ pub(super) struct NodeState {
     late: Vec<(usize, Moment)>,
     /// What the game and the layer said that they believe: the owner, and a number for each property.
     pub beliefs: BTreeMap<u64, (Option<u64>, BTreeMap<u64, u64>)>,
+    /// Whether they ever said so: who then believes in nothing says that too.
+    pub says_beliefs: bool,
+    /// What the clock said last.
+    clock: Time,
     written: u64,
     now: Time,
 }
@@ -121,6 +125,8 @@ impl NetState {
             sends: Vec::new(),
             late: Vec::new(),
             beliefs: BTreeMap::new(),
+            says_beliefs: false,
+            clock: Time::ZERO,
             written: 0,
             now: Time::ZERO,
         });
@@ -230,9 +236,14 @@ impl Net {
         let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
         let value = earlier(value, shift);
         let value = match late(&self.changes, node, turn) {
-            Some((_, last)) => value + of_late(&self.ground, node, (turn, last)),
+            // Reads of turns that are played at one time do not go back.
+            Some((_, last)) => {
+                let value = value + of_late(&self.ground, node, (turn, last));
+                value.max(self.state.nodes[node].clock)
+            }
             None => value,
         };
+        self.state.nodes[node].clock = value;
         self.write(node, Event::Clock { value });
         value
     }
@@ -402,7 +413,9 @@ impl Net {
 
     fn believes(&mut self, node: usize, object: u64, believed: Believed<'_>) {
         self.write(node, Event::Believed { object, believed });
-        let beliefs = &mut self.state.nodes[node].beliefs;
+        let state = &mut self.state.nodes[node];
+        state.says_beliefs = true;
+        let beliefs = &mut state.beliefs;
         match believed {
             Believed::Created { owner } => beliefs.entry(object).or_default().0 = owner,
             Believed::Destroyed => {

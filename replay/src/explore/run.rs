@@ -387,7 +387,10 @@ impl<'a, E> Runner<'a, E> {
             let mut ran = Ran::default();
             self.play(from, &[], &mut ran, Mode::Whole)?;
             let trace = std::mem::take(&mut self.net.lock().trace);
-            let before = self.base.len().saturating_sub(trace.len());
+            let before = match snapshot {
+                Some(_) => self.base.len().saturating_sub(trace.len()),
+                None => 0,
+            };
             let base = self.base.get(before..).unwrap_or_default();
             let mut pairs = base.iter().zip(&trace);
             let unlike = pairs.find(|(base, now)| !base.is_like(now)).map(|it| it.0);
@@ -431,6 +434,7 @@ impl<'a, E> Runner<'a, E> {
         let over = over.unwrap_or(0);
         let mut keep_at = 0;
         let mut watch = Watch::default();
+        let quiet_ns = ground.quiet_ns(changes);
         for rank in from..ground.order.len() {
             match mode {
                 Mode::Base => {
@@ -447,7 +451,7 @@ impl<'a, E> Runner<'a, E> {
                 Mode::Changed if rank > over && self.looks.is_due(rank) => {
                     let at_ns = ground.rank_ns(rank);
                     let rows = |node, rows: &mut Vec<Row>| self.read(changes, node, rows);
-                    if watch.is_over(&self.looks, (rank, at_ns), ground.quiet_ns(), rows) {
+                    if watch.is_over(&self.looks, (rank, at_ns), quiet_ns, rows) {
                         ran.left = true;
                         return Ok(());
                     }
@@ -535,9 +539,10 @@ fn read(
         return true;
     }
     let net = net.lock();
-    let said = net.state.nodes[node].beliefs.iter();
+    let state = &net.state.nodes[node];
+    let said = state.beliefs.iter();
     rows.extend(said.map(|(&object, it)| (object, (it.0, number(&it.1)))));
-    !rows.is_empty()
+    state.says_beliefs
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -53,8 +53,10 @@ pub struct Wrong {
 
 /// What an exploration says on its way.
 pub enum Told<'a> {
-    /// A way came to something wrong that no way before it came to.
-    Wrong(&'a Wrong),
+    /// A way came to something wrong that no way before it came to. Whoever finds that it comes right when nodes
+    /// play on says so by the flag: then the way counts as one that came to nothing, and what comes to the same
+    /// is told again.
+    Wrong(&'a Wrong, &'a mut bool),
     /// A way had an order that was not seen before, and layers do not say what they believe: somebody else
     /// has to judge it.
     Other(&'a Wrong),
@@ -328,6 +330,13 @@ impl<'a> Search<'a> {
         self.kept.due.is_empty() && self.kept.waiting.is_empty() && self.chance.is_none()
     }
 
+    /// Looks later for what may be changed besides these.
+    fn go_on(&mut self, changes: &[Change]) {
+        if changes.len() < self.limits.changes_max && self.limits.by_chance.is_none() {
+            self.kept.waiting.go_on(changes);
+        }
+    }
+
     fn take(
         &mut self,
         result: Result1,
@@ -342,17 +351,25 @@ impl<'a> Search<'a> {
         let is_new = self.kept.waiting.reached(result.order, result.meant);
         self.kept.counts.orders += u64::from(is_new);
         if result.ran.is_wrong() {
-            self.kept.counts.wrong += 1;
-            if self.kept.outcomes.insert(Outcome::of(&result.ran)) {
-                let run = self.kept.counts.runs;
-                let (changes, ran) = (result.changes, result.ran);
-                return tell(Told::Wrong(&Wrong { changes, ran, run }));
+            let outcome = Outcome::of(&result.ran);
+            if self.kept.outcomes.contains(&outcome) {
+                self.kept.counts.wrong += 1;
+                return ControlFlow::Continue(());
             }
-            return ControlFlow::Continue(());
+            let run = self.kept.counts.runs;
+            let (changes, ran) = (result.changes, result.ran);
+            let wrong = Wrong { changes, ran, run };
+            let mut heals = false;
+            let told = tell(Told::Wrong(&wrong, &mut heals));
+            if heals {
+                self.go_on(&wrong.changes);
+            } else {
+                self.kept.counts.wrong += 1;
+                self.kept.outcomes.insert(outcome);
+            }
+            return told;
         }
-        if result.changes.len() < self.limits.changes_max && self.limits.by_chance.is_none() {
-            self.kept.waiting.go_on(&result.changes);
-        }
+        self.go_on(&result.changes);
         if is_new && !self.says_beliefs {
             let run = self.kept.counts.runs;
             let (changes, ran) = (result.changes, result.ran);

@@ -42,6 +42,7 @@ pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> 
         tries: 0,
         over: false,
         by_halves: true,
+        dropped: 0,
         try_it,
     };
     // What is delivered is known after a try.
@@ -53,20 +54,19 @@ pub fn shrink<E>(ground: &Ground, try_it: &mut Try<'_, E>) -> Result<Shrunk, E> 
     shrinking.stretches()?;
     // What takes time to show takes few turns where the time between them stays.
     shrinking.cut = shrinking.cut.clone().frozen();
-    let mut before = usize::MAX;
+    shrinking.turns()?;
+    shrinking.lose()?;
+    let closed = shrinking.cut.closed(ground);
+    shrinking.fails(&closed)?;
+    shrinking.by_halves = false;
+    // What a piece less leads to, a resend for one, is a piece as well: until none of all can be dropped.
     loop {
+        let before = shrinking.dropped;
         shrinking.turns()?;
         shrinking.lose()?;
-        if shrinking.by_halves {
-            let closed = shrinking.cut.closed(ground);
-            shrinking.fails(&closed)?;
-        }
-        let size = shrinking.cut.turns(ground).len() + shrinking.packets.len();
-        if shrinking.over || size >= before {
+        if shrinking.over || shrinking.dropped == before {
             break;
         }
-        before = size;
-        shrinking.by_halves = false;
     }
     Ok(Shrunk {
         minimal: !shrinking.over,
@@ -120,6 +120,8 @@ struct Shrinking<'a, 't, E> {
     over: bool,
     /// Whether large pieces are tried before single ones: once that was done, single ones are left.
     by_halves: bool,
+    /// How many pieces were dropped.
+    dropped: u64,
     try_it: &'a mut Try<'t, E>,
 }
 
@@ -232,11 +234,14 @@ impl<E> Shrinking<'_, '_, E> {
                 let until = (place + size).min(items.len());
                 let cut = without(&self.cut, &items[place..until], self.ground);
                 match self.fails(&cut)? {
-                    true => drop(items.drain(place..until)),
+                    true => {
+                        items.drain(place..until);
+                        self.dropped += 1;
+                    }
                     false => place = until,
                 }
             }
-            if size <= least || self.over {
+            if size <= least.max(1) || self.over {
                 return Ok(());
             }
             size = size.div_ceil(2).max(least);

@@ -101,7 +101,7 @@ impl Waiting {
     /// Puts candidates behind these changes among those that wait.
     pub fn add(&mut self, before: &[Change], candidates: Vec<Candidate>) {
         let before: Arc<[Change]> = before.into();
-        let length: i64 = before.iter().map(Change::length_ns).sum();
+        let length = length_ns(&before);
         let mut candidates = candidates;
         candidates.sort_by_key(|it| (it.class, it.change.length_ns(), it.change));
         for candidate in candidates {
@@ -147,7 +147,7 @@ impl Waiting {
     /// many changes were tried.
     pub fn go_on(&mut self, changes: &[Change]) {
         self.added += 1;
-        let length = changes.iter().map(Change::length_ns).sum();
+        let length = length_ns(changes);
         let way = Way {
             before: changes.into(),
             change: None,
@@ -172,7 +172,7 @@ impl Waiting {
         let mut others = others.into_iter();
         match others.next() {
             Some((cost, way)) => {
-                self.saved -= 1;
+                self.saved = self.saved.saturating_sub(1);
                 self.ways.insert(cost, way);
                 self.others.insert(meant.order, others.collect());
             }
@@ -180,6 +180,12 @@ impl Waiting {
         }
         is_new
     }
+}
+
+/// How long the network is other than it was, in nanoseconds, of all changes together.
+fn length_ns(changes: &[Change]) -> i64 {
+    let lengths = changes.iter().map(Change::length_ns);
+    lengths.fold(0, i64::saturating_add)
 }
 
 #[cfg(test)]

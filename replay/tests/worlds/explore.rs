@@ -82,7 +82,7 @@ pub fn explored(ground: &Arc<Ground>, limits: &Limits, until: usize) -> (Explore
         Some(&wire),
         limits,
         &mut |told| {
-            if let Told::Wrong(wrong) = told {
+            if let Told::Wrong(wrong, _) = told {
                 found.push(wrong.clone());
             }
             match found.len() >= until {
@@ -483,7 +483,7 @@ fn found_after(
         Some(&wire),
         &limits,
         &mut |told| match told {
-            Told::Wrong(wrong) => {
+            Told::Wrong(wrong, _) => {
                 found = Some(wrong.run);
                 ControlFlow::Break(())
             }
@@ -613,7 +613,7 @@ fn what_a_layer_says_is_broken_and_where_it_panics_is_found() {
         let limits = limits(2000);
         let makers = || fussy(panics);
         let explored = explore(&ground, &makers, Some(&wire()), &limits, &mut |told| {
-            if let Told::Wrong(wrong) = told {
+            if let Told::Wrong(wrong, _) = told {
                 let broken = wrong.ran.broken.first().map(|it| it.words.clone());
                 let panicked = wrong.ran.panicked.as_ref().map(|it| it.1.clone());
                 said = if panics { panicked } else { broken };

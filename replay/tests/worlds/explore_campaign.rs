@@ -28,7 +28,7 @@ fn zombie_from(ground: &Arc<Ground>) -> Option<(u64, f64)> {
     let mut found = None;
     let makers = || maker(ground);
     let explored = explore(ground, &makers, Some(&wire()), &limits, &mut |told| {
-        if let Told::Wrong(wrong) = told
+        if let Told::Wrong(wrong, _) = told
             && errors(&written(ground, &wrong.changes)).contains(&"zombie-object")
         {
             found = Some(wrong.run);
@@ -111,7 +111,7 @@ fn through(ground: &Arc<Ground>, (changes, runs): (usize, u64)) -> (Explored, Ve
     let wire = wire();
     let makers = || maker(ground);
     let explored = explore(ground, &makers, Some(&wire), &limits, &mut |told| {
-        if let Told::Wrong(wrong) = told {
+        if let Told::Wrong(wrong, _) = told {
             found.push(Outcome::of(&wrong.ran));
         }
         ControlFlow::Continue(())

@@ -20,7 +20,7 @@ fn go_on(
     let mut found = Vec::new();
     let makers = || maker(ground);
     let mut tell = |told: Told<'_>| {
-        if let Told::Wrong(wrong) = told {
+        if let Told::Wrong(wrong, _) = told {
             found.push(wrong.clone());
             if found.len() >= until {
                 return ControlFlow::Break(());

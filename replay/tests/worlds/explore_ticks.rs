@@ -87,7 +87,7 @@ fn said(ground: &Arc<Ground>, ticks: bool, words: &str) -> Option<Wrong> {
     let mut found = None;
     let makers = || minding(ground);
     let explored = explore(ground, &makers, Some(&wire()), &limits, &mut |told| {
-        if let Told::Wrong(wrong) = told
+        if let Told::Wrong(wrong, _) = told
             && wrong.ran.broken.iter().any(|it| it.words == words)
         {
             found = Some(wrong.clone());

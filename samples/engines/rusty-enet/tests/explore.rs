@@ -238,7 +238,7 @@ fn explored(ground: &Arc<Ground>, planted: Planted, runs_max: u64) -> (Explored,
     let mut found = None;
     let makers = || maker(ground, planted);
     let explored = explore(ground, &makers, Some(&wire), &limits, &mut |told| {
-        if let Told::Wrong(wrong) = told {
+        if let Told::Wrong(wrong, _) = told {
             found = Some(wrong.clone());
             return ControlFlow::Break(());
         }
