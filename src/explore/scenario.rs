@@ -356,3 +356,34 @@ fn by_layers(
     let (reels, ..) = anew.written(&mut runner, &[], &Cut::nothing(&ground))?;
     Ok(reels)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(text: &str) -> Result<Times, String> {
+        Times::of(&toml::from_str(text).expect("a scenario"))
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_is_refused_with_its_range() {
+        assert!(times("").is_ok());
+        for text in [
+            "delay = nan",
+            "delay = -1",
+            "tick = 0",
+            "tick = inf",
+            "length = 1e7",
+            "[[call]]\nnode = 'A'\nat = -5",
+        ] {
+            let told = times(text).err().expect(text);
+            assert!(told.contains(" ms") && told.contains("from "), "{told}");
+        }
+    }
+
+    #[test]
+    fn digits_have_no_sign() {
+        assert_eq!(bytes("0 5ff", "a"), Ok(vec![5, 255, b'a']));
+        assert!(bytes("+5", "").is_err() && bytes("5", "").is_err());
+    }
+}

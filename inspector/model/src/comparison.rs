@@ -69,7 +69,7 @@ impl Comparison {
                     told: &told,
                     offset_ns,
                 };
-                let swapped = swapped(sides.map(|it| it.session), wanted);
+                let swapped = swapped(sides.map(|it| it.session), &|| wanted.goes_on());
                 let first = swapped.iter().take(SWAPPED_MAX);
                 let mut all: Vec<_> = first.map(|it| rows.swapped(it)).collect();
                 all.append(&mut rows.all());

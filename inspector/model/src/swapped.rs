@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use netreel_protocol::session::{PacketId, Session, Stamp};
 use netreel_wire::Role;
 
-use crate::aside::Wanted;
-
 /// Two messages of different senders that came to a node in one order here, and in the other one there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Swapped {
@@ -26,7 +24,7 @@ type Arrived = BTreeMap<(String, u64), BTreeMap<Message, (Stamp, PacketId)>>;
 
 /// The pairs that came the other way round, in the order of nodes and objects; UPDATEs, of which there are many, are
 /// left out. Nothing where it is no longer wanted.
-pub(crate) fn swapped(sides: [&Session; 2], wanted: &Wanted) -> Vec<Swapped> {
+pub(crate) fn swapped(sides: [&Session; 2], wanted: &dyn Fn() -> bool) -> Vec<Swapped> {
     let [here, there] = sides.map(|session| arrived(session, wanted));
     let mut found = Vec::new();
     for ((node, object), messages) in &here {
@@ -57,10 +55,10 @@ pub(crate) fn swapped(sides: [&Session; 2], wanted: &Wanted) -> Vec<Swapped> {
     found
 }
 
-fn arrived(session: &Session, wanted: &Wanted) -> Arrived {
+fn arrived(session: &Session, wanted: &dyn Fn() -> bool) -> Arrived {
     let mut arrived = Arrived::new();
     for (place, packet) in session.packets().enumerate() {
-        if !wanted.goes_on() {
+        if !wanted() {
             return Arrived::new();
         }
         let Some(came) = packet.received else {

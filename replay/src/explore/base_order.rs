@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
+use super::change::Moment;
 use super::deeds::{Deed, Deeds};
 use super::marks::{AsItIs, Mark, Marks};
 use super::net::Delivery;
@@ -25,7 +26,7 @@ pub(super) type Place = (usize, u64);
 /// The order of the recording: when each thing that is said of an object was first heard.
 #[derive(Debug, Default)]
 pub(super) struct BaseOrder {
-    heard: BTreeMap<Place, BTreeMap<(usize, Said), u32>>,
+    heard: BTreeMap<Place, BTreeMap<(usize, Said), (u32, Moment)>>,
     /// Of each packet, by its key: which UPDATEs of an object it has.
     updates: HashMap<u64, Vec<(u64, u32)>, BuildHasherDefault<AsItIs>>,
     /// What nodes did themselves; `None`: nobody asks.
@@ -94,7 +95,7 @@ impl BaseOrder {
         if !is_copy {
             last.updates_of = mark.id.is_none().then_some(delivery.from);
         }
-        heard.entry(key).or_insert(last.next);
+        heard.entry(key).or_insert((last.next, delivery.natural));
         last.next += 1;
     }
 
@@ -102,14 +103,28 @@ impl BaseOrder {
         let place = (deed.node, deed.object);
         let last = lasts.entry(place).or_default();
         let heard = self.heard.entry(place).or_default();
-        heard.insert((deed.node, Said::Deed(deed.id)), last.next);
+        heard.insert((deed.node, Said::Deed(deed.id)), (last.next, deed.at));
         last.updates_of = None;
         last.next += 1;
     }
 
     /// When something was first heard in the recording.
     pub fn position(&self, place: Place, from: usize, said: Said) -> Option<u32> {
-        self.heard.get(&place)?.get(&(from, said)).copied()
+        Some(self.heard.get(&place)?.get(&(from, said))?.0)
+    }
+
+    /// Whether a message in a packet, by when it comes without changes, is a copy of what was heard before this
+    /// time.
+    pub fn is_copy(
+        &self,
+        place: Place,
+        (from, said): (usize, Said),
+        natural: Moment,
+        since_ns: i64,
+    ) -> bool {
+        let heard = self.heard.get(&place).and_then(|it| it.get(&(from, said)));
+        matches!(said, Said::Message(_))
+            && heard.is_some_and(|(_, first)| first.ns < since_ns && *first != natural)
     }
 
     /// Which UPDATEs of an object a packet has, by its key.

@@ -72,6 +72,8 @@ impl Orders {
         marks: &mut Marks<'_>,
     ) -> Orders {
         let mut heard: BTreeMap<Place, Vec<Heard>> = BTreeMap::new();
+        // Until then all came as it was recorded, and what comes again is a copy, though the trace begins later.
+        let since_ns = changes.iter().map(Change::begins_ns).min();
         for delivery in trace {
             for mark in marks.of(&delivery.payload).iter() {
                 let place = (delivery.node, mark.object);
@@ -80,6 +82,10 @@ impl Orders {
                     Some(id) => Said::Message(id),
                     None => updates().map_or(Said::Unknown, Said::Updates),
                 };
+                let of = (delivery.from, said);
+                if since_ns.is_some_and(|since| base.is_copy(place, of, delivery.natural, since)) {
+                    continue;
+                }
                 heard.entry(place).or_default().push(Heard {
                     at: delivery.at,
                     natural: delivery.natural,
