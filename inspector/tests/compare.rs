@@ -72,6 +72,15 @@ fn messages_that_came_the_other_way_round_are_told_first_and_lead_to_both() {
 }
 
 #[test]
+fn what_came_the_other_way_round_is_lit_in_both_as_soon_as_it_is_known() {
+    let mut window = open();
+    hear(&mut window, fixture::race_in_time());
+    let models = window.state_mut().models_mut();
+    let lit: Vec<bool> = models.map(|it| it.selection().packet.is_some()).collect();
+    assert_eq!(lit, [true, true]);
+}
+
+#[test]
 fn the_first_packets_that_differ_lie_above_each_other() {
     let (one, two) = (fixture::race_model(), other());
     let compared = one.compared(&two).expect("a comparison");

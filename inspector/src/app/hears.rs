@@ -106,6 +106,7 @@ impl Inspector {
                 model.set_own_columns(self.settings.own_columns());
                 model.set_lanes(Arc::clone(&self.kept_lanes));
                 self.other.model = Some(model);
+                self.other.is_new = true;
                 self.other.title = title;
                 self.other.is_focus = false;
                 (self.other.waits, self.other.why) = (false, None);

@@ -2,7 +2,7 @@
 //! of how they differ.
 
 use egui::{Key, Response, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, text};
+use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, Selection, text};
 use netreel_protocol::session::SessionTime;
 
 use super::{findings, head, timeline};
@@ -27,6 +27,8 @@ pub struct Other {
     pub why: Option<String>,
     /// Whether it is the one in which somebody selected something last: panes of one packet show its.
     pub is_focus: bool,
+    /// Whether nobody has seen yet how the two differ: what came the other way round is lit in both then.
+    pub is_new: bool,
     path: String,
     changes: String,
 }
@@ -142,6 +144,13 @@ pub fn differences(
     ui.add_space(3.0);
     open(ui, other, settings, requests);
     let Some(compared) = compared else { return };
+    if std::mem::take(&mut other.is_new)
+        && model.selection() == Selection::default()
+        && let Some(first) = compared.rows.first().filter(|it| it.mark == "swapped")
+    {
+        go(other, &Line::Meaning(first), commands);
+        ui.ctx().request_repaint();
+    }
     let parted = || compared.bytes.links.iter().filter(|it| !it.is_same());
     let count = compared.rows.len() + parted().count();
     ui.spacing_mut().item_spacing.y = 0.0;
