@@ -76,8 +76,18 @@ fn what_came_the_other_way_round_is_lit_in_both_as_soon_as_it_is_known() {
     let mut window = open();
     hear(&mut window, fixture::race_in_time());
     let models = window.state_mut().models_mut();
-    let lit: Vec<bool> = models.map(|it| it.selection().packet.is_some()).collect();
-    assert_eq!(lit, [true, true]);
+    let lit: Vec<Command> = models
+        .filter_map(|it| Some(Command::SelectPacket(it.selection().packet?)))
+        .collect();
+    let (one, two) = (fixture::race_model(), fixture::race_in_time());
+    let compared = one.compared(&two).expect("a comparison");
+    let told: Vec<Command> = compared.rows[0]
+        .shown_by
+        .iter()
+        .flatten()
+        .cloned()
+        .collect();
+    assert_eq!((lit.len(), lit), (2, told));
 }
 
 #[test]

@@ -145,7 +145,6 @@ pub fn differences(
     open(ui, other, settings, requests);
     let Some(compared) = compared else { return };
     if std::mem::take(&mut other.is_new)
-        && model.selection() == Selection::default()
         && let Some(first) = compared.rows.first().filter(|it| it.mark == "swapped")
     {
         go(other, &Line::Meaning(first), commands);
