@@ -133,6 +133,8 @@ pub(super) struct Watch {
     disputed: BTreeMap<u64, i64>,
     /// What each node believed when it was looked at last.
     last: Vec<Option<Vec<Row>>>,
+    /// When each node's values of an object moved last.
+    moved: Vec<BTreeMap<u64, i64>>,
     /// Room for what nodes believe.
     spare: Vec<Vec<Row>>,
 }
@@ -187,6 +189,16 @@ impl Watch {
         if alike >= LOOKS_ALIKE && alike_ns >= quiet_ns {
             return true;
         }
+        self.moved.resize_with(self.last.len(), BTreeMap::new);
+        for ((now, last), moved) in now.clone().zip(&mut self.moved) {
+            for &(object, (_, values)) in now.unwrap_or_default() {
+                if moves(last, object, values) {
+                    moved.insert(object, at_ns);
+                }
+            }
+        }
+        let since_ns = at_ns.saturating_sub(quiet_ns);
+        let now = self.last.iter().map(Option::as_deref).zip(&self.moved);
         let mut living = now.filter(|it| it.0.is_some());
         let (first, others) = (living.next(), living);
         let mut disputed = BTreeMap::new();
@@ -198,7 +210,7 @@ impl Watch {
                 disputed.insert(object, since.copied().unwrap_or(at_ns));
             };
             if let Some(first) = first {
-                disputes(first, other, dispute);
+                disputes(first, other, since_ns, dispute);
             }
         }
         self.disputed = disputed;
@@ -206,7 +218,8 @@ impl Watch {
         let agree = any && oldest.is_none_or(|since| at_ns.saturating_sub(*since) <= quiet_ns);
         let (_, agreed_ns) = self.agreed.take(agree, at_ns);
         self.spare.extend(last.into_iter().flatten());
-        self.disputed.is_empty() && agreed_ns >= AGREED_NS.max(quiet_ns)
+        // Whatever was disputed in that time was settled: of the last moments nobody knows.
+        agreed_ns >= AGREED_NS.saturating_add(quiet_ns)
     }
 }
 
@@ -232,8 +245,18 @@ fn are_alike(base: Option<&[Row]>, (now, last): Seen<'_>) -> bool {
     }
 }
 
-/// The objects of which two nodes do not believe the same. Values that move at both are on their way.
-fn disputes((one, one_last): Seen<'_>, (other, other_last): Seen<'_>, mut take: impl FnMut(u64)) {
+/// What a node believes now, and when its values moved last.
+type Moving<'a> = (Option<&'a [Row]>, &'a BTreeMap<u64, i64>);
+
+/// The objects of which two nodes do not believe the same. Values that moved at both since a time are on their
+/// way.
+fn disputes(
+    (one, one_moved): Moving<'_>,
+    (other, other_moved): Moving<'_>,
+    since_ns: i64,
+    mut take: impl FnMut(u64),
+) {
+    let moved = |of: &BTreeMap<u64, i64>, object| of.get(&object).is_some_and(|at| *at >= since_ns);
     let mut ones = one.unwrap_or_default().iter().peekable();
     let mut others = other.unwrap_or_default().iter().peekable();
     loop {
@@ -247,8 +270,7 @@ fn disputes((one, one_last): Seen<'_>, (other, other_last): Seen<'_>, mut take: 
         match (one, other) {
             (Some(&(object, one)), Some(&(_, other))) => {
                 let is_same = one.0 == other.0
-                    && (one.1 == other.1
-                        || moves(one_last, object, one.1) && moves(other_last, object, other.1));
+                    && (one.1 == other.1 || moved(one_moved, object) && moved(other_moved, object));
                 if !is_same {
                     take(object);
                 }
@@ -320,6 +342,34 @@ mod tests {
         let moving: Vec<[Row; 1]> = (10..20).map(|values| [row(1, values)]).collect();
         let moving: Vec<&[Row]> = moving.iter().map(|it| &it[..]).collect();
         assert_eq!(left(&base, 0, &moving), Some(LOOKS_ALIKE));
+    }
+
+    #[test]
+    fn nodes_agree_where_both_move_and_not_where_one_stands_still() {
+        let mut base = Looks::new(2);
+        for _ in 0..200 {
+            base.take(|_, into| {
+                *into = vec![row(1, 7)];
+                true
+            });
+        }
+        let left = |values: fn(usize, u64) -> u64| {
+            let mut watch = Watch::default();
+            (0..200).position(|look| {
+                let rank = look * base.stride;
+                let at = (rank, rank as i64 * TICK_NS / 2);
+                watch.is_over(&base, at, 4 * TICK_NS, |node, into| {
+                    *into = vec![row(1, values(node, look as u64))];
+                    true
+                })
+            })
+        };
+        // The second node's values come a look later; in the other run none come.
+        assert!(left(|node, look| 100 + look - node as u64).is_some());
+        assert_eq!(
+            left(|node, look| if node == 0 { 100 + look } else { 5 }),
+            None
+        );
     }
 
     #[test]
