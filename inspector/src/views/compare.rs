@@ -2,7 +2,7 @@
 //! of how they differ.
 
 use egui::{Key, Response, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, Selection, text};
+use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, text};
 use netreel_protocol::session::SessionTime;
 
 use super::{findings, head, timeline};

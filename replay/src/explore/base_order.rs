@@ -23,10 +23,13 @@ pub(super) enum Said {
 /// A node, and an object there.
 pub(super) type Place = (usize, u64);
 
+/// Of who said what: its number among all at a place, and when it was first heard.
+type First = BTreeMap<(usize, Said), (u32, Moment)>;
+
 /// The order of the recording: when each thing that is said of an object was first heard.
 #[derive(Debug, Default)]
 pub(super) struct BaseOrder {
-    heard: BTreeMap<Place, BTreeMap<(usize, Said), (u32, Moment)>>,
+    heard: BTreeMap<Place, First>,
     /// Of each packet, by its key: which UPDATEs of an object it has.
     updates: HashMap<u64, Vec<(u64, u32)>, BuildHasherDefault<AsItIs>>,
     /// What nodes did themselves; `None`: nobody asks.
