@@ -166,7 +166,7 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
                             false => told::found(&it, known.len() + 1, (&ground, arguments), out),
                         };
                         failed = written.err();
-                        found.push(it);
+                        found.push(*it);
                     }
                     Ok(Taken::Known) => {}
                     Ok(Taken::Nothing) => heals = true,
@@ -242,7 +242,7 @@ fn ended_before(
 
 /// What a wrong run is once it was judged.
 enum Taken {
-    New(Found),
+    New(Box<Found>),
     /// It is what was found before.
     Known,
     /// Nothing is wrong with it: it comes right when nodes play on.
@@ -266,7 +266,7 @@ fn take(
     if let Some(folder) = &arguments.out {
         found.write(folder.join((known.len() + 1).to_string()))?;
     }
-    Ok(Taken::New(found))
+    Ok(Taken::New(Box::new(found)))
 }
 
 fn ground(arguments: &Explore, session: &Session) -> Result<Ground, Failure> {
