@@ -188,15 +188,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::by_hand::legal_orders;
+    use super::super::change::at;
     use super::super::fate::fate;
     use super::*;
-
-    fn at(turn: u32) -> Moment {
-        Moment {
-            turn,
-            ns: i64::from(turn) * 1_000_000,
-        }
-    }
 
     /// How often each order comes of so many draws.
     fn drawn(steps: &[Step], depth: usize, draws: u64) -> BTreeMap<Vec<usize>, u64> {

@@ -216,16 +216,18 @@ impl fmt::Display for Words<'_> {
     }
 }
 
+/// For tests: a moment in a turn, a millisecond behind that of the turn before.
+#[cfg(test)]
+pub(super) fn at(turn: u32) -> Moment {
+    Moment {
+        turn,
+        ns: i64::from(turn) * 1_000_000,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(turn: u32) -> Moment {
-        Moment {
-            turn,
-            ns: i64::from(turn) * 1_000_000,
-        }
-    }
 
     #[test]
     fn a_change_in_words() {

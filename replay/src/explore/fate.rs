@@ -48,14 +48,8 @@ pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) ->
 
 #[cfg(test)]
 mod tests {
+    use super::super::change::at;
     use super::*;
-
-    fn at(turn: u32) -> Moment {
-        Moment {
-            turn,
-            ns: i64::from(turn) * 1_000_000,
-        }
-    }
 
     #[test]
     fn a_held_link_gives_all_at_its_end() {

@@ -1,4 +1,4 @@
-//! What nodes believe on the way of a run, looked at every few ticks, beside what they believe without changes.
+//! What nodes believe on the way of a run, looked at every few turns, beside what they believe without changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::tables::Belief;
 /// An object that lives at a node, and what the node believes of it.
 pub(super) type Row = (u64, Belief);
 
-/// Nodes are looked at every so many ticks, or less often where a recording is long.
-const LOOK_TICKS: usize = 2;
+/// Nodes are looked at every so many turns of each, ticks and calls, or less often where a recording is long.
+const LOOK_TURNS: usize = 2;
 
 /// A run is left when nodes believed at so many looks in a row what they believe without changes.
 const LOOKS_ALIKE: usize = 4;
@@ -42,7 +42,7 @@ pub(super) struct Looks {
 impl Looks {
     pub fn new(nodes: usize) -> Looks {
         Looks {
-            stride: (LOOK_TICKS * nodes).max(1),
+            stride: (LOOK_TURNS * nodes).max(1),
             looks: Vec::new(),
             bytes: 0,
             bytes_max: LOOKS_BYTES,
@@ -316,7 +316,7 @@ mod tests {
         let mut watch = Watch::default();
         let mut looks = believes.iter().enumerate();
         looks.position(|(look, rows)| {
-            let at = (look * LOOK_TICKS, (look * LOOK_TICKS) as i64 * TICK_NS);
+            let at = (look * LOOK_TURNS, (look * LOOK_TURNS) as i64 * TICK_NS);
             watch.is_over(base, at, quiet_ns, |_, into| {
                 into.clear();
                 into.extend_from_slice(rows);
@@ -393,7 +393,7 @@ mod tests {
                 });
             }
         }
-        assert!(looks.bytes <= 4000 && looks.stride > LOOK_TICKS);
+        assert!(looks.bytes <= 4000 && looks.stride > LOOK_TURNS);
         let rank = 3 * looks.stride;
         let kept = looks.at(rank).and_then(|look| look[0].as_deref());
         assert_eq!(kept, Some(&[row(1, rank as u64)][..]));

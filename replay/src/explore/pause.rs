@@ -38,15 +38,8 @@ pub(super) fn due(changes: &[Change], node: usize, turn: u32) -> RangeInclusive<
 
 #[cfg(test)]
 mod tests {
-    use super::super::change::Moment;
+    use super::super::change::at;
     use super::*;
-
-    fn at(turn: u32) -> Moment {
-        Moment {
-            turn,
-            ns: i64::from(turn) * 1_000_000,
-        }
-    }
 
     fn pause(since: u32, until: u32) -> Change {
         Change::Pause {

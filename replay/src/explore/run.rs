@@ -21,8 +21,8 @@ use crate::together::Sink;
 /// Makes the layer of a node, by its place.
 pub type MakeNode<'a, E> = dyn FnMut(usize, Shared<NodeSocket>) -> Result<Box<dyn Layer>, E> + 'a;
 
-/// A state is kept every so many ticks, or more.
-const STATE_TICKS: usize = 8;
+/// A state is kept every so many turns of each node, ticks and calls, or less often.
+const STATE_TURNS: usize = 8;
 
 /// How many bytes the states that are kept take at most, about.
 const STATES_BYTES: usize = 256 << 20;
@@ -302,7 +302,7 @@ impl<'a, E> Runner<'a, E> {
             .order
             .len()
             .div_ceil(most)
-            .max(STATE_TICKS * self.ground.nodes.len())
+            .max(STATE_TURNS * self.ground.nodes.len())
     }
 
     fn keep(&mut self, rank: usize) {

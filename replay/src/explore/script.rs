@@ -35,7 +35,7 @@ pub struct ScriptNode {
 pub struct ScriptTurn {
     /// The node, by its place.
     pub node: usize,
-    /// Of its turns, the how manieth.
+    /// The number of the turn among those of its node, from 0.
     pub turn: u32,
     /// On the session's clock, in nanoseconds.
     pub at_ns: i64,
@@ -56,7 +56,7 @@ pub enum Does {
     Call(Vec<u8>),
 }
 
-/// A packet of the recording: by whom and when it was sent, the how manieth of that turn on this way, and where it
+/// A packet of the recording: by whom and when it was sent, its number on this way in that turn, and where it
 /// comes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptSend {
