@@ -6,7 +6,33 @@
 //! compares two sessions. [`verdict`] says whether all of it could be judged, [`rules`] asks a team's
 //! own rules. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and
 //! numbers in words as [`figures`] writes them.
-//! Nothing here touches a clock, a socket or a file.
+//! Nothing here touches a clock, a socket or a file: whoever asks reads the files.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use netreel_protocol::history::History;
+//! use netreel_protocol::session::{ReelInput, Session};
+//! use netreel_reel::Reel;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut reels = Vec::new();
+//! for node in ["HOST", "A", "B", "X"] {
+//!     let bytes = std::fs::read(format!("../samples/sessions/host/{node}.reel"))?;
+//!     let reel = Arc::new(Reel::from_bytes(bytes)?);
+//!     reels.push(ReelInput { name: node.to_owned(), reel });
+//! }
+//! let session = Session::build(reels, None)?; // packets are read by the wire in the reels
+//! let history = History::build(&session);
+//! for finding in &history.findings {
+//!     let proof: Vec<u32> = finding.proof().map(|it| it.packet.0).collect();
+//!     println!("{}: packets {proof:?}", finding.rule);
+//! }
+//! assert_eq!(session.packet_count(), 881);
+//! assert!(!history.findings.is_empty());
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! Why it is so: `docs/decisions/session.md`.
 

@@ -477,23 +477,7 @@ pub unsafe extern "C" fn error(made: *mut c_void) -> *const c_char {
 }
 
 /// Makes a crate of the type `cdylib` a plugin: the engine's name as reels have it, a C string, and
-/// a function that makes its layer:
-///
-/// ```no_run
-/// # use netreel_plugin::{Start, World};
-/// # use netreel_transport::{InputError, Layer, Shared, Transport};
-/// # struct MyLayer;
-/// # impl Layer for MyLayer {
-/// #     fn tick(&mut self, io: &mut dyn Transport) {}
-/// #     fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> { Ok(()) }
-/// # }
-/// fn create(start: &Start<'_>, io: Shared<World>) -> Result<MyLayer, String> {
-///     // `io` is for a layer that keeps its transport; another one leaves it aside.
-///     Ok(MyLayer)
-/// }
-///
-/// netreel_plugin::layer!(c"my engine", create);
-/// ```
+/// a function that makes its layer, as the [crate](crate)'s head shows.
 ///
 /// A third word is what this build calls itself, as `Header::build` of the reels has it; where a
 /// replay diverges, it is compared: `layer!(c"my engine", create, c"1.4-3f2a9c1")`. Without one it is
