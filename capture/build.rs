@@ -7,17 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    let sources = [
-        "preload/src",
-        "reel/src/bell.rs",
-        "reel/src/body.rs",
-        "reel/src/call.rs",
-        "reel/src/ring.rs",
-        "reel/src/tape.rs",
-    ];
-    for source in sources {
-        println!("cargo::rerun-if-changed={source}");
-    }
+    // A link to the sources of `capture/preload`; in a packed crate they stand in its place.
+    println!("cargo::rerun-if-changed=carried");
     println!("cargo::rerun-if-changed=build.rs");
     let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
     let library = PathBuf::from(variable("OUT_DIR")).join("libnetreel_preload.so");
@@ -32,7 +23,7 @@ fn main() {
     }
     let mut compiler = Command::new(variable("RUSTC"));
     compiler
-        .arg("preload/src/lib.rs")
+        .arg("carried/lib.rs")
         .args(["--edition", "2024", "--crate-name", "netreel_preload"])
         .args(["--crate-type", "cdylib", "--cap-lints", "allow"])
         .args(["-C", "opt-level=3", "-C", "codegen-units=1"])

@@ -313,7 +313,7 @@ mod tests {
             start: vec![1],
             ..Default::default()
         };
-        let recorder = netreel_capture::Recorder::create(&path, &header, Default::default());
+        let recorder = netreel_record::Recorder::create(&path, &header, Default::default());
         let recorder = recorder.unwrap();
         let (tick, time) = (1, netreel_reel::Time(0));
         let event = netreel_reel::Event::Tick { tick, time };

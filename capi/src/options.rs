@@ -4,8 +4,8 @@ use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use netreel_capture::ring_mode::Ring;
-use netreel_capture::{Limits, Options, WhenFull, clock_anchor};
+use netreel_record::ring_mode::Ring;
+use netreel_record::{Limits, Options, WhenFull, clock_anchor};
 use netreel_reel::{Header, WireText};
 
 use crate::error::{Failure, failure};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netreel_capture::{Limits, Pusher, RecordError, Recorder, Summary};
+use netreel_record::{Limits, Pusher, RecordError, Recorder, Summary};
 use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time, TriggerCause};
 use netreel_transport::monotonic_now;
 

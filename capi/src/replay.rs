@@ -27,7 +27,7 @@ pub(crate) struct Replaying {
 
 impl Replaying {
     pub(crate) fn open(path: &Path) -> Result<Replaying, Failure> {
-        let reel = netreel_capture::open(path).map_err(|it| failure(E_REEL, it.to_string()))?;
+        let reel = netreel_record::open(path).map_err(|it| failure(E_REEL, it.to_string()))?;
         let reel = Arc::new(reel);
         let driver = Driver::with_sockets(reel.clone()).map_err(|refused| {
             let mut why = refused.to_string();

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
-use netreel_capture::Summary;
+use netreel_record::Summary;
 use netreel_reel::Event;
 
 use crate::addresses;

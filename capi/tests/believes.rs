@@ -17,7 +17,7 @@ fn a_game_in_c_says_what_it_believes() {
     let path = folder.path().join("a.reel");
     checked(Command::new(program).arg(&path));
     let mut said = Vec::new();
-    netreel_capture::open(&path).unwrap().for_each(|record| {
+    netreel_record::open(&path).unwrap().for_each(|record| {
         if let Event::Believed { object, believed } = record.event {
             said.push(believed.words(object));
         }

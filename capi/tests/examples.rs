@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use netreel_capture::{open, open_session};
+use netreel_record::{open, open_session};
 use netreel_reel::{Ending, Event, EventKind, Reel, SendOutcome, ThreadId};
 use support::{C99, CPP11, Compiler, checked, file, replay, session};
 

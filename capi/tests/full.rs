@@ -41,7 +41,7 @@ fn a_full_disk_stops_the_recording_and_not_the_program() {
         lines[2].starts_with("NETREEL_E_STOPPED: ") && lines[2].contains("File too large"),
         "{said}"
     );
-    let reel = netreel_capture::open(&path).unwrap();
+    let reel = netreel_record::open(&path).unwrap();
     let Ending::Cut { why, .. } = reel.ending() else {
         panic!("{:?}", reel.ending());
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use netreel_capture::{open, ring_path};
+use netreel_record::{open, ring_path};
 use netreel_reel::{CutWhy, Ending, Event, EventKind, GapWhy, ThreadId};
 use support::{C99, file, replay, start};
 

@@ -65,7 +65,7 @@ fn what_lost_its_beginning_is_not_replayed() {
     let summary = close(&open);
     assert!(summary.files_deleted > 0, "{summary:?}");
     assert_eq!(summary.events, 1 + 2 * TICKS);
-    let reel = netreel_capture::open_session(&[open.folder.path()]).unwrap();
+    let reel = netreel_record::open_session(&[open.folder.path()]).unwrap();
     assert!(reel.reels[0].reel.len() < TICKS);
     let path = c_path(&reel.reels[0].path);
     let mut replay = NOTHING;
@@ -101,7 +101,7 @@ fn in_ring_mode_a_trigger_keeps_what_was_pushed_before_it() {
         .map(|entry| entry.path())
         .filter(|path| path.is_dir());
     let window = folders.next().expect("a window was kept");
-    let session = netreel_capture::open_session(&[window]).unwrap();
+    let session = netreel_record::open_session(&[window]).unwrap();
     let mut said = Vec::new();
     session.reels[0].reel.for_each(|record| match record.event {
         netreel_reel::Event::Note { text } => said.push(text.to_vec()),

@@ -18,7 +18,7 @@ fn run(leaves_open: bool) -> Option<Reel> {
         .arg(library_folder().join("libnetreel.so"))
         .arg(&reel);
     checked(command.args(leaves_open.then_some("leaves open")));
-    Some(netreel_capture::open(reel).unwrap())
+    Some(netreel_record::open(reel).unwrap())
 }
 
 fn check_notes(reel: &Reel) {

@@ -153,7 +153,7 @@ fn a_hundred_thousand_calls_at_random_do_no_harm() {
             .extension()
             .is_some_and(|extension| extension == "reel")
         {
-            let reel = netreel_capture::open(path).unwrap();
+            let reel = netreel_record::open(path).unwrap();
             assert_eq!(reel.for_each(|_| {}).damaged, []);
         }
     }

@@ -30,7 +30,7 @@ fn run(define: &str, change: impl Fn(&str) -> String) -> Option<(String, tempfil
 }
 
 fn check_reel(path: &Path) {
-    let reel = netreel_capture::open(path).unwrap();
+    let reel = netreel_record::open(path).unwrap();
     assert_eq!((reel.len(), reel.header().node.as_str()), (1, "a"));
 }
 

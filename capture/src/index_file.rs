@@ -14,7 +14,7 @@ use bytes::Bytes;
 use memmap2::Mmap;
 use netreel_system::file::try_lock;
 
-use crate::file::lock;
+use netreel_system::file::lock;
 
 /// Where an index may be.
 #[derive(Clone, Debug)]

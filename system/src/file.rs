@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use here::{
     allocate, is_locked, open_at_once, open_files_max, permissions, private_file, private_folder,
@@ -111,6 +111,37 @@ pub fn changed_ns(found: &fs::Metadata) -> i64 {
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |it| -it),
     };
     found.modified().map_or(0, since)
+}
+
+/// Locks a file of this process's own, for as long as it is open. Whoever looks whether it is locked
+/// has a lock of it for a moment: then it is tried again, for a tenth of a second at most.
+///
+/// # Errors
+/// Somebody else has it locked (`WouldBlock`), or the operating system's.
+pub fn lock(file: &File) -> io::Result<()> {
+    let mut left = 100;
+    while !try_lock(file)? {
+        left -= 1;
+        if left == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Refuses to let a file grow to `end` bytes where the process's limit forbids it: the attempt
+/// would end the program with SIGXFSZ.
+///
+/// # Errors
+/// The code [`FILE_TOO_LARGE`](crate::codes::FILE_TOO_LARGE).
+pub fn within_limit(end: u64) -> io::Result<()> {
+    match size_max() {
+        Some(limit) if end > limit => {
+            Err(io::Error::from_raw_os_error(crate::codes::FILE_TOO_LARGE))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(unix)]
@@ -422,6 +453,8 @@ mod here {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     fn file() -> (tempfile::TempDir, File, File) {
@@ -468,5 +501,23 @@ mod tests {
         let (_folder, file, again) = file();
         allocate(&file, 4096, 4096).expect("room");
         assert_eq!(again.metadata().expect("a file").len(), 8192);
+    }
+
+    #[test]
+    fn a_file_is_locked_although_somebody_looks_whether_it_is() {
+        let (folder, ..) = file();
+        let path = folder.path().join("file");
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let file = File::open(&path).expect("the file");
+                while !done.load(Ordering::Relaxed) {
+                    is_locked(&file);
+                }
+            });
+            let locked = (0..2000).all(|_| lock(&File::open(&path).expect("the file")).is_ok());
+            done.store(true, Ordering::Relaxed);
+            assert!(locked);
+        });
     }
 }

@@ -35,7 +35,17 @@ use std::io;
 /// # Errors
 /// The system has none.
 pub fn random(bytes: &mut [u8]) -> io::Result<()> {
-    getrandom::fill(bytes).map_err(io::Error::other)
+    // In one call it gives no more than 256 bytes.
+    #[cfg(unix)]
+    for part in bytes.chunks_mut(256) {
+        // SAFETY: it writes no more than `part` is long.
+        if unsafe { libc::getentropy(part.as_mut_ptr().cast(), part.len()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    #[cfg(not(unix))]
+    getrandom::fill(bytes).map_err(io::Error::other)?;
+    Ok(())
 }
 
 /// A text of the system's, a path for example, from its bytes. Windows has none that is not Unicode here.

@@ -63,13 +63,44 @@ pub fn read(root: &Path) -> Vec<Source> {
 fn read_all(root: &Path, files: &[(PathBuf, String)]) -> Vec<Source> {
     let read = |(path, room): &(PathBuf, String)| {
         let bytes = fs::read(root.join(path)).unwrap_or_default();
-        Source::new(
-            path.clone(),
-            room,
-            String::from_utf8_lossy(&bytes).into_owned(),
-        )
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Source::new(path.clone(), room, without_links(root, path, text))
     };
     files.iter().map(read).collect()
+}
+
+/// The text with each `#[path]` that goes through a link leading to the file itself: a link makes a file no
+/// part of another room.
+fn without_links(root: &Path, file: &Path, text: String) -> String {
+    let folder = root.join(file.parent().unwrap_or(Path::new("")));
+    let said = text.split("#[path = \"").skip(1);
+    let said: Vec<String> = said
+        .filter_map(|it| Some(it.split_once('"')?.0.to_owned()))
+        .collect();
+    said.into_iter().fold(text, |text, said| {
+        let through = folder.join(&said);
+        let real = through
+            .ancestors()
+            .any(Path::is_symlink)
+            .then(|| between(&folder, &through));
+        match real.flatten() {
+            Some(real) => text.replace(&format!("\"{said}\""), &format!("\"{real}\"")),
+            None => text,
+        }
+    })
+}
+
+/// The way from a folder to a file, links followed.
+fn between(folder: &Path, file: &Path) -> Option<String> {
+    let (folder, file) = (folder.canonicalize().ok()?, file.canonicalize().ok()?);
+    let shared = folder
+        .iter()
+        .zip(file.iter())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let up = folder.iter().skip(shared).map(|_| "..");
+    let down = file.iter().skip(shared).filter_map(|it| it.to_str());
+    Some(up.chain(down).collect::<Vec<_>>().join("/"))
 }
 
 fn walk(root: &Path, folder: &Path, room: &str, found: &mut Vec<(PathBuf, String)>) {

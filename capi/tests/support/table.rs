@@ -106,6 +106,6 @@ impl Open {
 
     /// What was recorded.
     pub fn reel(&self) -> netreel_reel::Reel {
-        netreel_capture::open(self.folder.path().join("a.reel")).unwrap()
+        netreel_record::open(self.folder.path().join("a.reel")).unwrap()
     }
 }

@@ -14,19 +14,19 @@
 #![allow(missing_docs)]
 
 #[allow(dead_code)]
-#[path = "../../reel/src/bell.rs"]
+#[path = "reel/bell.rs"]
 mod bell;
 #[allow(dead_code)]
-#[path = "../../reel/src/body.rs"]
+#[path = "reel/body.rs"]
 mod body;
 #[allow(missing_docs)]
-#[path = "../../reel/src/call.rs"]
+#[path = "reel/call.rs"]
 mod call;
 #[allow(dead_code)]
-#[path = "../../reel/src/ring.rs"]
+#[path = "reel/ring.rs"]
 mod ring;
 #[allow(dead_code)]
-#[path = "../../reel/src/tape.rs"]
+#[path = "reel/tape.rs"]
 mod tape;
 
 mod asking;

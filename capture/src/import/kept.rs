@@ -6,7 +6,8 @@ use std::path::Path;
 
 use netreel_reel::{Append, AppendError, OpenError, Reel};
 
-use crate::file::{FileSource, within_limit};
+use netreel_record::FileSource;
+use netreel_system::file::within_limit;
 
 /// How many stay in memory.
 const IN_MEMORY: usize = 64 << 20;

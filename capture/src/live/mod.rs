@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::import::{NamedNode, Track, left_out};
 use crate::pcap::{Counts, Ending, Frame, Sorter};
 use crate::progress::Progress;
-use crate::{Options, RecordError, Recorder, Summary, clock_anchor};
+use netreel_record::{Options, RecordError, Recorder, Summary, clock_anchor};
 
 use clock::Calendar;
 use threads::Threads;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_reel::{Event, EventNumber, ThreadId, Time};
 
 use crate::import::Scribe;
-use crate::{Pusher, RecordError, Recorder, Summary};
+use netreel_record::{Pusher, RecordError, Recorder, Summary};
 
 /// A reel that is recorded, with a pusher for each interface; where there are no more pushers, the
 /// last one serves the others as well.

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::file::{lock, within_limit};
-use crate::presence::{OWN, REPLAY_LIBRARY, REPLAY_SOCKET, TEMPORARY, TEMPORARY_REPLAY};
+use netreel_record::others::{OWN, REPLAY_LIBRARY, REPLAY_SOCKET, TEMPORARY, TEMPORARY_REPLAY};
+use netreel_system::file::{lock, within_limit};
 
 /// Built by `build.rs` from `capture/preload`; empty where unmodified programs cannot be recorded.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libnetreel_preload.so"));

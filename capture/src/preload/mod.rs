@@ -20,7 +20,7 @@ mod wanted;
 mod watch;
 
 #[allow(missing_docs)]
-#[path = "../../preload/src/hello.rs"]
+#[path = "../../carried/hello.rs"]
 mod hello;
 
 pub use again::{

@@ -29,7 +29,7 @@ use super::library::Unpacked;
 use super::messages::{read_hello, write_welcome};
 use super::serve::listen;
 use super::wanted::PreloadError;
-use crate::presence::REPLAY_FILES;
+use netreel_record::others::REPLAY_FILES;
 use nudge::Nudges;
 use scratch::Scratch;
 use standard::Standards;

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use crate::options::{Options, Reached};
 use crate::progress::Progress;
-use crate::recorder::RecordError;
+use netreel_record::RecordError;
+use netreel_record::{Options, Reached};
 
 /// What to record, and how.
 #[derive(Clone, Debug)]

@@ -20,9 +20,9 @@ use netreel_transport::{LinkEnd, Pusher, monotonic_now, turn_bit};
 
 use super::faults::{FaultedLink, Treatment};
 use super::spec::{FaultSpec, SpecError, WayFaults};
-use crate::anchor::clock_anchor;
-use crate::options::Options;
-use crate::recorder::{RecordError, Recorder};
+use netreel_record::Options;
+use netreel_record::clock_anchor;
+use netreel_record::{RecordError, Recorder};
 
 /// Whoever changes faults waits no longer than this.
 const LOOK: Duration = Duration::from_millis(5);

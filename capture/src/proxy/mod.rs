@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use netreel_reel::Endpoint;
 
-use crate::options::Options;
 use crate::progress::Progress;
-use crate::recorder::{RecordError, Summary};
+use netreel_record::Options;
+use netreel_record::{RecordError, Summary};
 
 pub use between::{Between, BetweenError};
 pub use netreel_system::thread::run_before_others;

@@ -29,7 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Into a file, with threads that push at once, records `netreel_capture::Recorder`: its `pusher()`
+//! Into a file, with threads that push at once, records `netreel_record::Recorder`: its `pusher()`
 //! takes the place of the one above.
 //!
 //! Why it is so: `docs/decisions/recording.md`.
@@ -60,7 +60,7 @@ pub use gates::{Gates, LinkEnd};
 pub use journal::Journal;
 pub use memory::MemoryRecorder;
 pub use pusher::{Pusher, WhenFull};
-// What `netreel-capture` makes pushers with; nobody else has a use for it.
+// What `netreel-record` makes pushers with; nobody else has a use for it.
 #[doc(hidden)]
 pub use pusher::{BellRef, Gate, GateRef, RingSink};
 pub use recorded::{InnerClock, MonotonicClock, Recorded, StampClock, monotonic_now};

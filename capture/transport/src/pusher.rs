@@ -400,7 +400,7 @@ impl RingSink {
         }
         self.bell.ring();
         let mut since = Instant::now();
-        let backoff = crossbeam::utils::Backoff::new();
+        let mut tries = 0;
         loop {
             if self.writer.has_room(room) {
                 return true;
@@ -417,10 +417,11 @@ impl RingSink {
                 self.gave_up_at = Some(seen);
                 return false;
             }
-            if backoff.is_completed() {
-                std::thread::sleep(Duration::from_micros(50));
-            } else {
-                backoff.snooze();
+            tries = (tries + 1).min(11);
+            match tries {
+                ..7 => (0..1 << tries).for_each(|_| std::hint::spin_loop()),
+                7..11 => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
             }
         }
     }

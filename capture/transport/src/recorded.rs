@@ -74,7 +74,7 @@ pub fn monotonic_now() -> Time {
 impl<T: Transport> Recorded<T> {
     /// Records `inner`, whose socket is bound to `local`, stamped by the inner transport's clock.
     ///
-    /// A pusher comes from a recorder: `netreel_capture::Recorder` for a file, or
+    /// A pusher comes from a recorder: `netreel_record::Recorder` for a file, or
     /// [`MemoryRecorder`](crate::MemoryRecorder) for simulated worlds and tests.
     pub fn new(inner: T, pusher: Pusher, local: Endpoint) -> Recorded<T> {
         Recorded::with_clock(inner, pusher, local, InnerClock)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use netreel_capture::{Options, RecordError, Recorder};
+use netreel_record::{Options, RecordError, Recorder};
 use netreel_reel::Header;
 use netreel_sample_engine::{Peer, Start, StartError};
 use netreel_transport::UdpTransport;

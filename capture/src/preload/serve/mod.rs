@@ -28,9 +28,9 @@ use super::tripwire::{Tripwire, Watched};
 use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
-use crate::recorder::{RecordError, Summary};
-use crate::tidy::tidy;
-use crate::writer::Writer;
+use netreel_record::others::Writer;
+use netreel_record::tidy;
+use netreel_record::{RecordError, Summary};
 use netreel_system::signals::Signals;
 
 pub(super) use launch::listen;

@@ -16,7 +16,7 @@ use self::clients::{Client, Listener};
 use self::onward::{Held, Toward};
 use super::{FaultSpec, Outcome, ProxyError, Report, Wanted};
 use crate::progress::Progress;
-use crate::recorder::Recorder;
+use netreel_record::Recorder;
 
 /// How long is waited at most.
 const TICK: Duration = Duration::from_millis(50);

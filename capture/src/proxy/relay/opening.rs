@@ -10,8 +10,8 @@ use netreel_transport::{mix, monotonic_now};
 use super::super::{ProxyError, Wanted};
 use super::clients::Listener;
 use super::{Counts, Proxy, Token, cannot_wait};
-use crate::anchor::clock_anchor;
-use crate::recorder::Recorder;
+use netreel_record::Recorder;
+use netreel_record::clock_anchor;
 
 impl Proxy {
     /// Listens, and makes the reel.

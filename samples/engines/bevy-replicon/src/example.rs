@@ -6,7 +6,7 @@ use std::path::Path;
 use bevy::prelude::*;
 use bevy::state::app::StatesPlugin;
 use bevy_replicon::prelude::*;
-use netreel_capture::{Journal, Options, Recorder, clock_anchor};
+use netreel_record::{Journal, Options, Recorder, clock_anchor};
 use netreel_reel::{Endpoint, Header, WireText};
 use netreel_transport::{InputError, Layer, Shared, Transport};
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ pub mod example;
 use bevy::prelude::*;
 use bevy::time::TimeSystems;
 use bevy_replicon::prelude::*;
-use netreel_capture::Journal;
+use netreel_record::Journal;
 use netreel_reel::{Endpoint, SendOutcome, SocketId, Time as ReelTime};
 
 pub use backend::OverTransport;

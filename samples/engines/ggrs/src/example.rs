@@ -10,7 +10,7 @@ use ggrs::{
     Config, DesyncDetection, GgrsError, GgrsEvent, GgrsRequest, InputStatus, P2PSession,
     PlayerType, PredictRepeatLast, SessionBuilder, SessionState,
 };
-use netreel_capture::{Options, Recorded, Recorder, Shared, clock_anchor};
+use netreel_record::{Options, Recorded, Recorder, Shared, clock_anchor};
 use netreel_reel::{Header, Time, WireText};
 use netreel_transport::{Faults, LinkEnd, LinkFaults, Transport, UdpTransport};
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ pub mod example;
 use std::net::SocketAddr;
 
 use ggrs::{Message, NonBlockingSocket};
-use netreel_capture::Shared;
+use netreel_record::Shared;
 use netreel_transport::Transport;
 
 /// The longest packet that is taken.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use netreel_capture::{Options, Recorded, Recorder, Shared, clock_anchor};
+use netreel_record::{Options, Recorded, Recorder, Shared, clock_anchor};
 use netreel_reel::{Header, Time, WireText};
 use netreel_transport::{Faults, Layer, LinkEnd, LinkFaults, Transport, UdpTransport};
 

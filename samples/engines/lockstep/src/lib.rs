@@ -10,7 +10,7 @@ pub mod example;
 
 use std::collections::BTreeMap;
 
-use netreel_capture::Shared;
+use netreel_record::Shared;
 use netreel_reel::Endpoint;
 use netreel_transport::{InputError, Layer, Transport};
 

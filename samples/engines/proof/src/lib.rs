@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use netreel_capture::{OpenedReel, open_session};
+use netreel_record::{OpenedReel, open_session};
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, ReelInput, Session};
 use netreel_reel::{Ending, EventKind, OwnedRecord, Reel};

@@ -1,6 +1,6 @@
 //! The example's layer as a plugin: `netreel replay DIR --layer target/debug/examples/librenet_layer.so`
 
-use netreel_capture::Shared;
+use netreel_record::Shared;
 use netreel_plugin::{Start, World};
 use renet_recorded::example::Game;
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use netreel_capture::{Options, Recorded, Recorder, Shared, clock_anchor};
+use netreel_record::{Options, Recorded, Recorder, Shared, clock_anchor};
 use netreel_reel::{Header, Time, WireText};
 use netreel_transport::{Faults, InputError, Layer, LinkEnd, LinkFaults, Transport, UdpTransport};
 use rusty_enet::{EventNoRef, Host, Packet};

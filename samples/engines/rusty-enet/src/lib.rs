@@ -11,7 +11,7 @@ use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use netreel_capture::Shared;
+use netreel_record::Shared;
 use netreel_transport::{ReceiveError, SendError, Transport};
 use rusty_enet::{HostSettings, MTU_MAX, PacketReceived, Socket};
 

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netreel_capture::{Recorded, Shared};
+use netreel_record::{Recorded, Shared};
 use netreel_reel::{ClockAnchor, Header, Time};
 use netreel_replay::explore::{
     Explored, Ground, GroundOptions, Limits, MakeNode, Told, Tries, Wrong, explore,

@@ -1,6 +1,6 @@
 //! A program on the standard library's `UdpSocket`, recorded.
 //!
-//! What to take over: `netreel_capture::RecordedSocket` has the methods of the socket, waiting ones
+//! What to take over: `netreel_record::RecordedSocket` has the methods of the socket, waiting ones
 //! included, so that the type is all that changes. Beside it, the `Journal` takes what the packets
 //! do not say: ticks, inputs, random draws. One journal a thread.
 //!
@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use netreel_capture::{Journal, Options, RecordedSocket, Recorder, clock_anchor};
+use netreel_record::{Journal, Options, RecordedSocket, Recorder, clock_anchor};
 use netreel_reel::{Header, Time, WireText};
 
 /// How many questions each client asks.

@@ -1,6 +1,6 @@
 //! A server and clients on tokio, recorded.
 //!
-//! What to take over: `netreel_capture::tokio::RecordedSocket` (feature `tokio`) has the methods of
+//! What to take over: `netreel_record::tokio::RecordedSocket` (feature `tokio`) has the methods of
 //! tokio's socket: `send_to`, `recv_from`, `try_*`, `poll_*`, `readable`. A future that is dropped
 //! before the operating system was asked leaves no event. Tasks may share a socket; the reel has
 //! the order in which they reached the operating system.
@@ -12,8 +12,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use netreel_capture::tokio::RecordedSocket;
-use netreel_capture::{Journal, Options, Recorder, clock_anchor};
+use netreel_record::tokio::RecordedSocket;
+use netreel_record::{Journal, Options, Recorder, clock_anchor};
 use netreel_reel::{Header, Time, WireText};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use netreel_capture::tokio::RecordedSocket;
-use netreel_capture::{Journal, MemoryRecorder};
+use netreel_record::tokio::RecordedSocket;
+use netreel_record::{Journal, MemoryRecorder};
 use netreel_reel::{Event, EventKind, Header, OwnedRecord, Reel};
 use proof::Proof;
 use tokio_udp_recorded::{STEPS, record};

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use netreel_capture::{Options, Recorder, clock_anchor};
+use netreel_record::{Options, Recorder, clock_anchor};
 use netreel_reel::{Header, WireText};
 use netreel_sample_engine::{
     Beliefs, Believing, Boxes, Game, NetLayer, Peer, PeerStart, Start, link_end, node_name,

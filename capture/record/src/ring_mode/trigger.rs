@@ -241,6 +241,7 @@ impl Triggers {
     }
 
     /// A trigger that was pulled at another node; `false` where it is known already.
+    #[cfg(feature = "peers")]
     pub(crate) fn pull_for_peer(&self, trigger: Trigger, text: &str) -> bool {
         let fresh = self.first_time(trigger.id);
         if fresh {
@@ -315,6 +316,7 @@ impl Triggers {
     }
 
     /// Hears of every trigger that is pulled here.
+    #[cfg(feature = "peers")]
     pub(crate) fn asked_here(&self) -> Receiver<(Trigger, String)> {
         let (sender, receiver) = channel();
         lock(&self.0.askers).push(sender);

@@ -8,6 +8,7 @@
 
 mod keeper;
 mod panics;
+#[cfg(feature = "peers")]
 mod peers;
 mod recording;
 mod trigger;
@@ -17,8 +18,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use panics::trigger_on_panic;
+#[cfg(feature = "peers")]
 #[doc(hidden)]
 pub use peers::fuzz_datagram;
+#[cfg(feature = "peers")]
 pub use peers::{PeerOptions, Peers, PeersError};
 pub use trigger::{TriggerNews, Triggers, window_name};
 

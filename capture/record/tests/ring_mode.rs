@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use netreel_capture::ring_mode::{
+use netreel_record::ring_mode::{
     KeptWindow, PeerOptions, Peers, Ring, TriggerNews, Triggers, trigger_on_panic,
 };
-use netreel_capture::{Options, Pusher, Recorder, open, open_session};
+use netreel_record::{Options, Pusher, Recorder, open, open_session};
 use netreel_reel::{Event, EventNumber, Header, Reel, Trigger, TriggerCause};
 use netreel_transport::monotonic_now;
 

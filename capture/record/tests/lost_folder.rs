@@ -1,14 +1,14 @@
 //! What happens to the folder while a recording goes on: full, read-only, removed. The recorded
 //! program goes on, what is on the disk opens, and what is missing is said.
 
-#[path = "../../tests/support/skipped.rs"]
+#[path = "../../../tests/support/skipped.rs"]
 mod skipped;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use netreel_capture::{Limits, Options, RecordError, Recorder, open, reel_files};
+use netreel_record::{Limits, Options, RecordError, Recorder, open, reel_files};
 use netreel_reel::{CutWhy, Ending, Event, EventKind, Header, Time};
 use skipped::skipped;
 
@@ -158,7 +158,7 @@ fn a_folder_that_was_renamed_is_recorded_into_under_its_new_name() {
     assert_eq!(reel.ending(), &Ending::Clean);
     assert_eq!(reel.counts()[&EventKind::Input], 2000);
     assert_eq!(reel_files(&path).unwrap().len(), summary.files as usize);
-    assert!(!old.exists() && !netreel_capture::ring_path(&path).exists());
+    assert!(!old.exists() && !netreel_record::ring_path(&path).exists());
 }
 
 #[test]

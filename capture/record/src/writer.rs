@@ -16,7 +16,7 @@ use crate::bell;
 use crate::drainer::{Drained, Drainer};
 
 /// A writing thread. It ends when this is dropped, once all its recordings have ended.
-pub(crate) struct Writer {
+pub struct Writer {
     bell: BellRef,
     inbox: Arc<Inbox>,
     thread: Option<JoinHandle<()>>,
@@ -71,7 +71,10 @@ impl Writer {
     }
 
     /// For pushers in other processes, which see when this one dies.
-    pub(crate) fn start_for_others() -> io::Result<Writer> {
+    ///
+    /// # Errors
+    /// There is no memory to share, or no thread.
+    pub fn start_for_others() -> io::Result<Writer> {
         let (bell, page) = bell::shared()?;
         Writer::spawn(bell, Some(page))
     }
@@ -113,7 +116,7 @@ impl Writer {
     }
 
     /// What another process maps to ring the bell.
-    pub(crate) fn page(&self) -> Option<&File> {
+    pub fn page(&self) -> Option<&File> {
         self.page.as_ref()
     }
 

@@ -6,8 +6,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use netreel_reel::{Append, AppendError, ReadAt, ReadError};
 pub(crate) use netreel_system::codes::of_file as os_code;
 pub(crate) use netreel_system::file::is_locked as is_being_written;
+use netreel_system::file::{self, lock, within_limit};
 use netreel_system::forked::KeptFromChildren;
-use netreel_system::{codes, file};
 
 /// A file to read a reel from.
 #[derive(Debug)]
@@ -102,54 +102,5 @@ impl Append for FileAppend {
                 Err(AppendError(os_code(&error)))
             }
         }
-    }
-}
-
-/// Locks a file of this process's own, for as long as it is open. Whoever looks whether it is locked
-/// has a lock of it for a moment: then it is tried again, for a tenth of a second at most.
-pub(crate) fn lock(file: &File) -> io::Result<()> {
-    let mut left = 100;
-    while !file::try_lock(file)? {
-        left -= 1;
-        if left == 0 {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    Ok(())
-}
-
-/// Refuses to let a file grow to `end` bytes where the process's limit forbids it: the attempt
-/// would end the recorded program with SIGXFSZ.
-pub(crate) fn within_limit(end: u64) -> io::Result<()> {
-    match file::size_max() {
-        Some(limit) if end > limit => Err(io::Error::from_raw_os_error(codes::FILE_TOO_LARGE)),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use super::*;
-
-    #[test]
-    fn a_file_is_locked_although_somebody_looks_whether_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.reel");
-        File::create(&path).unwrap();
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let file = File::open(&path).unwrap();
-                while !done.load(Ordering::Relaxed) {
-                    is_being_written(&file);
-                }
-            });
-            let locked = (0..2000).all(|_| lock(&File::open(&path).unwrap()).is_ok());
-            done.store(true, Ordering::Relaxed);
-            assert!(locked);
-        });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use netreel_capture::{Limits, Options, Recorder, open, open_session, reel_files, ring_path};
+use netreel_record::{Limits, Options, Recorder, open, open_session, reel_files, ring_path};
 use netreel_reel::{CutWhy, Ending, Event, EventNumber, GapWhy, Header, OwnedRecord, Reel};
 use netreel_reel::{SocketId, Time};
 
@@ -26,7 +26,7 @@ fn header() -> Header {
 }
 
 /// Records `count` events of about 1000 bytes, and a socket that stays open.
-fn record(path: &Path, options: Options, count: u64) -> netreel_capture::Summary {
+fn record(path: &Path, options: Options, count: u64) -> netreel_record::Summary {
     let recorder = Recorder::create(path, &header(), options).unwrap();
     let mut pusher = recorder.pusher().unwrap();
     let socket = pusher.open_socket();

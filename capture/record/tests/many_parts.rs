@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use netreel_capture::{Limits, Options, Recorder, open_session};
+use netreel_record::{Limits, Options, Recorder, open_session};
 use netreel_reel::{Event, Header, Time};
 
 const REEL: &str = "NETREEL_TEST_MANY_PARTS";

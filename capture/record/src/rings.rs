@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use memmap2::{MmapMut, MmapOptions};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
 use netreel_reel::ring::{RingControl, RingFixed, RingGate, RingHead, RingMemory};
+use netreel_system::file::within_limit;
 use netreel_system::memory::{make_writable, own_page};
 use netreel_transport::{BellRef, Gate, GateRef};
-
-use crate::file::within_limit;
 
 /// No ring file is longer, so that a reader can refuse one that is.
 pub(crate) const RINGS_MAX: u64 = 4 << 30;

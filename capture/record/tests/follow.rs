@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use netreel_capture::{FollowEnd, FollowError, Follower, Limits, OpenWhy, Options, Recorder, open};
+use netreel_record::{FollowEnd, FollowError, Follower, Limits, OpenWhy, Options, Recorder, open};
 use netreel_reel::{CutWhy, Event, Header, OwnedRecord, Record, SocketId, Time};
 
 const REEL: &str = "NETREEL_TEST_FOLLOWED_REEL";
@@ -376,7 +376,7 @@ fn a_reel_that_gets_shorter_is_an_error() {
         .append(true)
         .open(folder.reel())
         .unwrap();
-    let writing = netreel_capture::FileAppend::new(writing);
+    let writing = netreel_record::FileAppend::new(writing);
     let mut follower = Follower::open(folder.reel()).unwrap();
     assert_eq!(look(&mut follower).1, None);
     let file = std::fs::File::options()
@@ -421,10 +421,7 @@ fn a_recording_in_several_files_is_followed_from_one_to_the_next() {
 
 /// A recording of about a hundred files that has ended, and what was shown of it by a follower that
 /// was there from its start and looked once more at its end.
-fn followed_late(
-    folder: &Folder,
-    options: Options,
-) -> (netreel_capture::Summary, Vec<OwnedRecord>) {
+fn followed_late(folder: &Folder, options: Options) -> (netreel_record::Summary, Vec<OwnedRecord>) {
     let recorder = Recorder::create(folder.reel(), &header(), options).unwrap();
     let mut follower = Follower::open(folder.reel()).unwrap();
     let mut pusher = recorder.pusher().unwrap();

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use netreel_capture::{Limits, Options, Recorder, open, reel_files};
+use netreel_record::{Limits, Options, Recorder, open, reel_files};
 use netreel_reel::{CutWhy, Ending, Event, GapWhy, Header, SocketId, ThreadId, Time};
 
 const REEL: &str = "NETREEL_TEST_KILLED_REEL";

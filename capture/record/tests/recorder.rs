@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-use netreel_capture::{Options, RecordError, Recorder, WhenFull, open, open_session, ring_path};
+use netreel_record::{Options, RecordError, Recorder, WhenFull, open, open_session, ring_path};
 use netreel_reel::{CutWhy, Ending, Event, Header, OwnedRecord, Reel, SocketId, ThreadId, Time};
 
 struct Folder {

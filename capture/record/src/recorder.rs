@@ -157,7 +157,10 @@ impl Recorder {
 
     /// The same for another process, which is to map the ring file and the bell of `writer`.
     /// `watch` sees every event.
-    pub(crate) fn for_another(
+    ///
+    /// # Errors
+    /// As for [`create`](Recorder::create).
+    pub fn for_another(
         path: PathBuf,
         header: &Header,
         options: Options,
@@ -314,7 +317,10 @@ impl Recorder {
 
     /// The ring file for another process to map, how many rings it has, and the length of each
     /// ring's data in bytes.
-    pub(crate) fn share(&self) -> io::Result<(File, usize, usize)> {
+    ///
+    /// # Errors
+    /// The ring file cannot be named anew.
+    pub fn share(&self) -> io::Result<(File, usize, usize)> {
         let rings = self
             .shared
             .rings
@@ -325,7 +331,10 @@ impl Recorder {
     }
 
     /// Adds a ring for another process; its index.
-    pub(crate) fn add_ring(&self) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// There are as many as the options allow (`QuotaExceeded`), or no room for it.
+    pub fn add_ring(&self) -> io::Result<usize> {
         let mut rings = self
             .shared
             .rings
@@ -339,25 +348,25 @@ impl Recorder {
     }
 
     /// Why nothing can be written now, where the disk is full; it is tried again.
-    pub(crate) fn no_room(&self) -> Option<io::Error> {
+    pub fn no_room(&self) -> Option<io::Error> {
         let code = self.shared.no_room.load(Ordering::Acquire);
         (code != 0).then(|| io::Error::from_raw_os_error(code))
     }
 
     /// How often it went on in a new file, or tried to.
-    pub(crate) fn rotations(&self) -> u64 {
+    pub fn rotations(&self) -> u64 {
         self.shared.tally.rotations.load(Ordering::Relaxed)
     }
 
     /// What was recorded so far; goes on counting until the recording is finished.
-    pub(crate) fn tally(&self) -> Arc<Tally> {
+    pub fn tally(&self) -> Arc<Tally> {
         self.shared.tally.clone()
     }
 
     /// Waits until the drainer has seen all that was pushed before, as far as it was published:
     /// numbers of a process that was killed may never be. Gives up where the drainer does nothing
     /// for `patience`.
-    pub(crate) fn settle(&self, patience: Duration) {
+    pub fn settle(&self, patience: Duration) {
         // The pass that is under way may have begun before the latest push.
         let whole_pass = self.gate.progress() + 2;
         let (mut latest, mut since) = (0, Instant::now());
@@ -383,12 +392,12 @@ impl Recorder {
     }
 
     /// Notes that the process goes on when the reel ends.
-    pub(crate) fn lets_go(&self) {
+    pub fn lets_go(&self) {
         self.shared.let_go.store(true, Ordering::Relaxed);
     }
 
     /// Takes no more events, and has the writing thread end the reel, without waiting for it.
-    pub(crate) fn begin_to_end(&mut self) {
+    pub fn begin_to_end(&mut self) {
         self.options.triggers.leave(self.lane);
         self.gate.stop();
         self.shared.finishing.store(true, Ordering::Release);
@@ -396,7 +405,10 @@ impl Recorder {
     }
 
     /// The same, for whoever still needs what else is known of it. Not twice.
-    pub(crate) fn end(&mut self) -> Result<Summary, RecordError> {
+    ///
+    /// # Errors
+    /// As for [`finish`](Recorder::finish).
+    pub fn end(&mut self) -> Result<Summary, RecordError> {
         let path = self.path.clone();
         let Some(drained) = self.drained.take() else {
             return Err(RecordError::DrainerDied { path });

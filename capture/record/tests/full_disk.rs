@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use netreel_capture::{Options, Recorder, open, ring_path};
+use netreel_record::{Options, Recorder, open, ring_path};
 use netreel_reel::{CutWhy, Ending, Event, EventKind, Header, Time};
 
 const REEL: &str = "NETREEL_TEST_FULL_REEL";

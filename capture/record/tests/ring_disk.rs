@@ -1,6 +1,6 @@
 //! Ring mode on a disk that is full, or that cannot do all that is asked of it.
 
-#[path = "../../tests/support/skipped.rs"]
+#[path = "../../../tests/support/skipped.rs"]
 mod skipped;
 
 use std::os::unix::fs::MetadataExt;
@@ -9,8 +9,8 @@ use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use netreel_capture::ring_mode::{Ring, TriggerNews, Triggers};
-use netreel_capture::{Options, Pusher, RecordError, Recorder, open, open_session};
+use netreel_record::ring_mode::{Ring, TriggerNews, Triggers};
+use netreel_record::{Options, Pusher, RecordError, Recorder, open, open_session};
 use netreel_reel::{CutWhy, Ending, Event, Header, Reel, TriggerCause};
 use netreel_transport::monotonic_now;
 use skipped::skipped;

@@ -205,8 +205,9 @@ fn shortened(bytes: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use netreel_system::file::lock;
+
     use super::*;
-    use crate::file::lock;
 
     fn left_by_a_replay() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");

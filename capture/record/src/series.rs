@@ -462,7 +462,7 @@ pub(crate) fn named_next(base: &Path, name: u32) -> impl Iterator<Item = PathBuf
 }
 
 /// Files whose names are those of parts of `base`, itself left out; in the order of their names.
-pub(crate) fn named_like_parts(base: &Path) -> Vec<PathBuf> {
+pub fn named_like_parts(base: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder_of(base))
         .into_iter()

@@ -36,21 +36,25 @@ pub(crate) struct Shared {
 
 /// What was recorded so far.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) sent: AtomicU64,
-    pub(crate) received: AtomicU64,
+pub struct Tally {
+    /// Packets that the program sent.
+    pub sent: AtomicU64,
+    /// Packets that it received.
+    pub received: AtomicU64,
     /// Packets that passed an observer.
-    pub(crate) seen: AtomicU64,
+    pub seen: AtomicU64,
     /// Of the payloads.
-    pub(crate) bytes: AtomicU64,
-    pub(crate) dropped: AtomicU64,
-    pub(crate) sockets: AtomicU64,
+    pub bytes: AtomicU64,
+    /// Events that could not be recorded.
+    pub dropped: AtomicU64,
+    /// Sockets that were opened.
+    pub sockets: AtomicU64,
     /// TCP connections, which are not recorded.
-    pub(crate) connections: AtomicU64,
+    pub connections: AtomicU64,
     /// Events of any kind.
-    pub(crate) events: AtomicU64,
+    pub events: AtomicU64,
     /// How often it went on in a new file.
-    pub(crate) rotations: AtomicU64,
+    pub rotations: AtomicU64,
 }
 
 impl Tally {
@@ -88,7 +92,7 @@ impl Tally {
 }
 
 /// Is shown every event on its way into the reel.
-pub(crate) type Watch = Box<dyn FnMut(&Record<'_>) + Send>;
+pub type Watch = Box<dyn FnMut(&Record<'_>) + Send>;
 
 /// How a recording ended, seen from the drainer.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netreel_capture::{Limits, Options, Recorder, Summary, WhenFull, open};
+use netreel_record::{Limits, Options, Recorder, Summary, WhenFull, open};
 use netreel_reel::{Event, EventKind, Header, SocketId, Time};
 
 const THREADS: u64 = 4;

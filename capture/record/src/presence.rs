@@ -5,24 +5,28 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use netreel_system::file::lock;
 use netreel_system::trigger::{self, Target};
 
 use crate::anchor::utc_now_ns;
-use crate::file::{is_being_written, lock};
+use crate::file::is_being_written;
 
 /// Beside a recorder's own file: what is said of the trigger that it is sent, and of which moment it is.
 const TOLD: &str = "told";
 
 /// What files of a recorder's own begin with; its process id follows.
-pub(crate) const OWN: &str = ".netreel-";
+pub const OWN: &str = ".netreel-";
 /// What a folder of a recorder's own in the system's temporary folder begins with; its process id
 /// follows.
-pub(crate) const TEMPORARY: &str = "netreel-";
+pub const TEMPORARY: &str = "netreel-";
 /// The same for the folder of a replay, whose path has to be as short as can be.
-pub(crate) const TEMPORARY_REPLAY: &str = "nr";
-pub(crate) const REPLAY_LIBRARY: &str = "l.so";
-pub(crate) const REPLAY_SOCKET: &str = "s";
-pub(crate) const REPLAY_FILES: &str = "f";
+pub const TEMPORARY_REPLAY: &str = "nr";
+/// In the folder of a replay: the library that is loaded into the program.
+pub const REPLAY_LIBRARY: &str = "l.so";
+/// In the folder of a replay: the socket that the program finds it by.
+pub const REPLAY_SOCKET: &str = "s";
+/// In the folder of a replay: the files that the program writes.
+pub const REPLAY_FILES: &str = "f";
 const RECORDER: &str = "recorder";
 
 /// Shows that this process records in ring mode. The file goes when this is dropped.

@@ -1,0 +1,1 @@
+../../../reel/src/body.rs
