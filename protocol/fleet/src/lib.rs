@@ -13,53 +13,17 @@
 mod column;
 mod error;
 mod name;
+mod recording;
 mod rows;
+mod table;
 mod tables;
 
 pub use column::{Column, Kind};
 pub use error::FleetError;
 pub use name::Name;
-pub use rows::{BYTES_MAX, ROWS_MAX};
-pub use tables::Table;
-
-use std::io::Write;
-
-use netreel_protocol::history::History;
-use netreel_protocol::session::Session;
-
-/// The version of the schema. A column more is none: readers take columns by their names.
-pub const SCHEMA: u32 = 1;
-
-/// A session that is written.
-#[derive(Clone, Copy)]
-pub struct Recording<'a> {
-    /// Its packets.
-    pub session: &'a Session,
-    /// What followed from them.
-    pub history: &'a History,
-    /// A sentence for each reel that could not be read.
-    pub unread: &'a [String],
-    /// Where it was read.
-    pub path: &'a str,
-    /// The match that it is, where a script drove it.
-    pub played: Option<Played<'a>>,
-}
-
-/// A match that a script drove.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Played<'a> {
-    /// Which of its run, from 1.
-    pub number: u64,
-    /// What all that was drawn in it came from.
-    pub seed: u64,
-    /// `good`, `bad` or `failed`; `None` where nobody knows.
-    pub outcome: Option<&'static str>,
-    /// What was not as the script expects, or why it could not be played.
-    pub why: Option<&'a str>,
-}
-
-/// Where the bytes of a table go.
-pub type Output = Box<dyn Write + Send>;
+pub use recording::{Played, Recording};
+pub use rows::{BYTES_MAX, Output, ROWS_MAX, SCHEMA};
+pub use table::Table;
 
 /// Writes all tables of a session, each to what `open` gives for it. How many rows each has.
 ///

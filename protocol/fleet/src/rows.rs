@@ -1,6 +1,7 @@
 //! Rows on their way into a Parquet file.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
@@ -12,7 +13,14 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
 use crate::column::{Cell, Column, Kind};
-use crate::{FleetError, Name, Output, SCHEMA, Table};
+use crate::table::Table;
+use crate::{FleetError, Name};
+
+/// The version of the schema. A column more is none: readers take columns by their names.
+pub const SCHEMA: u32 = 1;
+
+/// Where the bytes of a table go.
+pub type Output = Box<dyn Write + Send>;
 
 /// How many rows are in memory, and one behind the other in a file: a row group.
 pub const ROWS_MAX: usize = 1 << 16;
@@ -52,9 +60,12 @@ enum Values {
 }
 
 impl Rows {
-    /// Begins a file.
-    pub fn new(table: Table, name: &Name, out: Output) -> Result<Rows, FleetError> {
-        let columns = table.columns();
+    /// Begins the file of a table with these columns.
+    pub fn new(
+        (table, columns): (Table, &'static [Column]),
+        name: &Name,
+        out: Output,
+    ) -> Result<Rows, FleetError> {
         let fields: Result<Vec<_>, ParquetError> = columns.iter().map(Column::parquet).collect();
         let schema = Type::group_type_builder(table.name()).with_fields(fields?);
         let told = [
@@ -246,8 +257,8 @@ mod tests {
             date: "2026-11-23".to_owned(),
             session: "s0".to_owned(),
         };
-        let mut rows =
-            Rows::new(Table::Evidence, &name, Box::new(shared.clone())).expect("a file begins");
+        let table = (Table::Evidence, Table::Evidence.columns());
+        let mut rows = Rows::new(table, &name, Box::new(shared.clone())).expect("a file begins");
         write(&mut rows);
         rows.finish().expect("the file ends");
         let bytes = std::mem::take(&mut *shared.0.lock().expect("no panic"));

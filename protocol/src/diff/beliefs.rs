@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_wire::{Property, PropertyId};
 
-use super::{Cast, ComparedSession, earlier};
+use super::sides::{CommonNodes, ComparedSession, earlier};
 use crate::history::state::{Apart, Held, Known, States};
 use crate::history::{Belief, Span, Wanted};
 use crate::session::{NodeId, SessionTime};
@@ -41,21 +41,24 @@ pub struct Valued {
 }
 
 /// How many lanes there are, and those that differ.
-pub(super) fn believed(sides: [ComparedSession<'_>; 2], cast: &Cast) -> (u64, Vec<Believed>) {
+pub(super) fn believed(
+    sides: [ComparedSession<'_>; 2],
+    common: &CommonNodes,
+) -> (u64, Vec<Believed>) {
     let objects: BTreeSet<u64> = sides
         .iter()
         .flat_map(|side| side.history.objects.keys().copied())
         .collect();
-    let back = [0, 1].map(|side| back(cast, side));
+    let back = [0, 1].map(|side| back(common, side));
     let (mut compared, mut differ) = (0, Vec::new());
     for object in objects {
-        for node in 0..cast.names.len() {
+        for node in 0..common.names.len() {
             let lanes = [0, 1].map(|side| lane(sides[side], object, back[side].get(node)));
             if lanes.iter().all(|lane| lane.is_empty()) {
                 continue;
             }
             compared += 1;
-            let [one, other] = lanes.map(|lane| distinct(lane, cast.counts));
+            let [one, other] = lanes.map(|lane| distinct(lane, common.counts));
             let parts = parting(&one, &other);
             if one.len() == other.len() && parts == one.len() {
                 continue;
@@ -75,8 +78,8 @@ pub(super) fn believed(sides: [ComparedSession<'_>; 2], cast: &Cast) -> (u64, Ve
 }
 
 /// The nodes of one side, by their common places.
-fn back(cast: &Cast, side: usize) -> Vec<NodeId> {
-    let places: BTreeMap<u16, NodeId> = cast.sides[side].iter().map(|(&n, &p)| (p, n)).collect();
+fn back(common: &CommonNodes, side: usize) -> Vec<NodeId> {
+    let places: BTreeMap<u16, NodeId> = common.sides[side].iter().map(|(&n, &p)| (p, n)).collect();
     places.into_values().collect()
 }
 
@@ -112,7 +115,7 @@ fn parting(one: &[(Counted, SessionTime)], other: &[(Counted, SessionTime)]) -> 
 /// How many values were compared, and those that differ.
 pub(super) fn valued(
     sides: [ComparedSession<'_>; 2],
-    cast: &Cast,
+    common: &CommonNodes,
     wanted: Wanted<'_>,
 ) -> (u64, Vec<Valued>) {
     let has_properties = |side: &ComparedSession<'_>| {
@@ -123,7 +126,7 @@ pub(super) fn valued(
         return (0, Vec::new());
     }
     let states = sides.map(|side| States::of(side.session, side.history, &|_| wanted()));
-    let back = [0, 1].map(|side| back(cast, side));
+    let back = [0, 1].map(|side| back(common, side));
     // By their names: the wires need not be one.
     let mut asked: BTreeSet<(u64, String)> = BTreeSet::new();
     for states in &states {
@@ -135,7 +138,7 @@ pub(super) fn valued(
     let (mut compared, mut differ) = (0, Vec::new());
     for (object, name) in asked {
         let ids = [0, 1].map(|side| id(&states[side], &name));
-        for node in 0..cast.names.len() {
+        for node in 0..common.names.len() {
             let held = [0, 1].map(|side| {
                 let node = *back[side].get(node)?;
                 last(&states[side], object, ids[side]?, node)

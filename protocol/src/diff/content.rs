@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::{Decoded, MessageFacts, TreeNode, Value};
 use twox_hash::XxHash3_64;
 
-use super::ComparedSession;
+use super::sides::ComparedSession;
 use crate::history::Wanted;
 use crate::session::facts::values::write;
 use crate::session::{MessageId, PacketId};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ComparedSession;
+use super::sides::ComparedSession;
 use crate::history::{Finding, Level};
 use crate::session::Session;
 

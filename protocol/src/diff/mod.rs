@@ -15,25 +15,16 @@ mod beliefs;
 mod content;
 mod findings;
 mod said;
+mod sides;
 
 pub use beliefs::{Believed, Counted, Valued};
 pub use content::FieldChange;
 pub use findings::{Findings, Same, finding_key};
 pub use said::{Changed, Differently, Only, Said, Spoken};
+pub use sides::ComparedSession;
 
-use std::collections::BTreeMap;
-
-use crate::history::{History, Wanted};
-use crate::session::{NodeId, Session, SessionTime};
-
-/// One of the two sessions.
-#[derive(Clone, Copy)]
-pub struct ComparedSession<'a> {
-    /// Its packets.
-    pub session: &'a Session,
-    /// What followed from them.
-    pub history: &'a History,
-}
+use crate::history::Wanted;
+use sides::common_nodes;
 
 /// Why two sessions cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,14 +68,6 @@ pub struct Diff {
     pub findings: Findings,
 }
 
-/// The nodes that both sessions have: their places on either side.
-struct Cast {
-    names: Vec<String>,
-    /// Whether both sessions have migration counters.
-    counts: bool,
-    sides: [BTreeMap<NodeId, u16>; 2],
-}
-
 impl Diff {
     /// Compares two sessions.
     ///
@@ -107,13 +90,13 @@ impl Diff {
                 return Err(DiffError::NoWire(name));
             }
         }
-        let (cast, other_nodes) = cast(sides);
-        if cast.names.is_empty() {
+        let (common, other_nodes) = common_nodes(sides);
+        if common.names.is_empty() {
             return Err(DiffError::NoCommonNode);
         }
-        let said = Said::new(sides, &cast, wanted);
-        let (beliefs, believed) = beliefs::believed(sides, &cast);
-        let (values, valued) = beliefs::valued(sides, &cast, wanted);
+        let said = Said::new(sides, &common, wanted);
+        let (beliefs, believed) = beliefs::believed(sides, &common);
+        let (values, valued) = beliefs::valued(sides, &common, wanted);
         let diff = Diff {
             other_nodes,
             said,
@@ -122,8 +105,8 @@ impl Diff {
             valued,
             values,
             findings: Findings::new(sides),
-            counts: cast.counts,
-            nodes: cast.names,
+            counts: common.counts,
+            nodes: common.names,
         };
         // Who stopped halfway has nothing to say.
         wanted().then_some(diff).ok_or(DiffError::GivenUp)
@@ -173,45 +156,4 @@ pub enum First {
     Differently(usize),
     /// [`Diff::believed`].
     Believed(usize),
-}
-
-fn cast(sides: [ComparedSession<'_>; 2]) -> (Cast, [Vec<String>; 2]) {
-    let names = sides.map(|side| {
-        let nodes = (0u16..).map(NodeId).zip(&side.session.nodes);
-        nodes
-            .map(|(id, node)| (node.name.clone(), id))
-            .collect::<BTreeMap<String, NodeId>>()
-    });
-    let [one, other] = &names;
-    let only = |this: &BTreeMap<String, NodeId>, that: &BTreeMap<String, NodeId>| {
-        let all = this.keys().filter(|name| !that.contains_key(*name));
-        all.cloned().collect::<Vec<_>>()
-    };
-    let other_nodes = [only(one, other), only(other, one)];
-    let has_counters = |side: &ComparedSession<'_>| {
-        let mut messages = side.session.messages();
-        messages.any(|message| message.facts.migration_counter.is_some())
-    };
-    let mut cast = Cast {
-        names: Vec::new(),
-        counts: sides.iter().all(has_counters),
-        sides: [BTreeMap::new(), BTreeMap::new()],
-    };
-    // In the order of the first session's nodes.
-    for node in &sides[0].session.nodes {
-        let (Some(&first), Some(&second)) = (one.get(&node.name), other.get(&node.name)) else {
-            continue;
-        };
-        let place = cast.names.len() as u16;
-        cast.names.push(node.name.clone());
-        cast.sides[0].insert(first, place);
-        cast.sides[1].insert(second, place);
-    }
-    (cast, other_nodes)
-}
-
-/// The earlier of two moments.
-fn earlier(one: Option<SessionTime>, other: Option<SessionTime>) -> SessionTime {
-    let times = [one, other].into_iter().flatten();
-    times.min().unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::content::{self, FieldChange};
-use super::{Cast, ComparedSession, earlier};
+use super::sides::{CommonNodes, ComparedSession, earlier};
 use crate::history::{Effect, Wanted};
 use crate::session::{MessageId, PacketId, SessionTime};
 
@@ -92,13 +92,17 @@ pub struct Said {
 type Done = (Effect, SessionTime);
 
 impl Said {
-    pub(super) fn new(sides: [ComparedSession<'_>; 2], cast: &Cast, wanted: Wanted<'_>) -> Said {
-        let all = [0, 1].map(|side| gather(sides[side], (cast, side), wanted));
+    pub(super) fn new(
+        sides: [ComparedSession<'_>; 2],
+        common: &CommonNodes,
+        wanted: Wanted<'_>,
+    ) -> Said {
+        let all = [0, 1].map(|side| gather(sides[side], (common, side), wanted));
         let hashes = [0, 1].map(|side| {
             let asked = all[side].values().flatten().map(|&id| (id, ())).collect();
-            content::hashes(sides[side], &asked, cast.counts, wanted)
+            content::hashes(sides[side], &asked, common.counts, wanted)
         });
-        let done = [0, 1].map(|side| done(sides[side], cast, side));
+        let done = [0, 1].map(|side| done(sides[side], common, side));
         let mut said = Said::default();
         let nothing = Vec::new();
         let [one, other] = &all;
@@ -127,7 +131,7 @@ impl Said {
         let order = |it: &Differently| (it.time, it.messages, it.node);
         said.differently.sort_by_key(order);
         for changed in said.changed.iter_mut().take_while(|_| wanted()) {
-            changed.fields = content::changes(sides, changed.messages, cast.counts);
+            changed.fields = content::changes(sides, changed.messages, common.counts);
         }
         said
     }
@@ -203,11 +207,11 @@ impl Said {
 /// what they are, in order; without what repeats another.
 fn gather(
     side: ComparedSession<'_>,
-    (cast, which): (&Cast, usize),
+    (common, which): (&CommonNodes, usize),
     wanted: Wanted<'_>,
 ) -> BTreeMap<Spoken, Vec<MessageId>> {
     let ComparedSession { session, history } = side;
-    let nodes = &cast.sides[which];
+    let nodes = &common.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
     let packets = (0u32..).map(PacketId).take(session.packet_count());
     for packet in packets.take_while(|_| wanted()) {
@@ -233,7 +237,7 @@ fn gather(
                 kind,
                 rpc: facts.rpc_name.as_ref().map(|name| name.text.to_string()),
                 object: facts.object,
-                counter: facts.migration_counter.filter(|_| cast.counts),
+                counter: facts.migration_counter.filter(|_| common.counts),
                 owner: facts.owner.or(facts.new_owner),
                 origin: facts.origin,
                 tick: facts.tick.map(|tick| tick.value),
@@ -257,12 +261,12 @@ fn canonical(side: ComparedSession<'_>, message: MessageId) -> MessageId {
 /// What nodes did with messages first, by the messages that stand for them.
 fn done(
     side: ComparedSession<'_>,
-    cast: &Cast,
+    common: &CommonNodes,
     which: usize,
 ) -> BTreeMap<MessageId, BTreeMap<u16, Done>> {
     let mut done: BTreeMap<MessageId, BTreeMap<u16, Done>> = BTreeMap::new();
     for delivery in side.history.deliveries.iter() {
-        let Some(&node) = cast.sides[which].get(&delivery.node) else {
+        let Some(&node) = common.sides[which].get(&delivery.node) else {
             continue;
         };
         let message = canonical(side, delivery.message);

@@ -22,6 +22,7 @@ use super::read::grown::Look;
 use super::read::payloads;
 use super::read::scan::Scan;
 use super::read::source::{ReelInput, Source, drop_copies, one_session, sources};
+use super::weave::earlier::EarlierLooks;
 use super::weave::fate;
 use super::weave::missing::Missing;
 use super::weave::order::{Order, Ordered};
@@ -90,12 +91,12 @@ impl Session {
     }
 
     /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire,
-    /// `settled` what a look before found, where another one comes. As long as it is `wanted`.
+    /// `earlier` what looks before found, where another one comes. As long as it is `wanted`.
     pub(super) fn put_together(
         workers: usize,
         reels: Vec<(ReelInput, Look)>,
         (wire, about_wire): (Option<Arc<Wire>>, Vec<String>),
-        settled: Option<&mut Settled>,
+        earlier: Option<&mut EarlierLooks>,
         wanted: Wanted<'_>,
     ) -> Result<Session, SessionError> {
         let mut warnings = Vec::new();
@@ -127,12 +128,12 @@ impl Session {
         roads.trim(trim(&roads, &sources));
         let anchors: Vec<_> = headers.iter().map(|header| &header.clock).collect();
         let is_one = is_one_clock(&anchors);
-        let mut settled = settled.and_then(|it| {
+        let mut earlier = earlier.and_then(|it| {
             let goes_on = it.go_on(is_one && proxies.is_empty(), &roads, &sources);
             goes_on.then_some(it)
         });
-        let places = match &mut settled {
-            Some(settled) => settled.places(&scans)?,
+        let places = match &mut earlier {
+            Some(earlier) => earlier.settled.places(&scans)?,
             None => Places::new(&scans)?,
         };
         let aligned = |copies: &Copies| {
@@ -173,7 +174,7 @@ impl Session {
         };
         let strangers = Strangers::new(&cast, roads.acquainted());
         let ports = OwnPorts::new(&scans);
-        let known = settled.as_mut().map(|settled| settled.begin(&scans));
+        let known = earlier.as_mut().map(|it| it.settled.begin(&scans));
         let weave = |clocks: &[Alignment], settled: Option<&Settled>, known: Option<Vec<u32>>| {
             let weaver = Weaver {
                 roads: &roads,
@@ -193,7 +194,8 @@ impl Session {
             true => Ok(()),
             false => Err(SessionError::GivenUp),
         };
-        let mut woven = weave(&clocks.clocks, settled.as_deref(), known);
+        let settled = earlier.as_deref().map(|it| &it.settled);
+        let mut woven = weave(&clocks.clocks, settled, known);
         still_wanted()?;
         let copies = Copies::find(&anchors, &scans, &places, &woven);
         let is_one = is_one && copies.is_empty();
@@ -209,17 +211,17 @@ impl Session {
             }
         };
         // Who may be somebody else shows later.
-        let settled = match settled {
-            Some(settled) if !is_one => {
-                *settled = Settled::default();
+        let earlier = match earlier {
+            Some(earlier) if !is_one => {
+                *earlier = EarlierLooks::default();
                 None
             }
-            Some(settled) if !woven.elsewhere.is_empty() => {
-                woven.odd.append(&mut settled.give_up());
+            Some(earlier) if !woven.elsewhere.is_empty() => {
+                woven.odd.append(&mut earlier.give_up());
                 woven.settle(&scans, &places);
                 None
             }
-            settled => settled,
+            earlier => earlier,
         };
         copies.warn(&sources, &mut warnings);
         if clocks.is_unexplained {
@@ -248,12 +250,12 @@ impl Session {
         builder.nodes();
         let (unread, from_start) = (builder.unread(&roads), builder.recorded_from_start());
         let order = builder.order((&roads, &places), &unread, &from_start, wanted);
-        let (ordered, settled) = match settled {
+        let (ordered, earlier) = match earlier {
             None => (order.rows(woven)?, None),
-            Some(settled) => (settled.order(&order, woven)?, Some(settled)),
+            Some(earlier) => (earlier.order(&order, woven)?, Some(earlier)),
         };
-        builder.session.same = settled.as_ref().and_then(|it| it.same());
-        let numbered = settled.map(|settled| &mut settled.numbered);
+        builder.session.same = earlier.as_ref().and_then(|it| it.same());
+        let numbered = earlier.map(|earlier| &mut earlier.numbered);
         let (mut session, tracks) = builder.finish(ordered, warnings, !clocks.is_unexplained);
         // With several clocks, or where it shows at the other end alone whose a packet is, what was
         // told of packets may be told otherwise when more of them are known.

@@ -8,7 +8,7 @@ use netreel_wire::{Keys, Wire};
 use super::read::grown::{Grown, Look};
 use super::read::scan::Scan;
 use super::read::source::{ReelInput, wire_inside, wires_inside};
-use super::weave::settled::Settled;
+use super::weave::earlier::EarlierLooks;
 use super::{Session, SessionError, parallel};
 use crate::history::Wanted;
 use crate::history::bounds::Bounds;
@@ -25,7 +25,7 @@ pub struct Growing {
     keys: Keys,
     inside: Option<Inside>,
     reels: Vec<(String, Grown)>,
-    settled: Settled,
+    earlier: EarlierLooks,
     /// The numbers by which rules decide.
     bounds: Bounds,
 }
@@ -53,7 +53,7 @@ impl Growing {
             keys,
             inside: None,
             reels: Vec::new(),
-            settled: Settled::default(),
+            earlier: EarlierLooks::default(),
             bounds: Bounds::default(),
         };
         growing.given = growing.with_keys(wire);
@@ -98,7 +98,7 @@ impl Growing {
             self.workers,
             looked,
             (wire, about_wire),
-            Some(&mut self.settled),
+            Some(&mut self.earlier),
             &|| true,
         )?;
         Ok(Session {
@@ -109,12 +109,12 @@ impl Growing {
 
     /// How many packets a later look will not match again: their payloads came once.
     pub fn settled(&self) -> usize {
-        self.settled.packets()
+        self.earlier.settled.packets()
     }
 
     /// How many packets the last look did not put in order again: what is new stands behind them.
     pub fn known(&self) -> u32 {
-        self.settled.known()
+        self.earlier.known()
     }
 
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.

@@ -1,36 +1,14 @@
 //! How a message came: its copies, why each was sent, and which arrived.
 
-use super::fact::{Fact, Link};
-use super::resend::{Cause, Near, heard};
+use super::fact::{Cause, Fact, Link};
+use super::resend::{Copy, Near, heard};
+use super::step::{Certainty, StepId};
 use super::telling::Telling;
 use super::transit::of_link;
-use super::{Certainty, StepId};
-use crate::session::{Fate, MessageId, PacketId, Session, SessionTime};
+use crate::session::{Fate, MessageId, PacketId, SessionTime};
 
 /// How many copies of a message are listed.
 const COPIES_MAX: usize = 4;
-
-/// A copy of a message.
-#[derive(Clone, Copy)]
-pub(super) struct Copy {
-    pub message: MessageId,
-    pub packet: PacketId,
-    pub sent: SessionTime,
-    pub received: Option<SessionTime>,
-}
-
-impl Copy {
-    pub fn of(session: &Session, message: MessageId) -> Option<Copy> {
-        let packet = session.carrier(message)?;
-        let known = session.packet(packet)?;
-        Some(Copy {
-            message,
-            packet,
-            sent: known.first()?.time,
-            received: known.received.map(|at| at.time),
-        })
-    }
-}
 
 impl Telling<'_> {
     /// The copies of a message, in the order in which they were sent.

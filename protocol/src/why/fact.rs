@@ -1,6 +1,5 @@
 //! What a step can state.
 
-use super::Cause;
 use crate::history::{Ambiguity, Effect};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
 
@@ -367,4 +366,56 @@ pub enum RuleWord {
     Stale,
     UpdateFrom,
     OlderUpdate,
+}
+
+/// What the sender of a copy had heard of the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// That the receiver lacked it.
+    Nacked,
+    /// That a later packet had arrived, and nothing of this one.
+    AckGap,
+    /// Nothing of it and of what came later: a time-out, as far as the packets tell.
+    Silence,
+    /// Nothing yet: no answer could have come.
+    Eager,
+    /// That it had arrived.
+    Acked,
+    /// Acks that nobody can read, or what no reel tells.
+    Unknown,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Cause; 6] = [
+        Cause::Nacked,
+        Cause::AckGap,
+        Cause::Silence,
+        Cause::Eager,
+        Cause::Acked,
+        Cause::Unknown,
+    ];
+
+    /// The word for it, which is that of the step in `netreel why --json`: `ack-gap`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Nacked => "nacked",
+            Cause::AckGap => "ack-gap",
+            Cause::Silence => "silence",
+            Cause::Eager => "eager",
+            Cause::Acked => "acked",
+            Cause::Unknown => "unknown",
+        }
+    }
+
+    pub(super) fn of(fact: &Fact) -> Cause {
+        match fact {
+            Fact::Nacked { .. } => Cause::Nacked,
+            Fact::AckGap { .. } => Cause::AckGap,
+            Fact::Silence { .. } => Cause::Silence,
+            Fact::Eager { .. } => Cause::Eager,
+            Fact::Acked { .. } => Cause::Acked,
+            _ => Cause::Unknown,
+        }
+    }
 }

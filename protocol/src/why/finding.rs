@@ -3,8 +3,8 @@
 use netreel_wire::Role;
 
 use super::fact::{Fact, NotKnown};
+use super::step::{Certainty, StepId};
 use super::telling::Telling;
-use super::{Certainty, StepId};
 use crate::history::{Evidence, Finding};
 use crate::session::{MessageId, NodeId, PacketId};
 

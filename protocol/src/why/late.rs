@@ -1,10 +1,9 @@
 //! That a message was handed over late because a packet was lost.
 
-use super::arrival::Copy;
-use super::fact::Fact;
-use super::resend::{Near, heard};
+use super::fact::{Cause, Fact};
+use super::resend::{Copy, Near, heard};
+use super::step::{Certainty, StepId};
 use super::telling::Telling;
-use super::{Cause, Certainty, StepId};
 use crate::session::{Fate, MessageId};
 
 /// A message whose first copies were lost.

@@ -1,6 +1,6 @@
 //! Why a node believed of an object what it believed.
 
-use super::StepId;
+use super::step::StepId;
 use super::telling::Telling;
 use crate::history::{Belief, Effect};
 use crate::session::{NodeId, SessionTime};

@@ -1,8 +1,8 @@
 //! Why of a packet.
 
 use super::fact::Fact;
+use super::step::{Certainty, StepId};
 use super::telling::Telling;
-use super::{Certainty, StepId};
 use crate::history::is_about_object;
 use crate::session::{MessageId, PacketId};
 

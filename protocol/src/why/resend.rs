@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Certainty;
-use super::arrival::Copy;
-use super::fact::{Fact, Link, NotKnown};
+use super::fact::{Cause, Fact, Link, NotKnown};
+use super::step::Certainty;
 use super::transit::of_link;
 use crate::history::History;
 use crate::session::{MessageId, PacketId, Session, SessionTime};
@@ -15,55 +14,25 @@ const READ_MAX: usize = 256;
 /// How many packets around one are looked at for how fast the sender knew of an arrival.
 const AROUND: u32 = 20_000;
 
-/// What the sender of a copy had heard of the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// That the receiver lacked it.
-    Nacked,
-    /// That a later packet had arrived, and nothing of this one.
-    AckGap,
-    /// Nothing of it and of what came later: a time-out, as far as the packets tell.
-    Silence,
-    /// Nothing yet: no answer could have come.
-    Eager,
-    /// That it had arrived.
-    Acked,
-    /// Acks that nobody can read, or what no reel tells.
-    Unknown,
+/// A copy of a message.
+#[derive(Clone, Copy)]
+pub(super) struct Copy {
+    pub message: MessageId,
+    pub packet: PacketId,
+    pub sent: SessionTime,
+    pub received: Option<SessionTime>,
 }
 
-impl Cause {
-    /// All of them.
-    pub const ALL: [Cause; 6] = [
-        Cause::Nacked,
-        Cause::AckGap,
-        Cause::Silence,
-        Cause::Eager,
-        Cause::Acked,
-        Cause::Unknown,
-    ];
-
-    /// The word for it, which is that of the step in `netreel why --json`: `ack-gap`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cause::Nacked => "nacked",
-            Cause::AckGap => "ack-gap",
-            Cause::Silence => "silence",
-            Cause::Eager => "eager",
-            Cause::Acked => "acked",
-            Cause::Unknown => "unknown",
-        }
-    }
-
-    pub(super) fn of(fact: &Fact) -> Cause {
-        match fact {
-            Fact::Nacked { .. } => Cause::Nacked,
-            Fact::AckGap { .. } => Cause::AckGap,
-            Fact::Silence { .. } => Cause::Silence,
-            Fact::Eager { .. } => Cause::Eager,
-            Fact::Acked { .. } => Cause::Acked,
-            _ => Cause::Unknown,
-        }
+impl Copy {
+    pub fn of(session: &Session, message: MessageId) -> Option<Copy> {
+        let packet = session.carrier(message)?;
+        let known = session.packet(packet)?;
+        Some(Copy {
+            message,
+            packet,
+            sent: known.first()?.time,
+            received: known.received.map(|at| at.time),
+        })
     }
 }
 

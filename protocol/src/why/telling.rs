@@ -1,7 +1,7 @@
 //! Steps, as they are gathered: each fact once.
 
 use super::fact::Fact;
-use super::{Certainty, Step, StepId, Why};
+use super::step::{Certainty, Step, StepId, Why};
 use crate::history::History;
 use crate::session::{MessageId, Session};
 

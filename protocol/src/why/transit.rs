@@ -3,8 +3,8 @@
 use netreel_reel::{CallId, Event, EventNumber, FaultVerdict};
 
 use super::fact::{Fact, Link, NotKnown, Unseen};
+use super::step::{Certainty, StepId};
 use super::telling::Telling;
-use super::{Certainty, StepId};
 use crate::session::{Fate, NodeId, Packet, PacketId, Session, SessionTime};
 
 /// How many packets around one are looked at.

@@ -4,8 +4,8 @@
 use netreel_wire::Promise;
 
 use super::fact::Fact;
+use super::step::{Certainty, StepId};
 use super::telling::Telling;
-use super::{Certainty, StepId};
 use crate::history::{Believer, Effect, Speaker, rules_of};
 use crate::session::{NodeId, Session};
 

@@ -6,80 +6,12 @@ mod packets;
 mod sessions;
 mod states;
 
-use crate::column::{Cell, Column};
+use crate::column::Column;
+use crate::recording::moment;
 use crate::rows::Rows;
-use crate::{FleetError, Name, Output, Recording};
-
-/// A table of the dataset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // `Table::says`
-pub enum Table {
-    Packets,
-    Messages,
-    Acks,
-    Deliveries,
-    Objects,
-    States,
-    Findings,
-    Evidence,
-    Nodes,
-    Sessions,
-}
+use crate::{FleetError, Name, Output, Recording, Table};
 
 impl Table {
-    /// All of them, in the order in which their files are finished: a session that stands in
-    /// [`Table::Sessions`] stands in all others.
-    pub const ALL: [Table; 10] = [
-        Table::Packets,
-        Table::Messages,
-        Table::Acks,
-        Table::Deliveries,
-        Table::Objects,
-        Table::States,
-        Table::Findings,
-        Table::Evidence,
-        Table::Nodes,
-        Table::Sessions,
-    ];
-
-    /// The name of its folder.
-    pub fn name(self) -> &'static str {
-        match self {
-            Table::Packets => "packets",
-            Table::Messages => "messages",
-            Table::Acks => "acks",
-            Table::Deliveries => "deliveries",
-            Table::Objects => "objects",
-            Table::States => "states",
-            Table::Findings => "findings",
-            Table::Evidence => "evidence",
-            Table::Nodes => "nodes",
-            Table::Sessions => "sessions",
-        }
-    }
-
-    /// What a row of it is.
-    pub fn says(self) -> &'static str {
-        match self {
-            Table::Packets => "a packet",
-            Table::Messages => "a message of a packet",
-            Table::Acks => "a packet of which its sender learnt that it had arrived",
-            Table::Deliveries => {
-                "a message that a node's engine was handed, or that it said itself"
-            }
-            Table::Objects => {
-                "a stretch of time in which what a node believed of an object was the same"
-            }
-            Table::States => {
-                "a stretch of time in which a node held one value of a property of an object"
-            }
-            Table::Findings => "a finding",
-            Table::Evidence => "a piece of a finding's proof",
-            Table::Nodes => "a node of a session",
-            Table::Sessions => "a session",
-        }
-    }
-
     /// Its columns, in order.
     pub fn columns(self) -> &'static [Column] {
         match self {
@@ -95,14 +27,6 @@ impl Table {
             Table::Sessions => sessions::SESSIONS,
         }
     }
-
-    /// Its file for a session, below the dataset's folder. DuckDB and Spark read the parts with `=`
-    /// as columns (`hive_partitioning`).
-    pub fn file(self, name: &Name) -> String {
-        let Name { date, session } = name;
-        let table = self.name();
-        format!("{table}/date={date}/session={session}/part-0.parquet")
-    }
 }
 
 /// See [`crate::write`].
@@ -111,9 +35,9 @@ pub(crate) fn write(
     name: &Name,
     open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
 ) -> Result<Vec<(Table, u64)>, FleetError> {
-    let mut written = packets::write(recording, &mut |table| Rows::new(table, name, open(table)?))?;
+    let mut written = packets::write(recording, &mut |table| begin(table, name, open))?;
     for (table, write) in OTHERS {
-        let mut rows = Rows::new(table, name, open(table)?)?;
+        let mut rows = begin(table, name, open)?;
         write(recording, &mut rows)?;
         written.push((table, rows.finish()?));
     }
@@ -128,7 +52,7 @@ pub(crate) fn write_sums(
 ) -> Result<Vec<(Table, u64)>, FleetError> {
     let mut written = Vec::new();
     for table in Table::ALL {
-        let mut rows = Rows::new(table, name, open(table)?)?;
+        let mut rows = begin(table, name, open)?;
         let of_table = OTHERS.iter().find(|(other, _)| *other == table);
         if let Some((_, write)) = of_table.filter(|_| SUMS.contains(&table)) {
             write(recording, &mut rows)?;
@@ -153,8 +77,11 @@ const OTHERS: [(Table, Write); 6] = [
 /// What stays of a session that is not kept.
 const SUMS: [Table; 3] = [Table::Findings, Table::Nodes, Table::Sessions];
 
-/// The moment of the calendar at which a time of the session was.
-fn moment(recording: &Recording<'_>, time_ns: i64) -> Cell<'static> {
-    let utc = recording.session.start_utc_ns.saturating_add(time_ns);
-    Cell::Moment(utc.div_euclid(1_000))
+/// Begins the file of a table.
+fn begin(
+    table: Table,
+    name: &Name,
+    open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
+) -> Result<Rows, FleetError> {
+    Rows::new((table, table.columns()), name, open(table)?)
 }

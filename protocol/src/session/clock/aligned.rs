@@ -2,7 +2,6 @@
 
 use netreel_reel::Time;
 
-use super::edges::Loose;
 use super::map::ClockMap;
 use super::pieces::Reading;
 
@@ -29,6 +28,16 @@ pub(crate) struct Step {
     pub shows_itself: bool,
     /// Whether packets fit as well that others were set, the other way.
     pub is_open: bool,
+}
+
+/// Between these times a clock may be further off, by this much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Loose {
+    pub clock: usize,
+    pub epoch: usize,
+    pub from: u64,
+    pub until: u64,
+    pub by_ns: u64,
 }
 
 /// The clocks of all reels.

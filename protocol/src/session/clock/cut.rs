@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::hull::Crossed;
+use super::known::{Known, Reels};
 use super::pieces::{Gap, Gaps, Pieces, Reading};
 use super::place::Placed;
 use super::solve::{Sample, Span};
 use super::steps::joined;
-use super::{Known, Reels, around};
 
 /// What clocks tell of themselves where they were cut: the packet before that came before the one after.
 pub(super) fn order_at(
@@ -19,7 +19,7 @@ pub(super) fn order_at(
     let mut order = Vec::new();
     for (&gap, &cut) in cuts {
         let clock = pieces.all.get(gap).map(|piece| piece.clock);
-        let Some((from, to)) = around(pieces, gap) else {
+        let Some((from, to)) = pieces.around(gap) else {
             continue;
         };
         let own = readings.iter().enumerate();
@@ -126,7 +126,7 @@ pub(super) fn cut(
     let side = |cuts: &BTreeMap<usize, u64>, place: usize, at: u64| match is_gap(place) {
         false => Some(place),
         true => {
-            let (before, after) = around(pieces, place)?;
+            let (before, after) = pieces.around(place)?;
             let cut = cuts.get(&place)?;
             Some(if at < *cut { before } else { after })
         }
@@ -168,7 +168,7 @@ pub(super) fn cut(
             .all
             .get(gap)
             .map_or((0, 0), |it| (it.span.first, it.span.last));
-        let is_forward = around(pieces, gap).is_some_and(|(before, after)| {
+        let is_forward = pieces.around(gap).is_some_and(|(before, after)| {
             let time = |place: usize| placed.get(place).map(|placed| placed.time(span.0));
             time(before) > time(after)
         });

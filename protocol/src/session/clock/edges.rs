@@ -8,26 +8,17 @@
 
 use std::collections::BTreeMap;
 
+use super::aligned::Loose;
+use super::known::{Known, Reels};
 use super::likely::STEP_NS;
 use super::pieces::{Pieces, Reading};
 use super::solve::{Sample, Span};
-use super::{Known, Reels};
 
 /// Packets took much longer, or much less, where that is by this many times what those before differ by.
 const SPREADS: i64 = 4;
 
 /// Of fewer packets nobody knows what is usual.
 const USUAL_MIN: usize = 8;
-
-/// Between these times a clock may be further off, by this much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Loose {
-    pub clock: usize,
-    pub epoch: usize,
-    pub from: u64,
-    pub until: u64,
-    pub by_ns: u64,
-}
 
 /// A packet of a clock: when it left it or came to it, and for how long it was on its way beyond what its clock
 /// allows at the least.

@@ -12,6 +12,7 @@ pub(crate) mod copied;
 mod cut;
 mod edges;
 pub(crate) mod hull;
+mod known;
 mod likely;
 mod linear;
 pub(crate) mod map;
@@ -29,25 +30,13 @@ use netreel_reel::{ClockAnchor, EventNumber, Time};
 pub(crate) use self::aligned::{Aligned, Alignment, Step};
 use self::cut::{cut, order_at};
 use self::hull::Crossed;
+use self::known::Known;
+pub(crate) use self::known::Reels;
 use self::map::{ClockMap, Knot, Stretch, on, stretches};
-use self::pieces::{Epoch, Gaps, Gathered, Pauses, Pieces, Reading};
+use self::pieces::{Gaps, Pieces, Reading};
 use self::place::{Placed, place};
-use self::solve::{ALLOWED_NS, Sample, Span};
+use self::solve::{ALLOWED_NS, Sample};
 use self::whose::Shown;
-
-/// What reels tell of their clocks.
-pub(crate) struct Reels<'a> {
-    /// Compares packets: of those between pieces it gives all that can bind.
-    pub gather: &'a dyn Fn(&Pieces) -> Gathered,
-    /// How a reel's times go on around a stretch of them, and at all others.
-    pub pauses: &'a dyn Fn(usize, Span) -> Pauses,
-    /// Around a stretch of a reel's time where it is passed over for this long at least.
-    pub jumps: &'a dyn Fn(usize, Span, u64) -> Vec<(u64, u64)>,
-    /// Where a reel's times fall by a little, and by how much.
-    pub falls: &'a dyn Fn(usize) -> Vec<(EventNumber, u64)>,
-    /// Takes a reel apart where it falls by much, and before some events.
-    pub epochs: &'a dyn Fn(usize, &[EventNumber]) -> Vec<Epoch>,
-}
 
 /// Places every reel's clock on the clock of the first.
 ///
@@ -193,15 +182,6 @@ fn steps_of(readings: &[Reading], gaps: &Gaps) -> usize {
     most.values().sum()
 }
 
-/// Clocks that explain all packets.
-struct Known {
-    aligned: Aligned,
-    /// Where clocks were set, and what is between.
-    gaps: Gaps,
-    pieces: Pieces,
-    placed: Vec<Placed>,
-}
-
 /// Finds where clocks were set; `None` where that does not explain the packets.
 fn explain(
     (readings, whole, reels): (&[Reading], &Pieces, &Reels<'_>),
@@ -322,12 +302,6 @@ fn certain(
     })
 }
 
-/// The pieces around a gap.
-fn around(pieces: &Pieces, gap: usize) -> Option<(usize, usize)> {
-    let before = gap.checked_sub(1)?;
-    (gap + 1 < pieces.all.len()).then_some((before, gap + 1))
-}
-
 /// Adds what a clock tells of itself: its pieces follow each other, unless it is open whether the clock
 /// fell that they are told on.
 fn with_order(
@@ -339,7 +313,7 @@ fn with_order(
     for (place, piece) in pieces.all.iter().enumerate() {
         if piece.is_gap
             && !is_open
-            && let Some((from, to)) = around(pieces, place)
+            && let Some((from, to)) = pieces.around(place)
         {
             let crossed = Crossed {
                 sent: piece.span.first,

@@ -3,7 +3,7 @@
 //! A clock that is set forward passes over times, so that each reel on it has none of them. Of a gap in
 //! which it was set, only that part counts in which its reels pass over as much.
 
-use super::Reels;
+use super::known::Reels;
 use super::map::on;
 use super::pieces::{Gap, Gaps, Pieces, Reading};
 use super::place::Placed;

@@ -291,6 +291,12 @@ impl Pieces {
         found
     }
 
+    /// The pieces around a gap.
+    pub fn around(&self, gap: usize) -> Option<(usize, usize)> {
+        let before = gap.checked_sub(1)?;
+        (gap + 1 < self.all.len()).then_some((before, gap + 1))
+    }
+
     /// A packet between the clocks of `whole` as one between these pieces of them.
     pub fn within(&self, whole: &Pieces, sample: &Sample) -> Option<Sample> {
         let piece = |place: usize, at: u64| {

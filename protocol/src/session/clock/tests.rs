@@ -2,6 +2,7 @@
 
 use netreel_reel::EventNumber;
 
+use super::pieces::Gathered;
 use super::pieces::{Epoch, Moment, Pauses};
 use super::solve::Span;
 use super::*;

@@ -3,9 +3,10 @@
 //! Packets alone do not tell. But a clock that is set forward passes over times, so that its reel has
 //! none of them, and one that is set back falls, unless its reel was silent for as long.
 
+use super::aligned::{Aligned, Step};
+use super::known::{Known, Reels};
 use super::pieces::{Gaps, Reading};
 use super::solve::Span;
-use super::{Aligned, Known, Reels, Step};
 
 /// Whether reels show that the session's clock was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use super::fate::{Margins, Missing};
 use super::filling::{Filled, Filling, with_fate};
 use super::merge::{Merge, Stream, Told};
 use super::odd::Odd;
-use super::order::{BATCH, Key, Order, Ordered};
+use super::order::{Key, Order, Ordered};
+use super::ordering::BATCH;
 use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD};
 use super::settled::Settled;
@@ -24,9 +25,9 @@ use crate::session::who::roads::Ways;
 use crate::session::{Fate, NodeId, SessionError, SessionTime};
 
 /// The first packets of reels that grow.
-pub(crate) struct Kept {
+pub(super) struct Kept {
     /// Another one whenever packets were put in order anew.
-    pub since: Arc<()>,
+    pub(super) since: Arc<()>,
     basis: Basis,
     filled: Filled,
     /// Where the last packet stands.
@@ -88,7 +89,7 @@ impl Basis {
 
 impl Kept {
     /// Nothing yet.
-    fn new(order: &Order<'_>) -> Kept {
+    pub(super) fn new(order: &Order<'_>) -> Kept {
         let packets: Vec<[Column; 3]> = order
             .roads
             .scans
@@ -131,7 +132,7 @@ impl Kept {
     }
 
     /// Whether the ends that were woven once more are the packets that they were.
-    fn holds(&self, order: &Order<'_>, woven: &Woven, settled: &Settled) -> bool {
+    pub(super) fn holds(&self, order: &Order<'_>, woven: &Woven, settled: &Settled) -> bool {
         let now = Basis::new(order, &self.packets);
         if !self.basis.goes_on_in(&now) {
             return false;
@@ -169,7 +170,7 @@ impl Kept {
 
     /// Puts what is new behind what is kept, and keeps more of it: what was before `until` and stays.
     /// `None` where some of it is before what is kept.
-    fn go_on(
+    pub(super) fn go_on(
         &mut self,
         order: &Order<'_>,
         woven: &mut Woven,
@@ -264,7 +265,7 @@ impl Kept {
     }
 
     /// Whether a packet is not kept.
-    fn is_new(&self, order: &Order<'_>, odd: &Odd) -> bool {
+    pub(super) fn is_new(&self, order: &Order<'_>, odd: &Odd) -> bool {
         let source = odd.source();
         source.is_none_or(|end| self.packet(order.places.find(end), end).is_none())
     }
@@ -356,33 +357,4 @@ impl Kept {
 /// Whether an end tells its packet, by what stands for it where receipts have their sends.
 fn tells(side: Side, partner: u32) -> bool {
     partner != Woven::TAKEN && (side != Side::Receive || partner == Woven::ALONE)
-}
-
-impl Order<'_> {
-    /// All packets, in order, behind those that are kept; see [`Kept`].
-    ///
-    /// # Errors
-    /// There are more than ids can number.
-    pub fn rows_behind(
-        &self,
-        kept: &mut Option<Kept>,
-        woven: &mut Woven,
-        settled: &mut Settled,
-        until: SessionTime,
-    ) -> Result<Ordered, SessionError> {
-        if let Some(mut own) = kept.take() {
-            settled.odd.retain(|odd| own.is_new(self, odd));
-            if own.holds(self, woven, settled)
-                && let Some(ordered) = own.go_on(self, woven, settled, until)?
-            {
-                *kept = Some(own);
-                return Ok(ordered);
-            }
-            settled.take_back(own.odd());
-        }
-        let mut own = Kept::new(self);
-        let ordered = own.go_on(self, woven, settled, until)?;
-        *kept = Some(own);
-        Ok(ordered.unwrap_or_default())
-    }
 }

@@ -5,27 +5,20 @@
 //! has the hash of one, that packet is taken apart, matched with all the others, and never kept again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use super::end::End;
-use super::kept::Kept;
-use super::matching::groups;
 use super::odd::Odd;
-use super::order::{Order, Ordered};
+use super::order::Order;
 use super::places::{EndId, Places};
-use super::weaver::Weaver;
-use super::woven::{Stays, Woven};
-use crate::session::ask::firm::{Firm, Same};
+use super::woven::Woven;
+use crate::session::ask::firm::Firm;
 use crate::session::bits::Bits;
-use crate::session::facts::numbered::Numbered;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
-use crate::session::read::source::Source;
-use crate::session::who::roads::{Roads, Ways};
+use crate::session::who::roads::Ways;
 use crate::session::{SessionError, SessionTime};
 
 /// A sender's reel that goes on for so long after a receipt lacks nothing that it could be of.
-const SURE_NS: i64 = 1_000_000_000;
+pub(super) const SURE_NS: i64 = 1_000_000_000;
 
 /// See the module.
 #[derive(Default)]
@@ -55,12 +48,6 @@ pub(crate) struct Settled {
     repeated: BTreeSet<u64>,
     /// The pairs of reels that have a packet in common.
     met: BTreeSet<(usize, usize)>,
-    /// The packets that stay in order.
-    kept: Option<Kept>,
-    /// How many of them the last look found in their places.
-    known: u32,
-    /// How far their messages are numbered.
-    pub numbered: Numbered,
 }
 
 impl Settled {
@@ -74,20 +61,8 @@ impl Settled {
         self.count
     }
 
-    /// Goes on with these reels; keeps no packet that may not be one any more. Whether packets can be
-    /// kept at all: `is_plain` says that there is one clock, and no proxy.
-    pub fn go_on(&mut self, is_plain: bool, roads: &Roads<'_>, sources: &[Source]) -> bool {
-        let firm = sources.iter().map(|source| source.firm.clone());
-        let is_plain = is_plain && roads.is_direct() && roads.scans.iter().all(is_whole);
-        let firm = firm.collect::<Option<Vec<Firm>>>().filter(|_| is_plain);
-        let Some(firm) = firm.filter(|_| roads.is_fixed()) else {
-            *self = Settled::default();
-            return false;
-        };
-        let links = roads.between_reels();
-        if !self.holds(&firm, &links) {
-            *self = Settled::default();
-        }
+    /// Goes on with these reels; keeps no packet that may not be one any more.
+    pub(super) fn go_on(&mut self, firm: Vec<Firm>, links: Vec<Vec<Ways>>, scans: &[Scan]) {
         let before = self.firm.iter().map(|before| Some(before.until));
         let before = before.chain(std::iter::repeat(None));
         let is_new = firm.iter().zip(before);
@@ -95,14 +70,23 @@ impl Settled {
             .map(|(now, before)| Some(now.until) != before)
             .collect();
         (self.firm, self.links) = (firm, links);
-        self.ends.resize_with(roads.scans.len(), Default::default);
-        self.looked_at.resize(roads.scans.len(), [0; 3]);
-        self.take_apart(roads.scans);
-        true
+        self.ends.resize_with(scans.len(), Default::default);
+        self.looked_at.resize(scans.len(), [0; 3]);
+        self.take_apart(scans);
+    }
+
+    /// What of a reel stays.
+    pub(super) fn firm(&self, reel: usize) -> Option<&Firm> {
+        self.firm.get(reel)
+    }
+
+    /// Whether more ends have a hash than a packet.
+    pub(super) fn is_repeated(&self, hash: u64) -> bool {
+        self.repeated.contains(&hash)
     }
 
     /// Whether nothing of the reels was read anew since, and all connections go where they went.
-    fn holds(&self, firm: &[Firm], links: &[Vec<Ways>]) -> bool {
+    pub(super) fn holds(&self, firm: &[Firm], links: &[Vec<Ways>]) -> bool {
         let mut reels = self.firm.iter().zip(firm);
         let mut known = self.links.iter().zip(links);
         self.firm.len() == firm.len()
@@ -200,16 +184,6 @@ impl Settled {
         })
     }
 
-    /// Forgets all; the packets that were to stay and are more than a send and a receipt.
-    pub fn give_up(&mut self) -> Vec<Odd> {
-        if let Some(kept) = self.kept.take() {
-            self.odd
-                .retain(|odd| !kept.odd().any(|known| known.source() == odd.source()));
-            self.take_back(kept.odd());
-        }
-        std::mem::take(self).odd
-    }
-
     /// These are not kept in order any more.
     pub(super) fn take_back<'a>(&mut self, odd: impl Iterator<Item = &'a Odd>) {
         let odd: Vec<Odd> = odd.filter(|odd| self.stays(odd)).cloned().collect();
@@ -217,7 +191,7 @@ impl Settled {
     }
 
     /// Keeps more packets, each with its hash, as they were woven.
-    fn keep(&mut self, woven: &mut Woven) {
+    pub(super) fn keep(&mut self, woven: &mut Woven) {
         let mut more = Vec::new();
         let is_doubtful = |end: &EndId| woven.doubtful.binary_search(end).is_ok();
         let own = woven.odd.iter().map(|odd| (odd.source(), odd));
@@ -251,47 +225,6 @@ impl Settled {
         self.hashes.extend(more);
     }
 
-    /// All packets, in order: what is new behind what is kept.
-    ///
-    /// # Errors
-    /// There are more than ids can number.
-    pub fn order(&mut self, order: &Order<'_>, mut woven: Woven) -> Result<Ordered, SessionError> {
-        let wait_ns = self
-            .kept
-            .as_ref()
-            .map_or(SURE_NS, Kept::wait_ns)
-            .max(SURE_NS);
-        let until = self.firm_until(order).map_or(i64::MIN, |until| until.0);
-        let until = SessionTime(until.saturating_sub(wait_ns));
-        let mut kept = self.kept.take();
-        let before = kept.as_ref().map(|kept| (kept.since.clone(), kept.len()));
-        let ordered = order.rows_behind(&mut kept, &mut woven, self, until)?;
-        self.kept = kept;
-        let is_same = |since: &Arc<()>| {
-            let now = self.kept.as_ref();
-            now.is_some_and(|now| Arc::ptr_eq(since, &now.since))
-        };
-        let known = before.filter(|(since, _)| is_same(since));
-        self.known = known.map_or(0, |(_, known)| known);
-        self.keep(&mut woven);
-        self.partners = woven.partners;
-        Ok(ordered)
-    }
-
-    /// How many packets the last look found in their places.
-    pub fn known(&self) -> u32 {
-        self.known
-    }
-
-    /// How many packets are the same ones at the next look, if nothing is read anew.
-    pub fn same(&self) -> Option<Same> {
-        let kept = self.kept.as_ref()?;
-        Some(Same {
-            since: kept.since.clone(),
-            packets: kept.len(),
-        })
-    }
-
     /// Of each side of each reel the ends that stay in packets.
     pub fn ends(&self) -> &[[Bits; 3]] {
         &self.ends
@@ -312,7 +245,7 @@ impl Settled {
     }
 
     /// Up to when all reels are firm that had something new at this look.
-    fn firm_until(&self, order: &Order<'_>) -> Option<SessionTime> {
+    pub(super) fn firm_until(&self, order: &Order<'_>) -> Option<SessionTime> {
         let reels = self.firm.iter().zip(&self.is_new).enumerate();
         let grown = reels.filter(|(_, (_, is_new))| **is_new);
         let times = grown.filter_map(|(reel, (firm, _))| {
@@ -320,57 +253,6 @@ impl Settled {
             Some(clock.map.time(firm.last, || firm.until))
         });
         times.min()
-    }
-}
-
-/// Whether a reel lacks nothing before its end, and its ends are what they seem.
-fn is_whole(scan: &Scan) -> bool {
-    let is_cut = Side::ALL.iter().any(|&side| scan.side(side).cut() > 0);
-    let is_holed = !scan.holes.is_empty() || !scan.from_start || scan.begins_later;
-    let is_watched = scan.observer || scan.captured || !scan.seen.is_empty();
-    !is_cut && !is_holed && !is_watched && !scan.told && scan.faults.is_empty()
-}
-
-impl Weaver<'_> {
-    /// The packets that the ends with one hash are, where all of them are such for good.
-    pub(super) fn stay(&self, equal: &[End]) -> Option<Stays> {
-        let settled = self.settled?;
-        let hash = equal.first()?.hash;
-        if settled.repeated.contains(&hash) {
-            return None;
-        }
-        let is_one = groups(equal).nth(1).is_none();
-        let packets = groups(equal).map(|group| {
-            let is_pair = group.len() == 2;
-            let stays = (is_pair || is_one) && self.is_fixed(settled, group)?;
-            let ends = group.iter().map(|end| (end.reel, end.side, end.place));
-            stays.then(|| (ends.collect(), hash))
-        });
-        packets.collect()
-    }
-
-    /// Whether a group is a packet that stays one: a send alone, or with its receipts.
-    fn is_fixed(&self, settled: &Settled, group: &[End]) -> Option<bool> {
-        let (sent, receipts) = group.split_first()?;
-        let is_firm = |end: &End| {
-            let reel = usize::from(end.reel);
-            let ends = self.roads.scans.get(reel)?.side(end.side);
-            let place = end.place as usize;
-            let link = self.roads.fixed(reel, end.side, ends.way(place));
-            let until = settled.firm.get(reel)?.until;
-            Some(link.is_some() && ends.number(place) < until)
-        };
-        let sender = settled.firm.get(usize::from(sent.reel))?;
-        let until = self.at(usize::from(sent.reel), sender.last, || sender.until);
-        let at = self.time(sent);
-        let is_sure = |at: i64| at.saturating_add(SURE_NS) <= until.0;
-        let is_receipt = |end: &End| {
-            let received = self.time(end);
-            let is_plain = end.side == Side::Receive && !end.shared;
-            is_plain && at <= received && is_sure(received) && is_firm(end) == Some(true)
-        };
-        let is_send = sent.side == Side::Send && !sent.shared;
-        Some(is_send && is_sure(at) && is_firm(sent)? && receipts.iter().all(is_receipt))
     }
 }
 

@@ -14,7 +14,7 @@ use super::missing::{Held, Missing};
 use super::neighbours::Known;
 use super::odd::Odd;
 use super::places::{EndId, Places};
-use super::settled::Settled;
+use super::settled::{SURE_NS, Settled};
 use super::sockets::{BySockets, OwnPorts};
 use super::strangers::{Strangers, mark};
 use super::woven::{Stays, Woven};
@@ -238,6 +238,47 @@ impl Weaver<'_> {
         }
         part.met = met.pairs;
         part
+    }
+
+    /// The packets that the ends with one hash are, where all of them are such for good.
+    fn stay(&self, equal: &[End]) -> Option<Stays> {
+        let settled = self.settled?;
+        let hash = equal.first()?.hash;
+        if settled.is_repeated(hash) {
+            return None;
+        }
+        let is_one = groups(equal).nth(1).is_none();
+        let packets = groups(equal).map(|group| {
+            let is_pair = group.len() == 2;
+            let stays = (is_pair || is_one) && self.is_fixed(settled, group)?;
+            let ends = group.iter().map(|end| (end.reel, end.side, end.place));
+            stays.then(|| (ends.collect(), hash))
+        });
+        packets.collect()
+    }
+
+    /// Whether a group is a packet that stays one: a send alone, or with its receipts.
+    fn is_fixed(&self, settled: &Settled, group: &[End]) -> Option<bool> {
+        let (sent, receipts) = group.split_first()?;
+        let is_firm = |end: &End| {
+            let reel = usize::from(end.reel);
+            let ends = self.roads.scans.get(reel)?.side(end.side);
+            let place = end.place as usize;
+            let link = self.roads.fixed(reel, end.side, ends.way(place));
+            let until = settled.firm(reel)?.until;
+            Some(link.is_some() && ends.number(place) < until)
+        };
+        let sender = settled.firm(usize::from(sent.reel))?;
+        let until = self.at(usize::from(sent.reel), sender.last, || sender.until);
+        let at = self.time(sent);
+        let is_sure = |at: i64| at.saturating_add(SURE_NS) <= until.0;
+        let is_receipt = |end: &End| {
+            let received = self.time(end);
+            let is_plain = end.side == Side::Receive && !end.shared;
+            is_plain && at <= received && is_sure(received) && is_firm(end) == Some(true)
+        };
+        let is_send = sent.side == Side::Send && !sent.shared;
+        Some(is_send && is_sure(at) && is_firm(sent)? && receipts.iter().all(is_receipt))
     }
 
     /// Matches ends of one payload, or lets them wait.

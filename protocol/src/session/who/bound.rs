@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::{Endpoint, SocketId};
 
-use super::cast::canonical;
+use super::canonical::canonical;
 
 /// The nodes that have endpoints, or had them, which are canonical. Moments are nanoseconds since
 /// 1970.

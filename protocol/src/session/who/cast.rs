@@ -1,10 +1,11 @@
 //! Who took part: a node for every reel, and one for every endpoint that no reel owns.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use netreel_reel::{Endpoint, Header, Time};
 
+use super::canonical::canonical;
 use super::votes::{SENT_MIN, Votes, most, only_sender, senders, translated};
 use crate::session::read::ends::RawEnd;
 use crate::session::read::scan::Scan;
@@ -490,18 +491,6 @@ fn hearers(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, B
         }
     }
     hearers
-}
-
-/// An endpoint as it is looked up: with its IPv4 address where it has one in IPv6.
-pub(super) fn canonical(endpoint: Endpoint) -> Endpoint {
-    // What is sent to the unspecified address goes to the machine itself.
-    let here = endpoint.port() != 0 && endpoint.ip().to_canonical().is_unspecified();
-    match endpoint.ip().to_canonical() {
-        IpAddr::V4(_) if here => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), endpoint.port()),
-        IpAddr::V6(_) if here => SocketAddr::new(Ipv6Addr::LOCALHOST.into(), endpoint.port()),
-        ip @ IpAddr::V4(_) => SocketAddr::new(ip, endpoint.port()),
-        IpAddr::V6(_) => endpoint,
-    }
 }
 
 /// Whether several networks may have it, each for another machine.

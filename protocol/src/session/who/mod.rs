@@ -1,6 +1,7 @@
 //! Whose endpoint is whose: from whom to whom every packet goes.
 
 pub(super) mod bound;
+mod canonical;
 pub(super) mod cast;
 pub(super) mod groups;
 pub(super) mod holders;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use netreel_reel::Endpoint;
 
-use super::cast::canonical;
+use super::canonical::canonical;
 use crate::session::read::ends::{Ends, RawEnd};
 use crate::session::read::scan::Scan;
 

@@ -2,13 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::{NotLowered, shortcuts};
+use super::shortcuts;
 use crate::limits::OPERATIONS_MAX;
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{
     FollowPlan, JoinPlan, LayerPlan, Plan, ScriptPlan, SetPlan, StateSlot, SwitchTable,
 };
 use crate::syntax::ast::Compare;
+
+/// Why a model has no program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotLowered {
+    /// It takes more than [`OPERATIONS_MAX`] operations, or more registers than can be counted.
+    TooLarge,
+    /// The checker should not have let this through.
+    Unchecked(&'static str),
+}
 
 /// A place in the plan that jumps can name before it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

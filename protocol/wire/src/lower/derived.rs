@@ -2,37 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Binding, Bindings, Lowering, NotLowered};
+use super::bindings::{Binding, Bindings, Kept, Measured};
+use super::{Lowering, NotLowered};
 use crate::check::model::{Derived, Field, FieldId, Measure, Piece, Struct, StructId};
 use crate::operation::{MISSING, NO_REGISTER, Operand, Operation, PLAIN, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
-
-/// Where a struct keeps what its derived fields ask for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Registers {
-    /// By field; fields of one name that exclude each other share theirs.
-    measured: BTreeMap<FieldId, Measured>,
-    derived: BTreeMap<FieldId, Kept>,
-}
-
-/// Where what is asked of a field is kept; [`NO_REGISTER`]: nobody asks.
-#[derive(Clone, Copy, Debug)]
-struct Measured {
-    from: Register,
-    to: Register,
-    count: Register,
-    present: Register,
-    /// See [`Operation::ChecksumUnpacked`].
-    unpacked: Option<Register>,
-}
-
-/// A derived field, once it was read.
-#[derive(Clone, Copy, Debug)]
-struct Kept {
-    /// Negative where it was not.
-    slot: Register,
-    value: Register,
-}
 
 impl Lowering<'_> {
     /// Gives registers to what is measured and derived.
@@ -236,7 +210,7 @@ impl Lowering<'_> {
     fn derived(&mut self, derived: &Derived, bindings: &Bindings) -> Result<Operand, NotLowered> {
         match derived {
             Derived::Integer(value) => self.assembler.operand(*value),
-            Derived::Field(path) => super::expressions::bound(path, bindings),
+            Derived::Field(path) => bindings.bound(path),
             Derived::Measure(measure, fields) => self.measure(*measure, fields, bindings),
             Derived::Arithmetic(operator, left, right, text) => {
                 let left = self.derived(left, bindings)?;

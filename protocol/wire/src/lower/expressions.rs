@@ -3,8 +3,9 @@
 use super::assembler::Label;
 use std::sync::Arc;
 
-use super::{Binding, Bindings, FieldKey, Lowering, NotLowered};
-use crate::check::model::{Expression, FieldId, StructId};
+use super::bindings::Bindings;
+use super::{FieldKey, Lowering, NotLowered};
+use crate::check::model::{Expression, StructId};
 use crate::operation::{NO_FIELD, Operand, Operation, Register};
 use crate::program::{FieldInfo, ScriptPlan, Shown};
 use crate::property::OfProperty;
@@ -24,7 +25,7 @@ impl Lowering<'_> {
                     "a constant that is no integer, in an expression that is none",
                 ))
             }
-            Expression::Field(path) => bound(path, bindings),
+            Expression::Field(path) => bindings.bound(path),
             Expression::State(path) => self.load(path, bindings),
             Expression::Known(inner) => {
                 let from = self.value(inner, bindings)?;
@@ -36,7 +37,8 @@ impl Lowering<'_> {
                 let (last, structs) = path
                     .split_last()
                     .ok_or(NotLowered::Unchecked("a measure of nothing"))?;
-                let inner = inside(structs, bindings)
+                let inner = bindings
+                    .inside(structs)
                     .ok_or(NotLowered::Unchecked("a measure inside no struct"))?;
                 self.measure(*measure, &[*last], inner)
             }
@@ -284,28 +286,4 @@ fn opposite(operator: Compare) -> Compare {
         Compare::Greater => Compare::LessOrEqual,
         Compare::GreaterOrEqual => Compare::Less,
     }
-}
-
-/// The register of a field, or of a field of a struct in this one.
-pub(super) fn bound(path: &[FieldId], bindings: &Bindings) -> Result<Operand, NotLowered> {
-    let found = path.split_last().and_then(|(last, structs)| {
-        match inside(structs, bindings)?.fields.get(last)? {
-            Binding::Register(register) => Some(Operand::Register(*register)),
-            Binding::Constant(operand) => Some(*operand),
-            Binding::Struct(_) => None,
-        }
-    });
-    found.ok_or(NotLowered::Unchecked("a field that nobody keeps"))
-}
-
-/// What the innermost of structs in each other binds.
-fn inside<'b>(structs: &[FieldId], bindings: &'b Bindings) -> Option<&'b Bindings> {
-    let mut inner = bindings;
-    for id in structs {
-        match inner.fields.get(id)? {
-            Binding::Struct(bindings) => inner = bindings,
-            Binding::Register(_) | Binding::Constant(_) => return None,
-        }
-    }
-    Some(inner)
 }

@@ -1,6 +1,7 @@
 //! What reads and changes the connection's state.
 
-use super::{Bindings, Lowering, NotLowered};
+use super::bindings::Bindings;
+use super::{Lowering, NotLowered};
 use crate::check::model::{Expression, SetMember, SetStep, SetWhat, StatePart, StatePath};
 use crate::limits::STATE_KEYS_MAX;
 use crate::operation::{Operand, Operation, Register};

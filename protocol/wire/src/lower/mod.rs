@@ -2,6 +2,7 @@
 //! are used; recursive ones become routines.
 
 mod assembler;
+mod bindings;
 mod derived;
 mod expressions;
 mod keeping;
@@ -17,13 +18,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::assembler::Assembler;
+pub(crate) use self::assembler::NotLowered;
+use self::bindings::{Binding, Bindings};
 use self::weights::Weights;
 use crate::check::model::{
     FieldId, LayerKind, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type, Window,
 };
 use crate::check::properties::is_marked;
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
-use crate::operation::{Operand, Register};
+use crate::operation::Register;
 use crate::program::{Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Shown};
 use crate::property::OfProperty;
 use crate::said_back::SaidBack;
@@ -65,15 +68,6 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, NotLo
     })
 }
 
-/// Why a model has no program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotLowered {
-    /// It takes more than [`OPERATIONS_MAX`] operations, or more registers than can be counted.
-    TooLarge,
-    /// The checker should not have let this through.
-    Unchecked(&'static str),
-}
-
 /// Whom a plan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sinks {
@@ -108,20 +102,6 @@ enum FieldKey {
     Padding(StructId, Arc<str>),
     /// What is left in a window, by its key in the JSON of a struct.
     Rest(StructId, Arc<str>, bool),
-}
-
-/// Where the fields of a struct are kept.
-#[derive(Clone, Default)]
-struct Bindings {
-    fields: BTreeMap<FieldId, Binding>,
-    derived: derived::Registers,
-}
-
-#[derive(Clone)]
-enum Binding {
-    Register(Register),
-    Constant(Operand),
-    Struct(Bindings),
 }
 
 struct Lowering<'m> {

@@ -1,6 +1,7 @@
 //! Numbers to operations: those that are read, and those that are worked out.
 
-use super::{Binding, Bindings, Lowering, NotLowered, Sinks};
+use super::bindings::{Binding, Bindings};
+use super::{Lowering, NotLowered, Sinks};
 use crate::check::model::{Expression, Field, Model, Number, Type};
 use crate::facts::{KindId, Meaning};
 use crate::operation::{NO_REGISTER, Operation, Register};

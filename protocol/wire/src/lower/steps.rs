@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::expressions::bound;
+use super::bindings::{Binding, Bindings};
 use super::skips;
 use super::windows::Confined;
-use super::{Binding, Bindings, FieldKey, Lowering, NotLowered, Sinks};
+use super::{FieldKey, Lowering, NotLowered, Sinks};
 use crate::check::model::{Field, FieldId, Length, Repeat, Shared, Step, StructId, Type};
 use crate::operation::{Extent, NO_REGISTER, Operand, Operation, Register};
 use crate::program::{FieldInfo, Padding, Shown};
@@ -243,7 +243,7 @@ impl Lowering<'_> {
         self.steps(steps, structure, bindings)?;
         for (to, all) in joint {
             let field = all.get(place).copied();
-            let from = field.map(|id| bound(&[id], bindings));
+            let from = field.map(|id| bindings.bound(&[id]));
             let (to, from) = (
                 *to,
                 from.ok_or(NotLowered::Unchecked("an arm without a shared field"))??,

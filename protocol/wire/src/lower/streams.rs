@@ -1,6 +1,7 @@
 //! What is joined from several packets to operations.
 
-use super::{Bindings, Lowering, NotLowered, Sinks};
+use super::bindings::Bindings;
+use super::{Lowering, NotLowered, Sinks};
 use crate::check::model::{Expression, FollowStep, JoinStep, StructId, Type};
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{ContentOperand, FollowPlan, JoinPlan};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::assembler::Label;
-use super::{Bindings, FieldKey, Lowering, NotLowered};
+use super::bindings::Bindings;
+use super::{FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Rest, Shown};

@@ -1,9 +1,9 @@
 //! Everything that a wire's text gives a name to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::sizes::Sizes;
-use super::{FilePlace, ImportPlace, Outline, Symbol, SymbolId, SymbolKind};
+use super::sizes::{Sizes, Texts};
+use super::symbols::{FilePlace, ImportPlace, Outline, Symbol, SymbolId, SymbolKind};
 use crate::files::Files;
 use crate::report::Span;
 use crate::syntax::ast::{CItem, Field, File, Ident, Statement, TypeRef};
@@ -24,9 +24,7 @@ pub(super) enum Space {
 
 /// An outline that is being made.
 pub(super) struct Builder<'a> {
-    pub(super) files: &'a Files,
-    pub(super) tree: &'a File<'a>,
-    imported: Vec<BTreeSet<usize>>,
+    pub(super) texts: Texts<'a>,
     pub(super) symbols: Vec<Symbol>,
     pub(super) uses: Vec<(FilePlace, SymbolId)>,
     names: BTreeMap<(Space, &'a str), Vec<(usize, SymbolId)>>,
@@ -38,9 +36,11 @@ pub(super) struct Builder<'a> {
 
 pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
     let mut builder = Builder {
-        files,
-        tree,
-        imported: files.imports(&tree.imports, &mut Vec::new()),
+        texts: Texts {
+            files,
+            tree,
+            imported: files.imports(&tree.imports, &mut Vec::new()),
+        },
         symbols: Vec::new(),
         uses: Vec::new(),
         names: BTreeMap::new(),
@@ -56,7 +56,7 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
     });
     let imports = imports.collect();
     let Builder {
-        imported,
+        texts: Texts { imported, .. },
         symbols,
         mut uses,
         children,
@@ -80,19 +80,9 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn file_of(&self, span: Span) -> usize {
-        self.files.at(span.start as usize)
-    }
-
-    /// Whether what a file declares can be used in another.
-    pub(super) fn sees(&self, from: usize, file: usize) -> bool {
-        let imported = self.imported.get(from);
-        from == file || imported.is_some_and(|imported| imported.contains(&file))
-    }
-
     pub(super) fn place(&self, span: Span) -> FilePlace {
-        let file = self.file_of(span);
-        let start = self.files.start(file);
+        let file = self.texts.file_of(span);
+        let start = self.texts.files.start(file);
         let within = |at: u32| (at as usize).saturating_sub(start);
         FilePlace {
             file,
@@ -102,10 +92,14 @@ impl<'a> Builder<'a> {
 
     /// What a name stands for at a place.
     pub(super) fn named(&self, space: Space, name: &str, at: Span) -> Option<SymbolId> {
-        let from = self.file_of(at);
+        let from = self.texts.file_of(at);
         let declared = self.names.get(&(space, name))?;
         let own = declared.iter().find(|(file, _)| *file == from);
-        let found = own.or_else(|| declared.iter().find(|(file, _)| self.sees(from, *file)));
+        let found = own.or_else(|| {
+            declared
+                .iter()
+                .find(|(file, _)| self.texts.sees(from, *file))
+        });
         found.map(|&(_, id)| id)
     }
 
@@ -134,7 +128,7 @@ impl<'a> Builder<'a> {
 
     fn add_item(&mut self, space: Space, kind: SymbolKind, name: Ident<'a>) -> SymbolId {
         let id = self.add(kind, name, None);
-        let file = self.file_of(name.span);
+        let file = self.texts.file_of(name.span);
         let declared = self.names.entry((space, name.text)).or_default();
         declared.push((file, id));
         id
@@ -155,7 +149,7 @@ impl<'a> Builder<'a> {
     }
 
     fn declare(&mut self) {
-        let tree = self.tree;
+        let tree = self.texts.tree;
         for item in &tree.wires {
             self.add_item(Space::Protocol, SymbolKind::Protocol, item.name);
         }
@@ -164,7 +158,7 @@ impl<'a> Builder<'a> {
         }
         for item in &tree.constants {
             let id = self.add_item(Space::Item, SymbolKind::Constant, item.name);
-            let value = self.value(&item.value, 0);
+            let value = self.texts.value(&item.value, 0);
             self.symbols[id.0 as usize].value = value;
         }
         for item in &tree.enums {
@@ -173,14 +167,14 @@ impl<'a> Builder<'a> {
                 false => SymbolKind::Enum,
             };
             let id = self.add_item(Space::Item, kind, item.name);
-            self.symbols[id.0 as usize].bits = self.with_sizes(|it, sizes| {
-                let is_own = item.base.name.text == item.name.text;
-                (!is_own).then(|| it.type_bits(&item.base, sizes)).flatten()
-            });
+            if item.base.name.text != item.name.text {
+                self.symbols[id.0 as usize].bits =
+                    self.texts.type_bits(&item.base, &mut self.sizes);
+            }
             let mut next = Some(i128::from(item.is_flags));
             for member in &item.members {
                 let value = match &member.value {
-                    Some(value) => self.value(value, 0),
+                    Some(value) => self.texts.value(value, 0),
                     None => next,
                 };
                 let child = self.add_child(SymbolKind::Member, member.name, id);
@@ -194,7 +188,7 @@ impl<'a> Builder<'a> {
         for item in &tree.aliases {
             let id = self.add_item(Space::Item, SymbolKind::Alias, item.name);
             self.symbols[id.0 as usize].bits =
-                self.with_sizes(|it, sizes| it.type_bits(&item.stands_for, sizes));
+                self.texts.type_bits(&item.stands_for, &mut self.sizes);
         }
         for item in &tree.c_items {
             let name = match item {
@@ -210,7 +204,7 @@ impl<'a> Builder<'a> {
             let id = self.add_item(Space::State, SymbolKind::State, item.name);
             for field in &item.fields {
                 let child = self.add_child(SymbolKind::StateField, field.name, id);
-                let file = self.file_of(field.name.span);
+                let file = self.texts.file_of(field.name.span);
                 let kept = self.names.entry((Space::Kept, field.name.text));
                 kept.or_default().push((file, child));
                 self.type_of(child, &field.field_type);
@@ -232,7 +226,7 @@ impl<'a> Builder<'a> {
     }
 
     fn declare_structs(&mut self) {
-        let tree = self.tree;
+        let tree = self.texts.tree;
         for item in &tree.structs {
             let id = match item.is_vector {
                 true => None,
@@ -243,8 +237,7 @@ impl<'a> Builder<'a> {
         let structs = self.structs.clone();
         for (place, (item, id)) in tree.structs.iter().zip(structs).enumerate() {
             let Some(id) = id else { continue };
-            self.symbols[id.0 as usize].bits =
-                self.with_sizes(|it, sizes| it.struct_bits(place, sizes));
+            self.symbols[id.0 as usize].bits = self.texts.struct_bits(place, &mut self.sizes);
             for parameter in &item.parameters {
                 let child = self.add_child(SymbolKind::Parameter, parameter.name, id);
                 let name = parameter.type_name;
@@ -283,7 +276,7 @@ impl<'a> Builder<'a> {
             None => SymbolKind::Field,
         };
         let id = self.add_child(kind, field.name, owner);
-        let bits = self.with_sizes(|it, sizes| it.field_bits(field, sizes));
+        let bits = self.texts.field_bits(field, &mut self.sizes);
         let symbol = &mut self.symbols[id.0 as usize];
         // Fields of one name in several arms may differ.
         symbol.bits = match symbol.places.len() {
@@ -301,12 +294,5 @@ impl<'a> Builder<'a> {
                 types.push(found);
             }
         }
-    }
-
-    fn with_sizes<T>(&mut self, ask: impl FnOnce(&Self, &mut Sizes) -> T) -> T {
-        let mut sizes = std::mem::take(&mut self.sizes);
-        let answer = ask(self, &mut sizes);
-        self.sizes = sizes;
-        answer
     }
 }

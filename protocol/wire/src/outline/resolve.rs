@@ -1,7 +1,7 @@
 //! Where names are used.
 
-use super::SymbolId;
 use super::declare::{Builder, Space};
+use super::symbols::SymbolId;
 use crate::report::Span;
 use crate::syntax::ast::{
     Annotation, Expr, ExprKind, Field, Ident, Setting, Statement, TypeRef, Until,
@@ -43,7 +43,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn resolve(&mut self) {
-        let tree = self.tree;
+        let tree = self.texts.tree;
         let nothing = Scope::default();
         for item in &tree.wires {
             for setting in &item.settings {
@@ -307,7 +307,7 @@ impl<'a> Builder<'a> {
 
     /// The constants in `vec3(quantized(LOW, HIGH, 8))`, which stands for one name.
     fn vector(&mut self, span: Span) {
-        let files = self.files;
+        let files = self.texts.files;
         for token in tokens(&files.text, span.range(), &mut Vec::new()) {
             if token.kind == TokenKind::Name {
                 let (text, span) = (token.span.text(&files.text), token.span);

@@ -1,11 +1,12 @@
 //! Sizes in bits, and values of constants, as far as the text alone says them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::declare::Builder;
 use crate::arithmetic;
+use crate::files::Files;
+use crate::report::Span;
 use crate::syntax::ast::{
-    Arithmetic, Binary, Expr, ExprKind, Field, Statement, Struct, TypeRef, Unary, Until,
+    Arithmetic, Binary, Expr, ExprKind, Field, File, Statement, Struct, TypeRef, Unary, Until,
 };
 
 /// Constants and structs that are made of others, so deep.
@@ -17,7 +18,25 @@ pub(super) struct Sizes {
     structs: BTreeMap<usize, Option<u64>>,
 }
 
-impl<'a> Builder<'a> {
+/// The texts of a wire's files, and which can use what another declares.
+pub(super) struct Texts<'a> {
+    pub files: &'a Files,
+    pub tree: &'a File<'a>,
+    /// For each file those that it imports.
+    pub imported: Vec<BTreeSet<usize>>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn file_of(&self, span: Span) -> usize {
+        self.files.at(span.start as usize)
+    }
+
+    /// Whether what a file declares can be used in another.
+    pub(super) fn sees(&self, from: usize, file: usize) -> bool {
+        let imported = self.imported.get(from);
+        from == file || imported.is_some_and(|imported| imported.contains(&file))
+    }
+
     /// The value of a constant expression, seen from a file.
     pub(super) fn value(&self, expr: &Expr<'a>, depth: usize) -> Option<i128> {
         if depth > DEPTH_MAX {
@@ -132,7 +151,7 @@ impl<'a> Builder<'a> {
             return (bits <= 64 || bits == 128).then_some(bits);
         }
         let file = self.file_of(declared.name.span);
-        let declares = |at: crate::report::Span| self.sees(file, self.file_of(at));
+        let declares = |at: Span| self.sees(file, self.file_of(at));
         let mut enums = self.tree.enums.iter();
         let found = enums.find(|item| item.name.text == name && declares(item.name.span));
         if let Some(found) = found {
