@@ -42,7 +42,7 @@ pub use wire::{
     Like, Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireNew, WireTest,
 };
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -274,6 +274,19 @@ pub struct Source {
     /// Read the reels, and neither use nor keep an index beside them (docs/large-sessions.md).
     #[arg(long)]
     pub no_index: bool,
+}
+
+impl Source {
+    /// What is recorded at a path, with nothing beside it, and no index of it.
+    pub fn alone(path: &Path) -> Source {
+        Source {
+            paths: vec![path.to_owned()],
+            keys: None,
+            wire: None,
+            bounds: None,
+            no_index: true,
+        }
+    }
 }
 
 /// What every reading command takes.

@@ -30,23 +30,63 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
         misfits::say(session);
     }
     if arguments.read.json {
-        let info = match history {
-            Some(history) => export::info(session, history),
-            None => export::info_of_packets(session),
-        };
-        let mut info = serde_json::to_value(&info).map_err(Failure::new)?;
-        let ends = programs(session);
-        let ends = ends.map(|it| {
-            let end = ProcessEnd::of(it.reel).map(end_json);
-            json!({ "node": it.name, "ended": end })
-        });
-        let ends: Vec<Value> = ends.collect();
-        if !ends.is_empty() {
-            info["ended"] = ends.into();
-        }
-        print_json(&info, out)?;
+        print_info(session, history, out)?;
         return story.answered(out);
     }
+    summary(session, history, out)?;
+    writeln!(out)?;
+    for observer in &session.observers {
+        observed(observer, out)?;
+    }
+    let folded = match arguments.all {
+        true => Folded::default(),
+        false => Folded::of(session),
+    };
+    if !session.nodes.is_empty() {
+        nodes(session, &folded, arguments.all, out)?;
+    }
+    ended(session, out)?;
+    triggers(session, out)?;
+    if !session.traffic().is_empty() {
+        links(session, history, &folded, out)?;
+        if let Some(history) = history {
+            connections(session, history, out)?;
+        }
+    }
+    notes(session, out)?;
+    bookmarks::print(&arguments.read.source.paths, out)?;
+    story.answered(out)
+}
+
+/// All of it as JSON.
+fn print_info(
+    session: &Session,
+    history: Option<&History>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let info = match history {
+        Some(history) => export::info(session, history),
+        None => export::info_of_packets(session),
+    };
+    let mut info = serde_json::to_value(&info).map_err(Failure::new)?;
+    let ends = programs(session);
+    let ends = ends.map(|it| {
+        let end = ProcessEnd::of(it.reel).map(end_json);
+        json!({ "node": it.name, "ended": end })
+    });
+    let ends: Vec<Value> = ends.collect();
+    if !ends.is_empty() {
+        info["ended"] = ends.into();
+    }
+    print_json(&info, out)
+}
+
+/// When it was recorded, and how much there is.
+fn summary(
+    session: &Session,
+    history: Option<&History>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let start = chrono::DateTime::from_timestamp_nanos(session.start_utc_ns);
     let length = session.span.end.0 - session.span.start.0;
     writeln!(
@@ -92,28 +132,7 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
             "messages   not counted; --all counts them, and objects, resends and round trips"
         )?,
     }
-    writeln!(out)?;
-    for observer in &session.observers {
-        observed(observer, out)?;
-    }
-    let folded = match arguments.all {
-        true => Folded::default(),
-        false => Folded::of(session),
-    };
-    if !session.nodes.is_empty() {
-        nodes(session, &folded, arguments.all, out)?;
-    }
-    ended(session, out)?;
-    triggers(session, out)?;
-    if !session.traffic().is_empty() {
-        links(session, history, &folded, out)?;
-        if let Some(history) = history {
-            connections(session, history, out)?;
-        }
-    }
-    notes(session, out)?;
-    bookmarks::print(&arguments.read.source.paths, out)?;
-    story.answered(out)
+    Ok(())
 }
 
 /// The reels of programs that were recorded as they are, by their nodes.

@@ -204,35 +204,41 @@ fn told(path: &Path, why: impl std::fmt::Display) -> Failure {
     Failure::new(format!("{}: {why}", path.display()))
 }
 
+/// What was removed from one reel.
+fn print_copy(copy: &Copy, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let Copy {
+        name,
+        files,
+        report,
+    } = copy;
+    let files = match files.len() {
+        1 => String::new(),
+        count => format!(" in {count} files"),
+    };
+    writeln!(out, "{}{files}", folder.join(name).display())?;
+    if report.removed.is_empty() {
+        writeln!(out, "    nothing had to be removed")?;
+    }
+    for (what, count) in &report.removed {
+        writeln!(out, "    {count:>8}  {}", what.words())?;
+    }
+    for held in report.held_back.iter().take(LISTED_MAX) {
+        let left = if held.kept {
+            "kept all the same"
+        } else {
+            "held back"
+        };
+        writeln!(out, "    event {} {left}: {}", held.event, held.why)?;
+    }
+    if let Some(more) = report.held_back.len().checked_sub(LISTED_MAX + 1) {
+        writeln!(out, "    and {} more", more + 1)?;
+    }
+    Ok(())
+}
+
 fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result<(), Failure> {
     for copy in copies.copies() {
-        let Copy {
-            name,
-            files,
-            report,
-        } = copy;
-        let files = match files.len() {
-            1 => String::new(),
-            count => format!(" in {count} files"),
-        };
-        writeln!(out, "{}{files}", arguments.out.join(name).display())?;
-        if report.removed.is_empty() {
-            writeln!(out, "    nothing had to be removed")?;
-        }
-        for (what, count) in &report.removed {
-            writeln!(out, "    {count:>8}  {}", what.words())?;
-        }
-        for held in report.held_back.iter().take(LISTED_MAX) {
-            let left = if held.kept {
-                "kept all the same"
-            } else {
-                "held back"
-            };
-            writeln!(out, "    event {} {left}: {}", held.event, held.why)?;
-        }
-        if let Some(more) = report.held_back.len().checked_sub(LISTED_MAX + 1) {
-            writeln!(out, "    and {} more", more + 1)?;
-        }
+        print_copy(copy, &arguments.out, out)?;
     }
     for (field, count) in copies.survey().fields() {
         let none = match count {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::export::{
-    self, StateDiff, StateExistence, StateObject, StateProperty, StateQuestion, StateRest,
+    self, State, StateDiff, StateExistence, StateObject, StateProperty, StateQuestion, StateRest,
     StateValue,
 };
 use netreel_protocol::history::History;
@@ -72,7 +72,19 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
         json(&answer, out)?;
         return Ok(ended);
     }
-    let when = text::seconds(question.at);
+    print_state(&answer, (at, question.at), node.is_some(), out)?;
+    Ok(ended)
+}
+
+/// Prints what was believed `then`: at the moment that was asked for, or at the end. `is_one`: by one node
+/// alone.
+fn print_state(
+    answer: &State,
+    (at, then): (Option<SessionTime>, SessionTime),
+    is_one: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let when = text::seconds(then);
     match at {
         Some(_) => writeln!(out, "at {when} s")?,
         None => writeln!(out, "at {when} s, the end")?,
@@ -82,11 +94,11 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
     }
     for object in &answer.objects {
         writeln!(out)?;
-        print_object(object, (node.is_some(), question.at), out)?;
+        print_object(object, (is_one, then), out)?;
     }
     writeln!(out)?;
     print_whose(&answer.objects, out)?;
-    if node.is_none() && answer.compared > 0 {
+    if !is_one && answer.compared > 0 {
         let compared = text::counted(answer.compared, "value");
         match answer.differ {
             0 => writeln!(out, "at {when} s: {compared} as their owners have them")?,
@@ -97,8 +109,7 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
         }
     }
     print_existence(&format!("at {when} s"), &answer.existence, out)?;
-    print_rest(&answer.rest, out)?;
-    Ok(ended)
+    print_rest(&answer.rest, out)
 }
 
 /// More objects are counted, not listed.
@@ -360,6 +371,27 @@ fn print_diff(
         }));
         table::print(&[Align::Left; 5], &rows, out)?;
     }
+    print_lives_at_one(diff, out)?;
+    let Some(first) = &diff.first else {
+        let values = match diff.lives_at_one.is_empty() {
+            true => "they never differed before",
+            false => "no value of theirs ever differed before",
+        };
+        writeln!(out, "{values}")?;
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "\nthey first parted at {} s: {} of object {}",
+        text::seconds(SessionTime(first.time_ns)),
+        first.property,
+        first.object
+    )?;
+    print_times(diff, out)
+}
+
+/// The objects that live at one of the two nodes alone.
+fn print_lives_at_one(diff: &StateDiff, out: &mut dyn Write) -> Result<(), Failure> {
     for lives in diff.lives_at_one.iter().take(EXISTENCE_MAX) {
         let name = title(lives.object, lives.object_type.as_ref());
         let why = match lives.destroyed {
@@ -380,21 +412,11 @@ fn print_diff(
             text::counted(more as u64, "object")
         )?;
     }
-    let Some(first) = &diff.first else {
-        let values = match diff.lives_at_one.is_empty() {
-            true => "they never differed before",
-            false => "no value of theirs ever differed before",
-        };
-        writeln!(out, "{values}")?;
-        return Ok(());
-    };
-    writeln!(
-        out,
-        "\nthey first parted at {} s: {} of object {}",
-        text::seconds(SessionTime(first.time_ns)),
-        first.property,
-        first.object
-    )?;
+    Ok(())
+}
+
+/// How often and how long each value differed.
+fn print_times(diff: &StateDiff, out: &mut dyn Write) -> Result<(), Failure> {
     let heads = [
         "object", "property", "differed", "in all", "longest", "from", "at most",
     ];

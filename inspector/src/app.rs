@@ -26,7 +26,7 @@ use crate::views::dialogs::{NoteBox, PathBox};
 use crate::views::finder::Finder;
 use crate::views::replay::Seat;
 use crate::views::run::RunList;
-use crate::views::{axis, head, lane_hands, map, notes, top};
+use crate::views::{axis, bar, head, lane_hands, map, notes};
 use photo::Photo;
 
 /// How soon there is a next frame while the filter looks at packets.
@@ -83,7 +83,7 @@ pub struct Inspector {
     kept_lanes: Arc<LanePlan>,
     /// As the order of its table and the field over time were kept last.
     kept_order: (Option<Sorting>, Option<Plotted>),
-    bar: top::Bar,
+    bar: bar::Bar,
     /// Whether text was being typed when the last frame ended, and whether a control had the focus or
     /// something lay over the window. Whatever Escape ends there is gone when a frame begins.
     before: Before,
@@ -127,9 +127,9 @@ impl Inspector {
     pub fn new(model: Model, workspace: impl Into<Option<Workspace>>) -> Inspector {
         let workspace = workspace.into();
         Inspector {
-            bar: top::Bar {
+            bar: bar::Bar {
                 filter: model.filter().text.clone(),
-                ..top::Bar::default()
+                ..bar::Bar::default()
             },
             kept_bookmarks: Arc::clone(model.bookmarks()),
             paths: Vec::new(),
@@ -315,57 +315,68 @@ impl Inspector {
         for command in std::mem::take(&mut self.bar.asked) {
             self.asked(ui, command);
         }
+        self.perform(ui, commands);
+        self.keep(ui);
+    }
+
+    /// Does what views and keys asked for, in order.
+    fn perform(&mut self, ui: &Ui, mut commands: Vec<Command>) {
         let hovers = |command: &Command| matches!(command, Command::Hover(_));
         if !commands.iter().any(hovers) {
             commands.push(Command::Hover(None));
         }
         for command in commands {
-            // Drawing again what is drawn already would never end.
-            let same = command == Command::Hover(self.model.hover());
             // Who goes on has read it.
             if !hovers(&command) {
                 self.bar.done = None;
             }
-            if !same {
-                let moves = matches!(
-                    command,
-                    Command::Back
-                        | Command::Forward
-                        | Command::SetFilter(_)
-                        | Command::TypeFilter(_)
-                );
-                // What is picked out in the session below ends with the same key, and one filter is
-                // for both. Each has a way back of its own. What takes long is given up in both.
-                let ends = matches!(
-                    command,
-                    Command::LetGo
-                        | Command::EndStory
-                        | Command::Deselect
-                        | Command::SetFilter(_)
-                        | Command::TypeFilter(_)
-                        | Command::GiveUp
-                        | Command::GoOn
-                );
-                if let Some(other) = self.other.model.as_deref_mut().filter(|_| ends) {
-                    other.apply(command.clone());
-                }
-                // Who selected something below goes on from there.
-                let is_below = self.other.is_focus && self.workspace == Workspace::Compare;
-                if is_below && matches!(command, Command::Step(_)) {
-                    self.other.apply(ui, command);
-                    continue;
-                }
-                if matches!(command, Command::Plot(Some(_))) {
-                    self.bring(Pane::Course);
-                }
-                self.other.is_focus &= !compare::selects(&command);
-                self.model.apply(command);
-                if moves {
-                    self.bar.filter.clone_from(&self.model.filter().text);
-                }
-                ui.ctx().request_repaint();
+            // Drawing again what is drawn already would never end.
+            if command != Command::Hover(self.model.hover()) {
+                self.apply(ui, command);
             }
         }
+    }
+
+    /// Does one thing; in the session below too, where it is about both.
+    fn apply(&mut self, ui: &Ui, command: Command) {
+        let moves = matches!(
+            command,
+            Command::Back | Command::Forward | Command::SetFilter(_) | Command::TypeFilter(_)
+        );
+        // What is picked out in the session below ends with the same key, and one filter is
+        // for both. Each has a way back of its own. What takes long is given up in both.
+        let ends = matches!(
+            command,
+            Command::LetGo
+                | Command::EndStory
+                | Command::Deselect
+                | Command::SetFilter(_)
+                | Command::TypeFilter(_)
+                | Command::GiveUp
+                | Command::GoOn
+        );
+        if let Some(other) = self.other.model.as_deref_mut().filter(|_| ends) {
+            other.apply(command.clone());
+        }
+        // Who selected something below goes on from there.
+        let is_below = self.other.is_focus && self.workspace == Workspace::Compare;
+        if is_below && matches!(command, Command::Step(_)) {
+            self.other.apply(ui, command);
+            return;
+        }
+        if matches!(command, Command::Plot(Some(_))) {
+            self.bring(Pane::Course);
+        }
+        self.other.is_focus &= !compare::selects(&command);
+        self.model.apply(command);
+        if moves {
+            self.bar.filter.clone_from(&self.model.filter().text);
+        }
+        ui.ctx().request_repaint();
+    }
+
+    /// Has kept what was changed by hand.
+    fn keep(&mut self, ui: &Ui) {
         if *self.model.bookmarks() != self.kept_bookmarks {
             self.kept_bookmarks = Arc::clone(self.model.bookmarks());
             let kept = Arc::clone(&self.kept_bookmarks);

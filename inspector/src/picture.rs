@@ -1,8 +1,6 @@
 //! The inspector photographed: no window, no driver, the same pixels on every machine.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use egui::Ui;
@@ -12,6 +10,7 @@ use netreel_protocol::session::Session;
 
 use crate::app::Inspector;
 use crate::layout::Workspace;
+use crate::pixels::{PictureError, SIDE_MAX, write};
 use crate::raster::Canvas;
 use crate::stage::Stage;
 use crate::texture::Textures;
@@ -19,35 +18,6 @@ use crate::theme;
 
 /// Frames until layout that depends on earlier frames has settled.
 const FRAMES: u32 = 4;
-
-/// The largest picture, in pixels a side.
-pub const SIDE_MAX: u32 = 8192;
-
-/// A picture that could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum PictureError {
-    /// The size cannot be drawn.
-    #[error(
-        "a picture of {width}x{height} pixels cannot be drawn; ask for 320x200 to \
-         {SIDE_MAX}x{SIDE_MAX}"
-    )]
-    Size {
-        /// In pixels.
-        width: u32,
-        /// In pixels.
-        height: u32,
-    },
-    /// The file cannot be made or written.
-    #[error(
-        "cannot write the picture {path}: {error}; give a file in a folder that can be written"
-    )]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-}
 
 /// Draws a workspace of a session as it is when it is opened, and writes it as a PNG file.
 ///
@@ -110,21 +80,6 @@ pub fn draw_views(
     write(canvas.bytes(), (width, height), path)
 }
 
-/// Writes pixels as a PNG file: four bytes each, row by row.
-///
-/// # Errors
-/// A file that cannot be written.
-pub(crate) fn write(
-    pixels: &[u8],
-    (width, height): (u32, u32),
-    path: &Path,
-) -> Result<(), PictureError> {
-    encode(pixels, width, height, path).map_err(|error| PictureError::Write {
-        path: path.to_owned(),
-        error,
-    })
-}
-
 /// Runs views without a window and draws their last frame.
 fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canvas {
     let mut stage = Stage::new(width, height);
@@ -146,16 +101,4 @@ fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canva
     let mut canvas = Canvas::new(width as usize, height as usize, background);
     canvas.draw(&primitives, &textures, scale);
     canvas
-}
-
-fn encode(pixels: &[u8], width: u32, height: u32, path: &Path) -> io::Result<()> {
-    let file = BufWriter::new(File::create(path)?);
-    let mut encoder = png::Encoder::new(file, width, height);
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    // Lines and letters on plain colour are smallest as they are.
-    encoder.set_filter(png::Filter::NoFilter);
-    let mut writer = encoder.write_header().map_err(io::Error::from)?;
-    writer.write_image_data(pixels).map_err(io::Error::from)?;
-    writer.finish().map_err(io::Error::from)
 }

@@ -3,7 +3,7 @@
 use netreel_reel::{CallId, Endpoint, Event, EventNumber, Reel};
 use netreel_wire::Wire;
 
-use crate::difference::{carries, named};
+use crate::carried::{carries, named};
 use crate::program::call_words;
 
 /// An event of the recording that was as it was then.

@@ -1,27 +1,8 @@
-//! A divergence, decoded to the first field that differs.
+//! Where two packets differ first.
 
-use std::fmt;
 use std::ops::Range;
 
-use netreel_reel::{Endpoint, Reel};
-use netreel_transport::{Divergence, Step};
-use netreel_wire::{Decoded, PacketFacts, StreamId, Tree, TreeId, Value, Wire};
-
-use crate::agreed::{Agreed, agreed};
-use crate::said_before::Before;
-
-/// A divergence in words.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Explanation {
-    /// What the recording has, in a few words.
-    pub expected: String,
-    /// What the layer did, in a few words.
-    pub came: String,
-    /// The first thing that differs, where both are packets, or steps on two sockets.
-    pub field: Option<FieldDifference>,
-    /// The last events before it, which were as recorded; none without a reel.
-    pub agreed: Vec<Agreed>,
-}
+use netreel_wire::{Decoded, StreamId, Tree, TreeId, Value};
 
 /// The first place where two packets differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,52 +49,6 @@ impl FieldDifference {
     }
 }
 
-/// Says what `divergence` is about; with a wire, to the field. `name` gives the name of an
-/// endpoint's node, where there is one. With the reel, packets are read as what came before them
-/// says: what the connection keeps, and the parts of split messages.
-pub fn explain(
-    divergence: &Divergence,
-    (wire, reel): (Option<&Wire>, Option<&Reel>),
-    name: &dyn Fn(Endpoint) -> Option<String>,
-) -> Explanation {
-    let socket = divergence.sockets.map(|(expected, came)| {
-        let (expected, came) = (expected.0.to_string(), came.0.to_string());
-        FieldDifference::new("socket".to_owned(), 0..0, expected, came)
-    });
-    let packets = || match (&divergence.expected, &divergence.came) {
-        (
-            Step::Send {
-                to: expected_to,
-                packet: expected,
-            },
-            Step::Send { to, packet: came },
-        ) => {
-            if expected_to == to {
-                let both = (expected.as_slice(), came.as_slice());
-                let told = wire.and_then(|wire| {
-                    let before = reel.map(|reel| Before::of(reel, divergence.number, *to, wire));
-                    let before = before.unwrap_or_else(|| Before::nothing(wire));
-                    before.difference(both)
-                });
-                told.or_else(|| byte_difference(expected, came))
-            } else {
-                let (expected, came) = (named(*expected_to, name), named(*to, name));
-                let path = "destination".to_owned();
-                Some(FieldDifference::new(path, 0..0, expected, came))
-            }
-        }
-        (Step::State(expected), Step::State(came)) => byte_difference(expected, came),
-        _ => None,
-    };
-    let field = socket.or_else(packets);
-    Explanation {
-        expected: words(&divergence.expected, wire, name),
-        came: words(&divergence.came, wire, name),
-        field,
-        agreed: reel.map_or_else(Vec::new, |reel| agreed(reel, divergence.number, wire, name)),
-    }
-}
-
 /// The first place where two packets differ: a field where both were read, or else a byte.
 pub(crate) fn packet_difference(
     trees: Option<(&Decoded, &Decoded)>,
@@ -122,56 +57,6 @@ pub(crate) fn packet_difference(
     let bytes = byte_difference(expected, came)?;
     let field = trees.and_then(|(expected, came)| field_difference(expected, came));
     Some(field.unwrap_or(bytes))
-}
-
-/// What a packet carries, in a few words: `: create, update`.
-pub fn carries(packet: &[u8], wire: Option<&Wire>) -> String {
-    kinds(packet, wire)
-}
-
-fn words(step: &Step, wire: Option<&Wire>, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
-    match step {
-        Step::Tick(tick) => format!("the next tick, {tick}"),
-        Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
-        Step::Clock => "a clock read".to_owned(),
-        Step::Random => "a random draw".to_owned(),
-        Step::Receive => "a receive".to_owned(),
-        Step::Send { to, packet } => {
-            let to = named(*to, name);
-            format!(
-                "a packet of {} bytes to {to}{}",
-                packet.len(),
-                kinds(packet, wire)
-            )
-        }
-        Step::State(state) => format!("a state of {} bytes", state.len()),
-        Step::Nothing => "nothing".to_owned(),
-    }
-}
-
-pub(crate) fn named(endpoint: Endpoint, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
-    name(endpoint).unwrap_or_else(|| endpoint.to_string())
-}
-
-/// What a packet carries: `: create, update`.
-fn kinds(packet: &[u8], wire: Option<&Wire>) -> String {
-    let Some(wire) = wire else {
-        return String::new();
-    };
-    let mut facts = PacketFacts::default();
-    wire.facts(packet, &mut facts);
-    let kinds = facts.messages.iter().map(|message| {
-        let kind = message
-            .kind
-            .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
-        kind.map_or("?", |kind| kind.name.as_str())
-    });
-    let kinds = kinds.collect::<Vec<_>>();
-    if kinds.is_empty() {
-        ", no messages".to_owned()
-    } else {
-        format!(": {}", kinds.join(", "))
-    }
 }
 
 /// The first node in wire order that one of the trees lacks, or whose value differs; with it, the
@@ -263,7 +148,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-fn byte_difference(expected: &[u8], came: &[u8]) -> Option<FieldDifference> {
+pub(crate) fn byte_difference(expected: &[u8], came: &[u8]) -> Option<FieldDifference> {
     let equal = expected
         .iter()
         .zip(came)
@@ -280,14 +165,4 @@ fn byte_difference(expected: &[u8], came: &[u8]) -> Option<FieldDifference> {
     let start = equal as u32 * 8;
     let (path, bits) = (format!("byte {equal}"), start..start + 8);
     Some(FieldDifference::new(path, bits, byte(expected), byte(came)))
-}
-
-impl fmt::Display for Explanation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}, came {}", self.expected, self.came)?;
-        if let Some(field) = &self.field {
-            write!(f, "; {}", field.words())?;
-        }
-        Ok(())
-    }
 }

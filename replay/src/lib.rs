@@ -56,11 +56,13 @@
 
 mod agreed;
 mod before;
+mod carried;
 mod cause;
 mod checkpoints;
 mod cursor;
 mod difference;
 mod driver;
+mod explanation;
 pub mod explore;
 pub mod onto;
 mod player;
@@ -75,10 +77,12 @@ pub mod together;
 
 pub use agreed::{Agreed, agreed};
 pub use before::netreel_before_event;
+pub use carried::carries;
 pub use cause::{Cause, Deed, cause};
 pub use cursor::ReelEvents;
-pub use difference::{Explanation, FieldDifference, carries, explain};
+pub use difference::FieldDifference;
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
+pub use explanation::{Explanation, explain};
 pub use player::{Player, Wanted};
 pub use replayable::{
     NotReplayable, check_replayable, check_replayable_sockets, check_replayable_whole,

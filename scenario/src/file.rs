@@ -10,8 +10,9 @@ use netreel_console::Way;
 use serde::Deserialize;
 use toml::Spanned;
 
-use self::fillers::{Fillers, SecretAs, checked_with_secrets, secrets, values};
-use crate::fill;
+use self::fillers::{Fillers, SecretAs, checked, checked_with_secrets, secrets, values};
+use crate::chunk::{Script, compiles};
+use crate::fill::{self, fill};
 use crate::mistake::{Mistake, Place, Wrong};
 use crate::reach::Bring;
 use crate::secrets::Source;
@@ -46,17 +47,6 @@ pub struct Scenario {
     /// The script in Lua.
     pub script: Script,
     /// The text of the file.
-    pub text: String,
-}
-
-/// A script and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
-    /// What errors call it: its file.
-    pub name: String,
-    /// Lines of the file before its first.
-    pub lines_before: usize,
-    /// Its text.
     pub text: String,
 }
 
@@ -239,85 +229,16 @@ impl Scenario {
             at: error.span().unwrap_or(0..0),
             why: error.message().to_owned(),
         })?;
-        let limit = match &whole.limit {
-            Some(limit) if (0.001..=LIMIT_MAX).contains(limit.as_ref()) => *limit.as_ref(),
-            Some(limit) => {
-                let why = format!("a limit is from 0.001 to {LIMIT_MAX} seconds");
-                return Err(Wrong::new(limit.span(), why).into());
-            }
-            None => LIMIT,
-        };
-        let log_limit = match &whole.log_limit {
-            Some(limit) if !(1..=LOG_LIMIT_MAX).contains(limit.as_ref()) => {
-                let why = format!("a log has from 1 to {LOG_LIMIT_MAX} MiB");
-                return Err(Wrong::new(limit.span(), why).into());
-            }
-            limit => limit.as_ref().map_or(LOG_LIMIT, |limit| *limit.as_ref()),
-        };
-        let has_own_network = match &whole.network {
-            Some(network) if network.as_ref() != "own" && network.as_ref() != "machine" => {
-                return Err(Wrong::new(network.span(), WHICH_NETWORK).into());
-            }
-            network => network.as_ref().is_some_and(|it| it.as_ref() == "own"),
-        };
+        let limit = whole.limit()?;
+        let log_limit = whole.log_limit()?;
+        let has_own_network = whole.has_own_network()?;
         let values = values(&whole.values, set)?;
         let secrets = secrets(&whole.secrets, &folder)?;
-        let every = whole.every.clone().unwrap_or_default();
-        if let Some(name) = &every.name {
-            return Err(Wrong::new(name.span(), "every node has a name of its own").into());
-        }
-        if whole.node.is_empty() {
-            let why = "there is no [[node]]: a match needs one at least";
-            return Err(Wrong::new(0..0, why).into());
-        }
-        if let Some(node) = whole.node.get(NODES_MAX) {
-            let why = format!("a scenario has at most {NODES_MAX} nodes");
-            return Err(Wrong::new(node.span(), why).into());
-        }
-        let mut nodes: Vec<NodePlan> = Vec::new();
-        for node in &whole.node {
-            let plan = node_plan(node, &every, ((&values, &secrets), &folder))?;
-            if nodes.iter().any(|known| known.name == plan.name) {
-                let name = node.as_ref().name.as_ref();
-                let at = name.map_or(node.span(), Spanned::span);
-                let why = format!("there are two nodes {:?}", plan.name);
-                return Err(Wrong::new(at, why).into());
-            }
-            let is_elsewhere = !plan.reach.is_empty() || plan.start == Start::External;
-            if let (Some(network), true) = (&whole.network, has_own_network && is_elsewhere) {
-                let why = format!(
-                    "node {} is not started here, and cannot be in it",
-                    plan.name
-                );
-                return Err(Wrong::new(network.span(), why).into());
-            }
-            nodes.push(plan);
-        }
-        let wire = whole.wire.as_ref().map(|wire| {
-            let path = folder.join(wire.as_ref());
-            match path.is_file() {
-                true => Ok(path),
-                false => Err(Wrong::new(
-                    wire.span(),
-                    format!("there is no file {}", path.display()),
-                )),
-            }
-        });
-        let wire = wire.transpose()?;
-        let mut prepare = Vec::new();
-        for command in &whole.prepare {
-            let words = command
-                .as_ref()
-                .iter()
-                .map(|word| checked(word, &fill::OF_A_RUN, &values));
-            let words: Vec<String> = words.collect::<Result<_, _>>()?;
-            if words.is_empty() {
-                return Err(Wrong::new(command.span(), "a command begins with a program").into());
-            }
-            prepare.push(words);
-        }
+        let nodes = whole.nodes(((&values, &secrets), &folder), has_own_network)?;
+        let wire = whole.wire(&folder)?;
+        let prepare = whole.prepare(&values)?;
         let script = whole.script(text, (file, &folder))?;
-        if let Err((line, why)) = crate::script::compiles(&script) {
+        if let Err((line, why)) = compiles(&script) {
             return Err(Place::Elsewhere(Mistake {
                 file: script.name,
                 line,
@@ -354,9 +275,127 @@ impl Scenario {
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }
+
+    /// Words whose places are filled before there is a match.
+    pub(crate) fn of_a_run(
+        &self,
+        words: &[String],
+        (run, netreel): (&Path, &Path),
+    ) -> Result<Vec<String>, String> {
+        let mut value = |name: &str| match name {
+            "run" => Ok(run.display().to_string()),
+            "netreel" => Ok(netreel.display().to_string()),
+            _ => self.values.get(name).cloned().ok_or(()),
+        };
+        let words = words.iter().map(|word| fill(word, &mut value));
+        words
+            .map(|word| word.map_err(|_| "a place that nobody fills".to_owned()))
+            .collect()
+    }
 }
 
 impl Whole {
+    /// How long a match may take, in seconds.
+    fn limit(&self) -> Result<f64, Wrong> {
+        match &self.limit {
+            Some(limit) if (0.001..=LIMIT_MAX).contains(limit.as_ref()) => Ok(*limit.as_ref()),
+            Some(limit) => {
+                let why = format!("a limit is from 0.001 to {LIMIT_MAX} seconds");
+                Err(Wrong::new(limit.span(), why))
+            }
+            None => Ok(LIMIT),
+        }
+    }
+
+    /// What a node's log may have, in MiB.
+    fn log_limit(&self) -> Result<u64, Wrong> {
+        match &self.log_limit {
+            Some(limit) if !(1..=LOG_LIMIT_MAX).contains(limit.as_ref()) => {
+                let why = format!("a log has from 1 to {LOG_LIMIT_MAX} MiB");
+                Err(Wrong::new(limit.span(), why))
+            }
+            limit => Ok(limit.as_ref().map_or(LOG_LIMIT, |limit| *limit.as_ref())),
+        }
+    }
+
+    fn has_own_network(&self) -> Result<bool, Wrong> {
+        match &self.network {
+            Some(network) if network.as_ref() != "own" && network.as_ref() != "machine" => {
+                Err(Wrong::new(network.span(), WHICH_NETWORK))
+            }
+            network => Ok(network.as_ref().is_some_and(|it| it.as_ref() == "own")),
+        }
+    }
+
+    fn nodes(
+        &self,
+        with: (Fillers<'_>, &Path),
+        has_own_network: bool,
+    ) -> Result<Vec<NodePlan>, Wrong> {
+        let every = self.every.clone().unwrap_or_default();
+        if let Some(name) = &every.name {
+            return Err(Wrong::new(name.span(), "every node has a name of its own"));
+        }
+        if self.node.is_empty() {
+            let why = "there is no [[node]]: a match needs one at least";
+            return Err(Wrong::new(0..0, why));
+        }
+        if let Some(node) = self.node.get(NODES_MAX) {
+            let why = format!("a scenario has at most {NODES_MAX} nodes");
+            return Err(Wrong::new(node.span(), why));
+        }
+        let mut nodes: Vec<NodePlan> = Vec::new();
+        for node in &self.node {
+            let plan = node_plan(node, &every, with)?;
+            if nodes.iter().any(|known| known.name == plan.name) {
+                let name = node.as_ref().name.as_ref();
+                let at = name.map_or(node.span(), Spanned::span);
+                let why = format!("there are two nodes {:?}", plan.name);
+                return Err(Wrong::new(at, why));
+            }
+            let is_elsewhere = !plan.reach.is_empty() || plan.start == Start::External;
+            if let (Some(network), true) = (&self.network, has_own_network && is_elsewhere) {
+                let why = format!(
+                    "node {} is not started here, and cannot be in it",
+                    plan.name
+                );
+                return Err(Wrong::new(network.span(), why));
+            }
+            nodes.push(plan);
+        }
+        Ok(nodes)
+    }
+
+    fn wire(&self, folder: &Path) -> Result<Option<PathBuf>, Wrong> {
+        let Some(wire) = &self.wire else {
+            return Ok(None);
+        };
+        let path = folder.join(wire.as_ref());
+        match path.is_file() {
+            true => Ok(Some(path)),
+            false => {
+                let why = format!("there is no file {}", path.display());
+                Err(Wrong::new(wire.span(), why))
+            }
+        }
+    }
+
+    fn prepare(&self, values: &BTreeMap<String, String>) -> Result<Vec<Vec<String>>, Wrong> {
+        let each = self.prepare.iter().map(|command| {
+            let words = command.as_ref().iter();
+            let words = words.map(|word| checked(word, &fill::OF_A_RUN, values));
+            let words: Vec<String> = words.collect::<Result<_, _>>()?;
+            match words.is_empty() {
+                true => Err(Wrong::new(
+                    command.span(),
+                    "a command begins with a program",
+                )),
+                false => Ok(words),
+            }
+        });
+        each.collect()
+    }
+
     fn script(&self, text: &str, (file, folder): (&str, &Path)) -> Result<Script, Wrong> {
         match (&self.script, &self.file) {
             (Some(script), None) => Ok(Script {
@@ -387,28 +426,46 @@ impl Whole {
     }
 }
 
+impl Settings {
+    /// What holds for a node: its own, and for what it does not say, `every` node's. Of the environment
+    /// and the name, its own alone.
+    fn over(&self, every: &Settings) -> Settings {
+        let own = self.clone();
+        let every = every.clone();
+        Settings {
+            name: own.name,
+            role: own.role.or(every.role),
+            command: own.command.or(every.command),
+            environment: own.environment,
+            folder: own.folder.or(every.folder),
+            start: own.start.or(every.start),
+            reach: own.reach.or(every.reach),
+            bring: own.bring.or(every.bring),
+            fetch: own.fetch.or(every.fetch),
+            console: own.console.or(every.console),
+            token: own.token.or(every.token),
+            ends: own.ends.or(every.ends),
+            quit: own.quit.or(every.quit),
+            faults: own.faults.or(every.faults),
+        }
+    }
+}
+
 fn node_plan(
     node: &Spanned<Settings>,
     every: &Settings,
     (fillers, here): (Fillers<'_>, &Path),
 ) -> Result<NodePlan, Wrong> {
     let values = fillers.0;
-    let (own, at) = (node.as_ref(), node.span());
-    let Some(name) = &own.name else {
-        return Err(Wrong::new(at, "this node has no name"));
-    };
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_".contains(letter);
-    let text = name.as_ref();
-    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) || text == "RUNNER" {
-        let why = "a node's name is of letters, digits, - and _, up to 64, and not RUNNER: files are called so";
-        return Err(Wrong::new(name.span(), why));
-    }
-    let is_here = own.reach.as_ref().or(every.reach.as_ref()).is_none();
+    let at = node.span();
+    let node = node.as_ref().over(every);
+    let name = node_name(&node, at.clone())?;
+    let is_here = node.reach.is_none();
     let filled = |text: &Spanned<String>| checked_with_secrets(text, fillers, is_here);
     let optional = |text: Option<&Spanned<String>>| text.map(filled).transpose();
-    let Some(command) = own.command.as_ref().or(every.command.as_ref()) else {
+    let Some(command) = &node.command else {
         let why =
-            format!("node {text} has no command: write command = [\"PROGRAM\", \"ARGUMENT\"]");
+            format!("node {name} has no command: write command = [\"PROGRAM\", \"ARGUMENT\"]");
         return Err(Wrong::new(at, why));
     };
     if command.as_ref().is_empty() {
@@ -419,77 +476,72 @@ fn node_plan(
     }
     let command: Result<Vec<String>, Wrong> = command.as_ref().iter().map(filled).collect();
     let mut environment = BTreeMap::new();
-    for (key, value) in every.environment.iter().chain(&own.environment) {
+    for (key, value) in every.environment.iter().chain(&node.environment) {
         environment.insert(key.clone(), filled(value)?);
     }
-    let start = own.start.as_ref().or(every.start.as_ref());
     // The runner itself reads it.
-    let token = own.token.as_ref().or(every.token.as_ref());
+    let token = node.token.as_ref();
     let token = token
         .map(|token| checked_with_secrets(token, fillers, true))
         .transpose()?;
-    let console = match own.console.as_ref().or(every.console.as_ref()) {
+    let console = match &node.console {
         None => ConsolePlan::None,
         Some(console) => console_plan(console.span(), &filled(console)?, token)?,
     };
-    let reach = own.reach.as_ref().or(every.reach.as_ref());
-    let reach = reach.map(|words| {
+    let reach = node.reach.as_ref().map(|words| {
         let words = words.as_ref().iter();
         words
             .map(|word| checked(word, &fill::OF_A_RUN, values))
             .collect()
     });
-    let bring = own
-        .bring
-        .as_ref()
-        .or(every.bring.as_ref())
-        .into_iter()
-        .flatten();
-    let bring = bring.map(|bring| {
+    let bring = node.bring.iter().flatten().map(|bring| {
         // It may be made by then.
         let from = here.join(checked(&bring.from, &[], values)?);
         let to = checked(&bring.to, &[], values)?;
         Ok(Bring { from, to })
     });
-    let fetch = own.fetch.as_ref().or(every.fetch.as_ref());
-    if let (Some(fetch), None) = (fetch, own.reach.as_ref().or(every.reach.as_ref())) {
+    if let (Some(fetch), true) = (&node.fetch, is_here) {
         let why = "what is recorded here needs no fetching: a node with `fetch` has a `reach`";
         return Err(Wrong::new(fetch.span(), why));
     }
-    let faults = own.faults.as_ref().or(every.faults.as_ref());
-    if let Some(faults) = faults
+    if let Some(faults) = &node.faults
         && !faults.as_ref().contains("{faults}")
     {
         let why = "what a console is told of faults has {faults} in it, and {from} where it is a node's link";
         return Err(Wrong::new(faults.span(), why));
     }
     Ok(NodePlan {
-        name: text.clone(),
-        role: own.role.clone().or(every.role.clone()).unwrap_or_default(),
+        name,
+        role: node.role.unwrap_or_default(),
         command: command?,
         environment,
-        folder: optional(own.folder.as_ref().or(every.folder.as_ref()))?,
-        start: start.map_or(Ok(Start::Local), |start| start_as(start, values))?,
+        folder: optional(node.folder.as_ref())?,
+        start: match &node.start {
+            None => Start::Local,
+            Some(start) => start_as(start, values)?,
+        },
         reach: reach.transpose()?.unwrap_or_default(),
         bring: bring.collect::<Result<_, _>>()?,
-        fetch: optional(fetch)?,
+        fetch: optional(node.fetch.as_ref())?,
         console,
-        ends: own.ends.or(every.ends).unwrap_or(false),
-        quit: optional(own.quit.as_ref().or(every.quit.as_ref()))?,
-        faults: faults.map(|faults| faults.as_ref().clone()),
+        ends: node.ends.unwrap_or(false),
+        quit: optional(node.quit.as_ref())?,
+        faults: node.faults.map(Spanned::into_inner),
     })
 }
 
-/// A text whose places can be filled.
-fn checked(
-    text: &Spanned<String>,
-    own: &[&str],
-    values: &BTreeMap<String, String>,
-) -> Result<String, Wrong> {
-    match fill::check(text.as_ref(), own, values) {
-        Ok(()) => Ok(text.as_ref().clone()),
-        Err(why) => Err(Wrong::new(text.span(), why)),
+/// What a node that stands at `at` is called.
+fn node_name(node: &Settings, at: Range<usize>) -> Result<String, Wrong> {
+    let Some(name) = &node.name else {
+        return Err(Wrong::new(at, "this node has no name"));
+    };
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_".contains(letter);
+    let text = name.as_ref();
+    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) || text == "RUNNER" {
+        let why = "a node's name is of letters, digits, - and _, up to 64, and not RUNNER: files are called so";
+        return Err(Wrong::new(name.span(), why));
     }
+    Ok(text.clone())
 }
 
 fn start_as(start: &Spanned<StartAs>, values: &BTreeMap<String, String>) -> Result<Start, Wrong> {

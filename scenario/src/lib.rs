@@ -5,9 +5,11 @@
 //! Whatever was begun is undone, in reverse: also by [`recover`], after the runner itself was killed. What
 //! a match came to is for somebody else to say ([`Judge`]): this crate knows no recordings.
 
+mod chunk;
 mod faults;
 mod file;
 mod fill;
+mod filled;
 mod journal;
 mod judged;
 mod kept;
@@ -22,9 +24,11 @@ mod repeat;
 mod script;
 mod secrets;
 mod speaker;
+mod stage;
 mod starter;
 mod sums;
 mod undo;
+mod waits;
 
 pub use file::Scenario;
 pub use fill::quoted;

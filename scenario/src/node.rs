@@ -16,15 +16,10 @@ use crate::log::Log;
 use crate::reach::Reach;
 use crate::speaker::Speaker;
 use crate::starter::Filled;
-
-/// Between two looks at whether something has happened.
-pub(crate) const LOOK: Duration = Duration::from_millis(10);
+use crate::waits::{GRACE, LOOK};
 
 /// So long a connection to a console may take.
 const CONNECTS: Duration = Duration::from_secs(2);
-
-/// So long a node has to end by itself.
-pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// A node that was started.
 pub(crate) struct Running {

@@ -16,11 +16,11 @@ use crate::file::Scenario;
 use crate::journal::{Journal, MARK, MATCH, Recovered};
 use crate::judged::Judge;
 use crate::kept;
-use crate::node::LOOK;
-use crate::once::{of_a_run, play_with};
+use crate::once::play_with;
 use crate::played::{Debugs, MakesNetwork, MakesNotes, Match, PlayError, Wants};
 use crate::reach::{Reach, hex};
 use crate::secrets::Secrets;
+use crate::waits::LOOK;
 
 /// The file of a run that says what it is.
 const RUN: &str = "run.json";
@@ -270,7 +270,7 @@ impl Run<'_> {
 fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String> {
     let scenario = wants.scenario;
     for command in &scenario.prepare {
-        let words = of_a_run(command, scenario, (run, wants.netreel))?;
+        let words = scenario.of_a_run(command, (run, wants.netreel))?;
         let told = |why: &str| format!("prepare: {}: {why}", words.join(" "));
         let said = run.join("prepare.log");
         let log = File::create(&said).map_err(|error| told(&error.to_string()))?;
@@ -312,14 +312,14 @@ fn bring(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<Vec<(String,
     let mut digests = Vec::new();
     for plan in &scenario.nodes {
         let told = |why: String| format!("node {}: {why}", plan.name);
-        let reach = Reach(of_a_run(&plan.reach, scenario, (run, wants.netreel))?);
+        let reach = Reach(scenario.of_a_run(&plan.reach, (run, wants.netreel))?);
         if !plan.reach.is_empty() && reached.insert(reach.clone()) {
             let line = Reach::end_line(journal.run_mark());
             let undo = journal.undo(reach.command(&line));
             undo.map_err(|error| told(error.to_string()))?;
         }
         if let Some(fetch) = &plan.fetch {
-            let folder = of_a_run(std::slice::from_ref(fetch), scenario, (run, wants.netreel));
+            let folder = scenario.of_a_run(std::slice::from_ref(fetch), (run, wants.netreel));
             // One that is another in each match its nodes make.
             if let Ok([folder]) = folder.as_deref() {
                 reach.make(folder, journal).map_err(told)?;

@@ -1,5 +1,7 @@
 //! The script of a scenario: Lua, with what a match can do.
 
+mod errors;
+
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,41 +12,19 @@ use mlua::{
     VmState,
 };
 
+use crate::chunk::chunk;
 use crate::faults;
-use crate::file;
 use crate::judged::Expected;
-use crate::node::LOOK;
-use crate::once::{Stage, is_over};
+use crate::stage::{Stage, is_over};
 use crate::undo::Doings;
+use crate::waits::LOOK;
+use errors::{GUARD, says_errors, told};
 
 /// A node that is waited for and does not answer is asked again after so long.
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
 
 /// So many steps of the script lie between two looks at whether the match is over.
 const STEPS_BETWEEN: u32 = 10_000;
-
-/// A text of the scenario's, with errors that name its lines as the file has them.
-fn chunk(lua: &Lua, script: &file::Script) -> mlua::chunk::Chunk<'static> {
-    let text = "\n".repeat(script.lines_before) + &script.text;
-    lua.load(text).set_name(format!("@{}", script.name))
-}
-
-/// Whether a script is Lua; else the line and what is wrong there.
-pub(crate) fn compiles(script: &file::Script) -> Result<(), (usize, String)> {
-    let lua = Lua::new();
-    let compiled = chunk(&lua, script).into_function();
-    let Err(error) = compiled else {
-        return Ok(());
-    };
-    let text = match &error {
-        mlua::Error::SyntaxError { message, .. } => message.clone(),
-        error => error.to_string(),
-    };
-    let behind = text.strip_prefix(&format!("{}:", script.name));
-    let placed = behind.and_then(|text| text.split_once(':'));
-    let placed = placed.and_then(|(line, why)| Some((line.parse().ok()?, why.trim().to_owned())));
-    Err(placed.unwrap_or((1, text)))
-}
 
 /// Runs the script of a match.
 ///
@@ -85,86 +65,6 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     ran.map_err(|error| told(&error))
 }
 
-/// Calls a script. An error that is no text has no place: it is given one, and words.
-const GUARD: &str = r#"
-local pcall, xpcall = pcall, xpcall
-return function(script)
-    local function words(value, depth)
-        if type(value) ~= "table" or depth == 0 then return tostring(value) end
-        local meta = getmetatable(value)
-        if meta and meta.__tostring then return tostring(value) end
-        local keys, parts = {}, {}
-        for key in pairs(value) do keys[#keys + 1] = key end
-        table.sort(keys, function(one, other) return tostring(one) < tostring(other) end)
-        for _, key in ipairs(keys) do
-            parts[#parts + 1] = tostring(key) .. " = " .. words(value[key], depth - 1)
-        end
-        return "{" .. table.concat(parts, ", ") .. "}"
-    end
-    local function placed(value)
-        if type(value) == "string" or type(value) == "userdata" then return value end
-        -- The script's own functions lie above this one and `error`.
-        for level = 3, 32 do
-            local _, at = pcall(error, "", level)
-            if at ~= "" and not at:find("^guard:") then return at .. "error " .. words(value, 3) end
-        end
-        return "error " .. words(value, 3)
-    end
-    local is_done, why = xpcall(script, placed)
-    if not is_done then error(why, 0) end
-end
-"#;
-
-/// Whoever catches an error is given its sentence, as of an error that the script throws itself.
-fn says_errors(lua: &Lua) -> mlua::Result<()> {
-    let said = lua.create_function(|lua, value: Value| match value {
-        Value::Error(error) => told(&error).into_lua(lua),
-        value => Ok(value),
-    })?;
-    lua.load(CATCHES).set_name("=catches").call(said)
-}
-
-const CATCHES: &str = r#"
-local said = ...
-local function caught(is_done, first, ...)
-    if is_done then return is_done, first, ... end
-    return is_done, said(first), ...
-end
-local pcall_, xpcall_, resume = pcall, xpcall, coroutine.resume
-function pcall(...) return caught(pcall_(...)) end
-function coroutine.resume(...) return caught(resume(...)) end
-function xpcall(act, handler, ...)
-    return xpcall_(act, function(error) return handler(said(error)) end, ...)
-end
-"#;
-
-/// The sentence of an error, without the stack that Lua adds.
-fn told(error: &mlua::Error) -> String {
-    match error {
-        mlua::Error::CallbackError { cause, traceback } => match cause.as_ref() {
-            mlua::Error::RuntimeError(why) => match place(traceback) {
-                Some(place) => format!("{place}: {why}"),
-                None => why.clone(),
-            },
-            cause => told(cause),
-        },
-        mlua::Error::RuntimeError(text) => {
-            let end = text.find("\nstack traceback").unwrap_or(text.len());
-            text[..end].to_owned()
-        }
-        error => error.to_string(),
-    }
-}
-
-/// The first line of the script in a traceback: `zombie.lua:12`.
-fn place(traceback: &str) -> Option<String> {
-    let lines = traceback.lines().map(str::trim);
-    let is_own = |line: &&str| !line.starts_with('[') && !line.starts_with("catches:");
-    let mut calls = lines.filter(|line| is_own(line) && line.contains(": in "));
-    let call = calls.next()?;
-    call.split_once(": in ").map(|(place, _)| place.to_owned())
-}
-
 /// Where the functions of a script find the match.
 type Shared<'s, 'a> = RefCell<&'s mut Stage<'a>>;
 
@@ -189,30 +89,49 @@ fn globals<'s>(
     (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
 ) -> mlua::Result<()> {
     let own = lua.globals();
-    {
-        let stage = stage.borrow();
-        let names = stage.scenario.nodes.iter().map(|node| node.name.as_str());
-        own.set("nodes", lua.create_sequence_from(names)?)?;
-        let values = stage.scenario.values.iter();
-        let values = values.map(|(name, text)| (name.as_str(), value(text)));
-        own.set("values", lua.create_table_from(values)?)?;
-        own.set("seed", stage.wants.seed)?;
-        own.set("match", stage.wants.number)?;
-        let os: Table = own.get("os")?;
-        let exits = lua.create_function(|_, _: MultiValue| -> mlua::Result<()> {
-            Err(mlua::Error::runtime(
-                "a script ends with `return`, not with os.exit",
-            ))
-        })?;
-        os.set("exit", exits)?;
-        let math: Table = own.get("math")?;
-        // What is drawn is drawn from the seed of the match, whole: Lua takes two halves.
-        let halves = (
-            (stage.wants.seed >> 32) as i64,
-            (stage.wants.seed as u32) as i64,
-        );
-        math.get::<Function>("randomseed")?.call::<()>(halves)?;
-    }
+    facts(lua, &own, &stage.borrow())?;
+    naming(&own, scope, stage)?;
+    living(&own, scope, (stage, doings))?;
+    speaking(&own, scope, stage)?;
+    waiting(&own, scope, stage)?;
+    faulting(&own, scope, (stage, doings))?;
+    undoing(&own, scope, (stage, doings))?;
+    telling(&own, scope, stage)?;
+    expectations(&own, scope, stage)?;
+    expectations_at_the_end(&own, scope, stage)
+}
+
+/// `nodes`, `values`, `seed`, `match`; and what Lua has that a match has otherwise.
+fn facts(lua: &Lua, own: &Table, stage: &Stage<'_>) -> mlua::Result<()> {
+    let names = stage.scenario.nodes.iter().map(|node| node.name.as_str());
+    own.set("nodes", lua.create_sequence_from(names)?)?;
+    let values = stage.scenario.values.iter();
+    let values = values.map(|(name, text)| (name.as_str(), value(text)));
+    own.set("values", lua.create_table_from(values)?)?;
+    own.set("seed", stage.wants.seed)?;
+    own.set("match", stage.wants.number)?;
+    let os: Table = own.get("os")?;
+    let exits = lua.create_function(|_, _: MultiValue| -> mlua::Result<()> {
+        Err(mlua::Error::runtime(
+            "a script ends with `return`, not with os.exit",
+        ))
+    })?;
+    os.set("exit", exits)?;
+    let math: Table = own.get("math")?;
+    // What is drawn is drawn from the seed of the match, whole: Lua takes two halves.
+    let halves = (
+        (stage.wants.seed >> 32) as i64,
+        (stage.wants.seed as u32) as i64,
+    );
+    math.get::<Function>("randomseed")?.call::<()>(halves)
+}
+
+/// `with_role(ROLE)`, `port(NAME)`, and `secret(NAME)`.
+fn naming<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    stage: &'s Shared<'_, '_>,
+) -> mlua::Result<()> {
     own.set(
         "with_role",
         scope.create_function(|lua, role: String| {
@@ -227,6 +146,18 @@ fn globals<'s>(
         scope.create_function(|_, name: String| with(stage, |stage| stage.port(&name)))?,
     )?;
     own.set(
+        "secret",
+        scope.create_function(|_, name: String| with(stage, |stage| stage.secret(&name)))?,
+    )
+}
+
+/// `start(NODES...)`, `kill(NODES)`, `stop(NODES)`, `restart(NODES)`, and `lives(NODE)`.
+fn living<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
+) -> mlua::Result<()> {
+    own.set(
         "start",
         scope.create_function(|_, names: Variadic<String>| {
             with(stage, |stage| {
@@ -237,76 +168,6 @@ fn globals<'s>(
                 };
                 stage.start(&names)?;
                 Ok(doings.started(&names))
-            })
-        })?,
-    )?;
-    let spoken: [(&str, Spoken); 3] = [
-        ("say", |stage, name, line| stage.say(name, line)),
-        ("ask", |stage, name, line| {
-            stage.ask(name, line, stage.patience())
-        }),
-        ("script", |stage, name, text| stage.script(name, text)),
-    ];
-    for (called, speak) in spoken {
-        let function = scope.create_function(move |lua, (who, text): (Who, String)| {
-            who.each(lua, |name| with(stage, |stage| speak(stage, name, &text)))
-        })?;
-        own.set(called, function)?;
-    }
-    own.set(
-        "wait",
-        scope.create_function(|_, (seconds, awaited): (f64, MultiValue)| {
-            wait(stage, seconds, &awaited.into_vec())
-        })?,
-    )?;
-    own.set(
-        "wait_log",
-        scope.create_function(|_, (seconds, who, text): (f64, Who, String)| {
-            with(stage, |stage| {
-                let what = format!("wait for {text:?} in what {} prints", who.names.join(", "));
-                stage.wait_until(seconds, &what, &mut |stage| {
-                    let mut logs = who.names.iter().map(|name| stage.log(name));
-                    logs.try_fold(true, |so, log| Ok(so && log?.contains(&text)))
-                })
-            })
-        })?,
-    )?;
-    own.set(
-        "log",
-        scope.create_function(|_, name: String| with(stage, |stage| stage.log(&name)))?,
-    )?;
-    own.set(
-        "sleep",
-        scope.create_function(|_, seconds: f64| {
-            let until = Instant::now() + length(seconds)?;
-            loop {
-                with(stage, |stage| stage.go_on())?;
-                let left = until.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    return Ok(());
-                }
-                std::thread::sleep(left.min(LOOK));
-            }
-        })?,
-    )?;
-    own.set(
-        "faults",
-        scope.create_function(|_, told: MultiValue| {
-            let told = told.into_vec();
-            with(stage, |stage| match told.as_slice() {
-                [Value::String(from), Value::String(to), faults @ ..] => {
-                    let words = faults::words(faults.first())?;
-                    let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
-                    stage.faults(Some(&from), &to, &words)?;
-                    Ok(doings.faults(Some(&from), &to, &words))
-                }
-                [Value::String(link), faults @ ..] => {
-                    let words = faults::words(faults.first())?;
-                    let link = link.to_string_lossy();
-                    stage.faults(None, &link, &words)?;
-                    Ok(doings.faults(None, &link, &words))
-                }
-                _ => Err("write faults(FROM, TO, {...}) or faults(LINK, {...})".to_owned()),
             })
         })?,
     )?;
@@ -329,11 +190,112 @@ fn globals<'s>(
         })?;
         own.set(called, function)?;
     }
-    undoing(&own, scope, (stage, doings))?;
     own.set(
         "lives",
         scope.create_function(|_, name: String| with(stage, |stage| stage.lives(&name)))?,
+    )
+}
+
+/// `say(NODES, LINE)`, `ask(NODES, LINE)`, `script(NODES, TEXT)`, and `log(NODE)`.
+fn speaking<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    stage: &'s Shared<'_, '_>,
+) -> mlua::Result<()> {
+    let spoken: [(&str, Spoken); 3] = [
+        ("say", |stage, name, line| stage.say(name, line)),
+        ("ask", |stage, name, line| {
+            stage.ask(name, line, stage.patience())
+        }),
+        ("script", |stage, name, text| stage.script(name, text)),
+    ];
+    for (called, speak) in spoken {
+        let function = scope.create_function(move |lua, (who, text): (Who, String)| {
+            who.each(lua, |name| with(stage, |stage| speak(stage, name, &text)))
+        })?;
+        own.set(called, function)?;
+    }
+    own.set(
+        "log",
+        scope.create_function(|_, name: String| with(stage, |stage| stage.log(&name)))?,
+    )
+}
+
+/// `wait(SECONDS, ...)`, `wait_log(SECONDS, NODES, TEXT)`, and `sleep(SECONDS)`.
+fn waiting<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    stage: &'s Shared<'_, '_>,
+) -> mlua::Result<()> {
+    own.set(
+        "wait",
+        scope.create_function(|_, (seconds, awaited): (f64, MultiValue)| {
+            wait(stage, seconds, &awaited.into_vec())
+        })?,
     )?;
+    own.set(
+        "wait_log",
+        scope.create_function(|_, (seconds, who, text): (f64, Who, String)| {
+            with(stage, |stage| {
+                let what = format!("wait for {text:?} in what {} prints", who.names.join(", "));
+                stage.wait_until(seconds, &what, &mut |stage| {
+                    let mut logs = who.names.iter().map(|name| stage.log(name));
+                    logs.try_fold(true, |so, log| Ok(so && log?.contains(&text)))
+                })
+            })
+        })?,
+    )?;
+    own.set(
+        "sleep",
+        scope.create_function(|_, seconds: f64| {
+            let until = Instant::now() + length(seconds)?;
+            loop {
+                with(stage, |stage| stage.go_on())?;
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok(());
+                }
+                std::thread::sleep(left.min(LOOK));
+            }
+        })?,
+    )
+}
+
+/// `faults(FROM, TO, {...})`, and `faults(LINK, {...})`.
+fn faulting<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
+) -> mlua::Result<()> {
+    own.set(
+        "faults",
+        scope.create_function(|_, told: MultiValue| {
+            let told = told.into_vec();
+            with(stage, |stage| match told.as_slice() {
+                [Value::String(from), Value::String(to), faults @ ..] => {
+                    let words = faults::words(faults.first())?;
+                    let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
+                    stage.faults(Some(&from), &to, &words)?;
+                    Ok(doings.faults(Some(&from), &to, &words))
+                }
+                [Value::String(link), faults @ ..] => {
+                    let words = faults::words(faults.first())?;
+                    let link = link.to_string_lossy();
+                    stage.faults(None, &link, &words)?;
+                    Ok(doings.faults(None, &link, &words))
+                }
+                _ => Err("write faults(FROM, TO, {...}) or faults(LINK, {...})".to_owned()),
+            })
+        })?,
+    )
+}
+
+/// `note(TEXT)`, and `print(...)`.
+fn telling<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    stage: &'s Shared<'_, '_>,
+) -> mlua::Result<()> {
     own.set(
         "note",
         scope.create_function(|_, text: String| {
@@ -353,11 +315,10 @@ fn globals<'s>(
                 Ok(())
             })
         })?,
-    )?;
-    expectations(&own, scope, stage)
+    )
 }
 
-/// `undo(NUMBER)`, `undo()`, `undoes(FUNCTION, WHAT)`, and `secret(NAME)`.
+/// `undo(NUMBER)`, `undo()`, and `undoes(FUNCTION, WHAT)`.
 fn undoing<'s>(
     own: &Table,
     scope: &'s Scope<'s, '_>,
@@ -375,10 +336,6 @@ fn undoing<'s>(
             let what = what.unwrap_or_else(|| "what the script did".to_owned());
             Ok(doings.told(undoes, what))
         })?,
-    )?;
-    own.set(
-        "secret",
-        scope.create_function(|_, name: String| with(stage, |stage| stage.secret(&name)))?,
     )
 }
 
@@ -411,6 +368,7 @@ fn value(text: &str) -> Plain<'_> {
     }
 }
 
+/// `expect(VALUE, WHAT)`, and `expect_log(NODES, TEXT)`: what is so at once, or the match has failed.
 fn expectations<'s>(
     own: &Table,
     scope: &'s Scope<'s, '_>,
@@ -436,6 +394,32 @@ fn expectations<'s>(
             })
         })?,
     )?;
+    own.set(
+        "expect_log",
+        scope.create_function(|_, (who, text): (Who, String)| {
+            with(stage, |stage| {
+                who.names.iter().try_for_each(|name| {
+                    let is_so = stage.log(name)?.contains(&text);
+                    match is_so {
+                        true => Ok(()),
+                        false => {
+                            stage.is_missed = true;
+                            Err(format!("expected: node {name} prints {text:?}"))
+                        }
+                    }
+                })
+            })
+        })?,
+    )
+}
+
+/// `expect_finding(RULE, NODE)`, `expect_no_finding(WHAT)`, and `expect_state(NODE, OBJECT, {...})`: what
+/// the recordings say at the end.
+fn expectations_at_the_end<'s>(
+    own: &Table,
+    scope: &'s Scope<'s, '_>,
+    stage: &'s Shared<'_, '_>,
+) -> mlua::Result<()> {
     own.set(
         "expect_finding",
         scope.create_function(|_, (rule, node): (String, Option<String>)| {
@@ -472,23 +456,6 @@ fn expectations<'s>(
             }
             with(stage, |stage| {
                 stage.expect_state(&node, object, (exists, owner))
-            })
-        })?,
-    )?;
-    own.set(
-        "expect_log",
-        scope.create_function(|_, (who, text): (Who, String)| {
-            with(stage, |stage| {
-                who.names.iter().try_for_each(|name| {
-                    let is_so = stage.log(name)?.contains(&text);
-                    match is_so {
-                        true => Ok(()),
-                        false => {
-                            stage.is_missed = true;
-                            Err(format!("expected: node {name} prints {text:?}"))
-                        }
-                    }
-                })
             })
         })?,
     )

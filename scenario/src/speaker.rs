@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use netreel_console::Remote;
 
-use crate::node::LOOK;
+use crate::waits::LOOK;
 
 /// So many lines wait for a node that does not read its standard input.
 const LINES_MAX: usize = 64;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use mlua::Function;
 
-use crate::once::Stage;
+use crate::stage::Stage;
 
 /// Does something with the match on behalf of a script.
 type Act<'a> =

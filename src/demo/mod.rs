@@ -175,7 +175,9 @@ fn show(
     folder: &Path,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    use crate::inspect::{Shown, draw, model, window};
+    use crate::inspect::drawn::{Shown, draw};
+    use crate::inspect::models::model;
+    use crate::inspect::window;
     let model = model(&mut story, "");
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()

@@ -40,20 +40,7 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
         .ring
         .map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));
     let asked = asked.transpose().map_err(Failure::new)?;
-    match &asked {
-        Some(socket) => {
-            let asked = socket.local_addr().map_err(Failure::new)?;
-            say(&format!("bound {local} {asked}"))?;
-        }
-        None => say(&format!("bound {local}"))?,
-    }
-
-    let mut line = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut line)
-        .map_err(Failure::new)?;
-    let assignment: Assignment = serde_json::from_str(&line).map_err(Failure::new)?;
+    let assignment = assigned(local, asked.as_ref())?;
     let (thrown, throws) = channel();
     let quit = quit_when_told(triggers.clone(), thrown);
 
@@ -73,30 +60,12 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let peers = peers.transpose()?;
     let telling = arguments.ring.map(|_| tell(&triggers));
     let recorder = Recorder::create(&arguments.out, &header, options).map_err(Failure::new)?;
-    let ends = assignment.endpoints.iter().enumerate();
-    let ends = ends.map(|(peer, endpoint)| (*endpoint, LinkEnd(peer as u16)));
-    let own = LinkEnd(u16::from(arguments.peer));
-    let mut faults = Faults::new(udp, assignment.seed, own, ends);
-    if assignment.free.is_some() {
-        for to in (0..assignment.names.len() as u8).map(Peer) {
-            let of_link = free_link(assignment.seed, Peer(arguments.peer), to);
-            faults.set_egress(link_end(to), of_link);
-        }
-    }
+    let faults = faults(udp, arguments.peer, &assignment);
     let gates = faults.gates();
     let pusher = recorder.pusher().map_err(Failure::new)?;
     let mut io = Recorded::new(faults, pusher, local);
     if arguments.snapshots > 0.0 {
-        let every = Duration::from_secs_f64(arguments.snapshots);
-        let mut plan = SnapshotPlan {
-            every,
-            ..SnapshotPlan::default()
-        };
-        // A window can be replayed from its first snapshot on.
-        if arguments.ring.is_some() {
-            plan.others = 2;
-        }
-        io.snapshots(plan);
+        io.snapshots(snapshots(arguments));
     }
 
     let tick_length = Duration::from_nanos(start.tick_ns);
@@ -138,6 +107,52 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
         let _ = telling.join();
     }
     say(&format!("done {}", summary.events))
+}
+
+/// Says where the node can be reached, and hears what it is to do.
+fn assigned(local: SocketAddr, asked: Option<&UdpSocket>) -> Result<Assignment, Failure> {
+    match asked {
+        Some(socket) => {
+            let asked = socket.local_addr().map_err(Failure::new)?;
+            say(&format!("bound {local} {asked}"))?;
+        }
+        None => say(&format!("bound {local}"))?,
+    }
+
+    let mut line = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(Failure::new)?;
+    serde_json::from_str(&line).map_err(Failure::new)
+}
+
+/// The links from this node, with what they do to packets.
+fn faults(udp: UdpTransport, peer: u8, assignment: &Assignment) -> Faults<UdpTransport> {
+    let ends = assignment.endpoints.iter().enumerate();
+    let ends = ends.map(|(peer, endpoint)| (*endpoint, LinkEnd(peer as u16)));
+    let own = LinkEnd(u16::from(peer));
+    let mut faults = Faults::new(udp, assignment.seed, own, ends);
+    if assignment.free.is_some() {
+        for to in (0..assignment.names.len() as u8).map(Peer) {
+            let of_link = free_link(assignment.seed, Peer(peer), to);
+            faults.set_egress(link_end(to), of_link);
+        }
+    }
+    faults
+}
+
+fn snapshots(arguments: &DemoNode) -> SnapshotPlan {
+    let every = Duration::from_secs_f64(arguments.snapshots);
+    let mut plan = SnapshotPlan {
+        every,
+        ..SnapshotPlan::default()
+    };
+    // A window can be replayed from its first snapshot on.
+    if arguments.ring.is_some() {
+        plan.others = 2;
+    }
+    plan
 }
 
 fn start(peer: u8, assignment: &Assignment) -> Start {

@@ -111,11 +111,11 @@ mod tests {
     use netreel_inspector::{Command, Model, Shown};
 
     use super::*;
-    use crate::inspect::alone;
+    use crate::arguments::Source;
     use crate::open;
 
     fn story(path: PathBuf) -> open::Story {
-        open::story(&alone(&path)).expect("a story")
+        open::story(&Source::alone(&path)).expect("a story")
     }
 
     fn sample() -> PathBuf {

@@ -12,10 +12,11 @@ use netreel_protocol::history::Wanted;
 
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
+use crate::inspect::models::Own;
 use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened, reread};
 use crate::inspect::sitting::Seat;
 use crate::inspect::wires::Watched;
-use crate::inspect::{Own, bookmarks, comparing, cutting, kept, listing, settings, wires};
+use crate::inspect::{bookmarks, comparing, cutting, kept, listing, settings, wires};
 use crate::open::Story;
 use crate::outcome::Failure;
 
@@ -214,7 +215,7 @@ impl Opener {
         self.begin(|told| {
             told.working("playing the demonstration, 4 s");
             let shown = demonstrated().and_then(|folder| {
-                let source = crate::inspect::alone(&folder);
+                let source = Source::alone(&folder);
                 let (answer, story) = opened(&source, ("", None), told)?;
                 Ok((answer, Box::new((source, story))))
             });

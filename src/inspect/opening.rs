@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
-use crate::inspect::{Own, filtered, ruled};
+use crate::inspect::models::{Own, filtered, ruled};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
 use crate::text;

@@ -220,11 +220,11 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::inspect::alone;
+    use crate::arguments::Source;
 
     fn shown(path: &str) -> Arc<Session> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        open::story(&alone(&path)).expect("a story").session
+        open::story(&Source::alone(&path)).expect("a story").session
     }
 
     #[track_caller]

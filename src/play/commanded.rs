@@ -10,7 +10,7 @@ use netreel_reel::Header;
 use netreel_sample_engine::{Peer, Start};
 use netreel_transport::UdpTransport;
 
-use super::{gather, how};
+use super::gather::{gather, how};
 use crate::arguments::Play;
 use crate::outcome::{Answer, Failure};
 use crate::{boxes, text};

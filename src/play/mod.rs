@@ -1,22 +1,22 @@
 //! `netreel play`: the sample game, played by hand, or by a script in place of one.
 
 mod commanded;
+mod gather;
 #[cfg(feature = "gui")]
 mod window;
 
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use netreel_play::{LiveStage, Progress, Script, Seats, Setup, ZOMBIE};
+use netreel_play::{LiveStage, Progress, Script, ZOMBIE};
 use netreel_reel::Header;
-use netreel_sample_engine::{Mode, Peer, Start, Topology as Links, node_name};
-use netreel_transport::{UdpTransport, mix};
+use netreel_sample_engine::{Peer, Start, node_name};
 
-use crate::arguments::{Play, Topology};
+use crate::arguments::Play;
 use crate::outcome::{Answer, Failure};
 use crate::{boxes, demo, text};
+use gather::gather;
 
 /// A script that is not over by then has failed.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -111,78 +111,4 @@ fn play(
         std::thread::sleep(LOOK);
     }
     stage.finish().map_err(Failure::new)
-}
-
-/// All nodes here, or this machine's node once the others are there.
-fn gather(
-    arguments: &Play,
-    out: &mut dyn Write,
-) -> Result<(Setup, Vec<(Peer, UdpTransport)>), Failure> {
-    if let Some(address) = arguments.join {
-        writeln!(out, "joining {address}; the game begins when all are there")?;
-        out.flush()?;
-        let seat = seat(arguments)?;
-        let (setup, own, socket) = netreel_play::join(address, seat).map_err(Failure::new)?;
-        return Ok((setup, vec![(own, socket)]));
-    }
-    let (mode, topology) = how(arguments);
-    let session = boxes::session_id(arguments.seed);
-    if let Some(address) = arguments.host {
-        let seats = Seats {
-            session,
-            mode,
-            topology,
-            seed: arguments.seed,
-            players: arguments.nodes,
-        };
-        let mut told = |line: String| {
-            // Who cannot be told still plays.
-            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-        };
-        let (setup, socket) =
-            netreel_play::host(address, seats, &mut told).map_err(Failure::new)?;
-        return Ok((setup, vec![(Peer::HOST, socket)]));
-    }
-    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let bind = |peer: u8| {
-        let seed = mix(&[arguments.seed, u64::from(peer)]);
-        let socket = UdpTransport::bind_seeded(local, seed);
-        socket.map(|socket| (Peer(peer), socket))
-    };
-    let sockets: Result<Vec<_>, _> = (0..arguments.nodes).map(bind).collect();
-    let sockets = sockets.map_err(Failure::new)?;
-    let setup = Setup {
-        session,
-        mode,
-        topology,
-        seed: arguments.seed,
-        endpoints: sockets.iter().map(|(_, socket)| socket.local()).collect(),
-    };
-    Ok((setup, sockets))
-}
-
-/// Which node it wants to be, where it joins.
-fn seat(arguments: &Play) -> Result<Option<Peer>, Failure> {
-    let Some(name) = &arguments.seat else {
-        return Ok(None);
-    };
-    let mut peers = (1..16).map(Peer);
-    let seat = peers.find(|peer| node_name(*peer) == *name);
-    let names: Vec<String> = (1..9).map(Peer).map(node_name).collect();
-    let known = || {
-        format!(
-            "--as {name}: there is no such node; there are {}",
-            names.join(", ")
-        )
-    };
-    seat.ok_or_else(|| Failure::new(known())).map(Some)
-}
-
-fn how(arguments: &Play) -> (Mode, Links) {
-    let mode = boxes::mode(arguments.migration);
-    let topology = match arguments.topology {
-        Topology::P2p => Links::PeerToPeer,
-        Topology::ClientServer => Links::ClientServer,
-    };
-    (mode, topology)
 }

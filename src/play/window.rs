@@ -12,10 +12,10 @@ use netreel_play::view::{Board, Command};
 use netreel_play::{LiveStage, Progress, Script, Setup, SimStage, Stage};
 use netreel_sample_engine::{Mode, ObjectId, Peer, Start, Topology};
 
-use super::how;
+use super::gather::how;
 use crate::arguments::Play;
 use crate::boxes;
-use crate::inspect;
+use crate::inspect::drawn;
 use crate::outcome::Failure;
 
 /// How large the window is at first.
@@ -129,7 +129,7 @@ pub fn draw(arguments: &Play, script: Script, file: &Path) -> Result<(), Failure
         stage.run(1);
         board.look(&stage.seen());
     }
-    let size = inspect::size(&arguments.size)?;
+    let size = drawn::size(&arguments.size)?;
     let seen = stage.seen();
     netreel_inspector::draw_views(&mut |ui| board.show(ui, &seen), size, file).map_err(Failure::new)
 }

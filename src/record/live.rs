@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netreel_capture::Signals;
 use netreel_capture::import::NamedNode;
-use netreel_capture::live::{self, Wanted};
+use netreel_capture::live::{self, Outcome, Wanted};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
@@ -63,6 +63,25 @@ pub fn run(
             "{dropped} were dropped because the disk could not keep up"
         )?;
     }
+    whole &= reels(&outcome, out)?;
+    if let Some(why) = &outcome.ended {
+        let before = match missed {
+            0 => "what came before is in the reel",
+            _ => "what came before is in the reel, but for what passed without being seen",
+        };
+        writeln!(out, "capturing on {interface} ended: {why}; {before}")?;
+        whole = false;
+    }
+    if whole {
+        Ok(Answer::Clean)
+    } else {
+        Ok(Answer::Wrong)
+    }
+}
+
+/// Says which reels ended early, and which have no packets. Whether all are there and have some.
+fn reels(outcome: &Outcome, out: &mut dyn Write) -> Result<bool, Failure> {
+    let mut whole = true;
     for (path, reel) in &outcome.reels {
         match reel {
             Ok(summary) => {
@@ -84,17 +103,5 @@ pub fn run(
         writeln!(out, "{}", without_packets(path))?;
         whole = false;
     }
-    if let Some(why) = &outcome.ended {
-        let before = match missed {
-            0 => "what came before is in the reel",
-            _ => "what came before is in the reel, but for what passed without being seen",
-        };
-        writeln!(out, "capturing on {interface} ended: {why}; {before}")?;
-        whole = false;
-    }
-    if whole {
-        Ok(Answer::Clean)
-    } else {
-        Ok(Answer::Wrong)
-    }
+    Ok(whole)
 }

@@ -35,78 +35,108 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
             folder.display()
         ));
     }
-    let (mut more, mut limited) = (String::new(), false);
-    let outcome = preload::record(&wanted, &mut |report| {
-        match report {
-        Report::Live(live) => line.show(&live, &more),
-        Report::Outlived(processes) => {
-            if more.is_empty() {
-                line.say(&format!(
-                    "the program has ended; recording {} that it started; Ctrl-C ends",
-                    outliving(processes)
-                ));
-            }
-            more = format!("{} left; Ctrl-C ends", outliving(processes));
-        }
-        Report::Started { name, .. } => {
-            let wanted = arguments.program.name.as_deref();
-            let again = wanted.and_then(|wanted| name.strip_prefix(wanted)?.strip_prefix('-'));
-            if let (Some(wanted), Some(_)) = (wanted, again.filter(|it| it.parse::<u32>().is_ok()))
-            {
-                line.say(&format!(
-                    "{wanted}.reel is there already; this recording's node and reel are called {name}"
-                ));
-            }
-        }
-        Report::Threads(name) => line.say(&format!(
-            "{name}: several of its threads have packets. Everything is recorded but the order in which \
-             they look at each other's memory, by which a replay may part; --one-thread-at-a-time \
-             records that as well, and says at once where a program does not run so"
-        )),
-        Report::Gap(sentence) => line.say(&format!("not recorded: {sentence}")),
-        Report::Ended {
-            name,
-            reel,
-            size: (events, bytes),
-            deleted,
-            dropped,
-        } => {
-            let deleted = match deleted {
-                0 => String::new(),
-                deleted => format!("; {deleted} older ones were deleted, as --ring or --keep asks"),
-            };
-            let dropped = match dropped {
-                0 => String::new(),
-                dropped => format!(", {dropped} DROPPED"),
-            };
-            line.say(&format!(
-                "{name}: {events} events{dropped}, {} in {}{deleted}",
-                text::bytes(bytes),
-                reel.display()
-            ));
-        }
-        Report::Limit { name, reached } => {
-            limited = true;
-            line.say(&format!(
-                "{name}: the reel has ended: {reached}; what the program does later is not in it"
-            ));
-        }
-        Report::RotationFailed { name, error } => line.say(&format!(
-            "{name}: a new file could not be begun or an old one not be ended ({error}); \
-             nothing is lost for it"
-        )),
-        Report::Failed(error) => line.say(&error.to_string()),
-    }
-    });
-    line.end();
+    let name = arguments.program.name.as_deref();
+    let mut telling = Telling {
+        line,
+        name,
+        more: String::new(),
+        limited: false,
+    };
+    let outcome = preload::record(&wanted, &mut |report| telling.hear(report));
+    telling.line.end();
     let outcome = outcome.map_err(Failure::new)?;
-    for sentence in summary(&outcome, folder, limited) {
+    for sentence in summary(&outcome, folder, telling.limited) {
         anstream::eprintln!("netreel: {sentence}");
     }
     let program = outcome.status.map_or(0, exit_code);
     match !missing(&outcome).is_empty() && program == 0 && arguments.program.fail_on_missing {
         true => Ok(Answer::Wrong),
         false => Ok(Answer::Code(program)),
+    }
+}
+
+/// Says what happens while the program runs.
+struct Telling<'a> {
+    line: LiveLine,
+    /// What the recording is called, where somebody says so.
+    name: Option<&'a str>,
+    /// What stands behind the line.
+    more: String,
+    /// Whether a reel has ended before its program.
+    limited: bool,
+}
+
+impl Telling<'_> {
+    fn hear(&mut self, report: Report) {
+        match report {
+            Report::Live(live) => self.line.show(&live, &self.more),
+            Report::Outlived(processes) => {
+                if self.more.is_empty() {
+                    self.line.say(&format!(
+                        "the program has ended; recording {} that it started; Ctrl-C ends",
+                        outliving(processes)
+                    ));
+                }
+                self.more = format!("{} left; Ctrl-C ends", outliving(processes));
+            }
+            Report::Started { name, .. } => self.started(&name),
+            Report::Threads(name) => self.line.say(&format!(
+                "{name}: several of its threads have packets. Everything is recorded but the order in which \
+                 they look at each other's memory, by which a replay may part; --one-thread-at-a-time \
+                 records that as well, and says at once where a program does not run so"
+            )),
+            Report::Gap(sentence) => self.line.say(&format!("not recorded: {sentence}")),
+            Report::Ended {
+                name,
+                reel,
+                size,
+                deleted,
+                dropped,
+            } => self.ended(&name, &reel, size, (deleted, dropped)),
+            Report::Limit { name, reached } => {
+                self.limited = true;
+                self.line.say(&format!(
+                    "{name}: the reel has ended: {reached}; what the program does later is not in it"
+                ));
+            }
+            Report::RotationFailed { name, error } => self.line.say(&format!(
+                "{name}: a new file could not be begun or an old one not be ended ({error}); \
+                 nothing is lost for it"
+            )),
+            Report::Failed(error) => self.line.say(&error.to_string()),
+        }
+    }
+
+    fn started(&mut self, name: &str) {
+        let wanted = self.name;
+        let again = wanted.and_then(|wanted| name.strip_prefix(wanted)?.strip_prefix('-'));
+        if let (Some(wanted), Some(_)) = (wanted, again.filter(|it| it.parse::<u32>().is_ok())) {
+            self.line.say(&format!(
+                "{wanted}.reel is there already; this recording's node and reel are called {name}"
+            ));
+        }
+    }
+
+    fn ended(
+        &mut self,
+        name: &str,
+        reel: &Path,
+        (events, bytes): (u64, u64),
+        (deleted, dropped): (u64, u64),
+    ) {
+        let deleted = match deleted {
+            0 => String::new(),
+            deleted => format!("; {deleted} older ones were deleted, as --ring or --keep asks"),
+        };
+        let dropped = match dropped {
+            0 => String::new(),
+            dropped => format!(", {dropped} DROPPED"),
+        };
+        self.line.say(&format!(
+            "{name}: {events} events{dropped}, {} in {}{deleted}",
+            text::bytes(bytes),
+            reel.display()
+        ));
     }
 }
 

@@ -382,54 +382,14 @@ impl<'a> Sitting<'a> {
             .take()
             .map(|event| format!("there is no event {event}: the last one is {last}"));
         if self.json {
-            let mut object = self.here_json();
-            object["stop"] = match moved.stop {
-                Stop::Reached => "reached",
-                Stop::Begin => "begin",
-                Stop::End => "end",
-                Stop::Parted => "divergence",
-            }
-            .into();
-            object["restarted"] = moved.restarted.into();
-            object["crossed"] = moved.crossed.into();
-            if let Some(why) = again {
-                object["time_outs_again"] = why.into();
-            }
-            if let Some(why) = beyond {
-                object["beyond"] = why.into();
-            }
-            if moved.stop == Stop::Parted {
-                object["replay"] = self.parted_json();
-            }
+            let object = self.moved_json(&moved, again, beyond);
             return print_json(&object, out);
         }
         if let Some(why) = beyond {
             writeln!(out, "{why}")?;
         }
-        match (self.player.process(), moved.restarted) {
-            (_, false) => {}
-            (Some(process), true) => writeln!(
-                out,
-                "the program was started again and brought here: process {process}"
-            )?,
-            (None, true) => writeln!(
-                out,
-                "the layer offers no states: it was played again from the beginning"
-            )?,
-        }
+        self.print_way(&moved, out)?;
         let stretch = self.player.stretch();
-        if moved.crossed {
-            let from = match stretch.snapshot {
-                true => format!("the snapshot of event {}", stretch.from),
-                false => "the reel's beginning".to_owned(),
-            };
-            writeln!(
-                out,
-                "something is missing in the reel on the way: what can be played here goes from \
-                 {from} to event {}",
-                stretch.until.0.saturating_sub(1)
-            )?;
-        }
         match moved.stop {
             Stop::Reached => {}
             Stop::Begin => {
@@ -457,6 +417,63 @@ impl<'a> Sitting<'a> {
             Stop::Parted => self.print_parted(out)?,
         }
         self.here(out)
+    }
+
+    fn moved_json(
+        &mut self,
+        moved: &Moved,
+        again: Option<String>,
+        beyond: Option<String>,
+    ) -> Value {
+        let mut object = self.here_json();
+        object["stop"] = match moved.stop {
+            Stop::Reached => "reached",
+            Stop::Begin => "begin",
+            Stop::End => "end",
+            Stop::Parted => "divergence",
+        }
+        .into();
+        object["restarted"] = moved.restarted.into();
+        object["crossed"] = moved.crossed.into();
+        if let Some(why) = again {
+            object["time_outs_again"] = why.into();
+        }
+        if let Some(why) = beyond {
+            object["beyond"] = why.into();
+        }
+        if moved.stop == Stop::Parted {
+            object["replay"] = self.parted_json();
+        }
+        object
+    }
+
+    /// Says what a move took: that all began anew, or that something is missing on its way.
+    fn print_way(&self, moved: &Moved, out: &mut dyn Write) -> Result<(), Failure> {
+        match (self.player.process(), moved.restarted) {
+            (_, false) => {}
+            (Some(process), true) => writeln!(
+                out,
+                "the program was started again and brought here: process {process}"
+            )?,
+            (None, true) => writeln!(
+                out,
+                "the layer offers no states: it was played again from the beginning"
+            )?,
+        }
+        let stretch = self.player.stretch();
+        if moved.crossed {
+            let from = match stretch.snapshot {
+                true => format!("the snapshot of event {}", stretch.from),
+                false => "the reel's beginning".to_owned(),
+            };
+            writeln!(
+                out,
+                "something is missing in the reel on the way: what can be played here goes from \
+                 {from} to event {}",
+                stretch.until.0.saturating_sub(1)
+            )?;
+        }
+        Ok(())
     }
 
     /// Says what is here, in a line.

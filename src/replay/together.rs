@@ -72,42 +72,17 @@ pub fn run_while(
     }
     let plan = plan(session, nodes.clone());
     let seed = arguments.together.seed;
-    // What was recorded can be played where it was the sample engine.
-    let recorded = Engine::Boxes(Changes::default());
-    let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
-    let is_known = reels
-        .into_iter()
-        .all(|reel| recorded.cannot_play(reel).is_none());
-    let unchanged = (!words.is_empty() && is_known)
-        .then(|| run_layers(&plan, &nodes, (&recorded, seed), Box::new(()), wanted))
-        .transpose()?;
+    let unchanged = match words.is_empty() {
+        true => None,
+        false => unchanged((&plan, &nodes), seed, wanted)?,
+    };
 
     // Before the folder is made: a change that makes no sense leaves nothing behind.
     let headers = headers(&nodes, &engine, &words, seed)?;
     prepare(folder)?;
     let (reels, paths) = create(folder, headers)?;
-    // Half a session helps nobody, and keeps the next one from its folder.
-    let remove = |failure: Failure| {
-        remove(folder);
-        failure
-    };
-    let played = run_layers(
-        &plan,
-        &nodes,
-        (&engine, seed),
-        Box::new(reels.clone()),
-        wanted,
-    );
-    let played = played.map_err(remove)?;
-    let note = note(&words, seed);
-    let is_cut = |node: usize| {
-        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
-        reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
-    };
-    reels
-        .finish(&note, is_cut)
-        .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
-    engine.check_alive().map_err(remove)?;
+    let played = (&engine, seed, &*words);
+    let played = record((&plan, &nodes), played, (reels, folder), wanted)?;
     drop(plan);
 
     let found = open::reels(&paths)?;
@@ -138,6 +113,49 @@ pub fn run_while(
         Verdict::Wrong => Answer::Wrong,
         Verdict::Unknown => Answer::Unknown,
     })
+}
+
+/// The session with nothing changed, where it can be played so: where it was recorded with the sample
+/// engine.
+fn unchanged(
+    (plan, nodes): (&Arc<Plan>, &[StoryNode]),
+    seed: u64,
+    wanted: Wanted<'_>,
+) -> Result<Option<Played>, Failure> {
+    let recorded = Engine::Boxes(Changes::default());
+    let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
+    let is_known = reels
+        .into_iter()
+        .all(|reel| recorded.cannot_play(reel).is_none());
+    is_known
+        .then(|| run_layers(plan, nodes, (&recorded, seed), Box::new(()), wanted))
+        .transpose()
+}
+
+/// Plays a session into the reels of a folder; where that fails, the folder goes.
+fn record(
+    (plan, nodes): (&Arc<Plan>, &[StoryNode]),
+    (engine, seed, words): (&Engine<'_>, u64, &str),
+    (reels, folder): (Reels<FileAppend>, &Path),
+    wanted: Wanted<'_>,
+) -> Result<Played, Failure> {
+    // Half a session helps nobody, and keeps the next one from its folder.
+    let remove = |failure: Failure| {
+        remove(folder);
+        failure
+    };
+    let played = run_layers(plan, nodes, (engine, seed), Box::new(reels.clone()), wanted);
+    let played = played.map_err(remove)?;
+    let note = note(words, seed);
+    let is_cut = |node: usize| {
+        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
+        reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
+    };
+    reels
+        .finish(&note, is_cut)
+        .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
+    engine.check_alive().map_err(remove)?;
+    Ok(played)
 }
 
 /// The nodes of a session, those that can be played with their reels; and why others cannot.

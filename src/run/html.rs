@@ -71,7 +71,8 @@ fn picture(folder: &Path, at: usize) -> String {
     use base64::Engine;
     use netreel_inspector::theme::Theme;
 
-    use crate::inspect::{Shown, draw, model};
+    use crate::inspect::drawn::{Shown, draw};
+    use crate::inspect::models::model;
 
     if at >= PICTURES_MAX {
         return String::new();

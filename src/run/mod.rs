@@ -71,25 +71,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
     let jobs = arguments.jobs.map_or_else(processors, usize::from);
     let netreel = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
-    if !arguments.json {
-        let here = here(arguments);
-        let (jobs, folder) = (here.min(jobs as u64), folder.display());
-        let (name, seed) = (&scenario.name, arguments.seed);
-        let matches = matches(here);
-        writeln!(
-            out,
-            "{name}: {matches}, {jobs} at once, seed {seed}, in {folder}"
-        )?;
-        out.flush()?;
-    }
-    if let Some(folder) = &arguments.against {
-        // Before a night is played.
-        netreel_scenario::played(folder)
-            .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
-    }
-    if arguments.dataset.is_some() {
-        export::can_write_datasets()?;
-    }
+    begin(arguments, &scenario.name, (jobs, &folder), out)?;
     let debuggers = Debuggers::new(arguments.vscode.as_deref(), &scenario.folder);
     let hears = |waiting: &Waiting| debuggers.hear(waiting);
     let is_cancelled = Arc::new(AtomicBool::new(false));
@@ -147,6 +129,35 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         )));
     }
     Ok(Played::Whole(answer))
+}
+
+/// Says what is played, and fails where something lacks that is needed when it is over.
+fn begin(
+    arguments: &Run,
+    name: &str,
+    (jobs, folder): (usize, &Path),
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if !arguments.json {
+        let here = here(arguments);
+        let (jobs, folder) = (here.min(jobs as u64), folder.display());
+        let (name, seed) = (name, arguments.seed);
+        let matches = matches(here);
+        writeln!(
+            out,
+            "{name}: {matches}, {jobs} at once, seed {seed}, in {folder}"
+        )?;
+        out.flush()?;
+    }
+    if let Some(folder) = &arguments.against {
+        // Before a night is played.
+        netreel_scenario::played(folder)
+            .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
+    }
+    if arguments.dataset.is_some() {
+        export::can_write_datasets()?;
+    }
+    Ok(())
 }
 
 /// How many matches are played here: all of them, or those of a part.

@@ -2,6 +2,34 @@
 //!
 //! [`Recorder`] makes a reel; its [`pusher`](Recorder::pusher) goes into what stands between a network
 //! layer and the world: [`Recorded`] around a [`Transport`], a [`RecordedSocket`], or a [`Journal`].
+//!
+//! ```
+//! use netreel_record::{
+//!     Header, Options, Recorded, Recorder, Time, Transport, UdpTransport, clock_anchor,
+//! };
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("server.reel");
+//! let header = Header {
+//!     node: "server".to_owned(),
+//!     clock: clock_anchor(), // ties its clock to the calendar and the machine
+//!     ..Header::default()
+//! };
+//! let recorder = Recorder::create(&path, &header, Options::default())?;
+//! let socket = UdpTransport::bind("127.0.0.1:0".parse()?)?;
+//! let local = socket.local();
+//! let mut io = Recorded::new(socket, recorder.pusher()?, local);
+//! io.tick(1, Time(0)); // and then whatever the network layer does with a `&mut dyn Transport`
+//! io.send(local, b"hello")?;
+//! recorder.finish()?;
+//!
+//! let opened = netreel_record::open(&path)?;
+//! assert!(opened.reel.header().node == "server");
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! How an engine is recorded: `docs/engines.md`. Why it is so: `docs/decisions/recording.md`.
 
 mod anchor;

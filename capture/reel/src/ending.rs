@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::{EventNumber, RingError};
+use crate::EventNumber;
+use crate::ring::RING_VERSION;
 
 /// A recording that a limit ended, or that ended before its program, has a
 /// [`Note`](crate::Event::Note) as its last event, which begins so and goes on with the reason: `it has
@@ -122,4 +123,24 @@ pub struct Recovery {
     pub unchecked: u64,
     /// A ring file was given and could not be used.
     pub rings: Option<RingError>,
+}
+
+/// Why bytes are not a ring file that can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RingError {
+    /// The reel was made beside a ring file, and none was given.
+    #[error("it is not beside the reel: up to the last 500 ms before the cut are lost with it")]
+    Missing,
+    /// Too short, or it starts with something else.
+    #[error("it is not a ring file")]
+    NotRings,
+    /// Made by a later netreel.
+    #[error("it has version {0}, and this netreel knows {RING_VERSION}")]
+    FutureVersion(u32),
+    /// It belongs to another reel.
+    #[error("it belongs to another reel")]
+    OtherReel,
+    /// Its control page makes no sense.
+    #[error("its first page is damaged")]
+    Damaged,
 }

@@ -1,22 +1,81 @@
-//! The parts of one recording as one reel.
+//! Opening a reel: from one file, or from the parts of a recording, put behind one another.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::decode::Records;
 use crate::ending::{CutWhy, Damage, Ending, Gap, GapWhy};
-use crate::open::{OneReel, OpenError, Start, open};
+use crate::open::{OneReel, open};
 use crate::part::{MissingParts, OpenedPart, Part};
-use crate::read_at::{ReadAt, ReadError};
+use crate::read_at::{ReadAt, ReadError, Until};
 use crate::scan::Known;
+use crate::start::{OpenError, Start};
 use crate::stored::block_body;
 use crate::{EventNumber, Reel};
+
+/// What is known of a recording that is opened again and again while it is written: what was read
+/// of it is not read again.
+#[derive(Debug, Default)]
+pub struct Opening(Known);
+
+impl Reel {
+    /// Opens a reel. Errors only where nothing can be said of it: what is broken behind the
+    /// header is in [`ending`](Reel::ending), [`gaps`](Reel::gaps) and [`damage`](Reel::damage).
+    pub fn open(source: Arc<dyn ReadAt>) -> Result<Reel, OpenError> {
+        let one = open(source.as_ref(), None, &mut Known::default())?;
+        join(vec![(one, source)])
+    }
+
+    /// Opens a reel with the bytes of its ring file, which hold what had not been written yet.
+    pub fn open_with_rings(source: Arc<dyn ReadAt>, rings: &[u8]) -> Result<Reel, OpenError> {
+        let one = open(source.as_ref(), Some(rings), &mut Known::default())?;
+        join(vec![(one, source)])
+    }
+
+    /// Opens parts of one recording as one reel; the caller saw to it that they have the same
+    /// [identity](crate::Start::identity). Their order does not matter, and parts that lack are
+    /// named in [`missing_parts`](Reel::missing_parts). `rings` is the recording's ring file.
+    ///
+    /// Fails where one of them does not open, or none is given.
+    pub fn open_parts(
+        sources: Vec<Arc<dyn ReadAt>>,
+        rings: Option<&[u8]>,
+    ) -> Result<Reel, OpenError> {
+        open_parts(sources, rings, &mut Known::default())
+    }
+
+    /// The same of a recording that is opened again and again.
+    ///
+    /// # Errors
+    /// As for [`Reel::open_parts`].
+    pub fn open_again(
+        sources: Vec<Arc<dyn ReadAt>>,
+        rings: Option<&[u8]>,
+        opening: &mut Opening,
+    ) -> Result<Reel, OpenError> {
+        open_parts(sources, rings, &mut opening.0)
+    }
+
+    /// The reel as it would be, had it been cut behind its first `bytes` bytes: for whoever shows its
+    /// beginning while all of it is read.
+    ///
+    /// # Errors
+    /// As for [`Reel::open`]: not even the header is whole in them.
+    pub fn beginning(&self, bytes: u64) -> Result<Reel, OpenError> {
+        Reel::open(Arc::new(Until::new(Arc::clone(&self.source), bytes)))
+    }
+
+    /// Opens a reel that is in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Reel, OpenError> {
+        Reel::open(Arc::new(bytes))
+    }
+}
 
 /// Opens parts of one recording, in any order. `rings` belong to the last of them.
 ///
 /// A part that is there twice is read once. Fails where one of them cannot be opened, or where
 /// there is none.
-pub(crate) fn open_parts(
+fn open_parts(
     sources: Vec<Arc<dyn ReadAt>>,
     rings: Option<&[u8]>,
     known: &mut Known,
@@ -38,7 +97,7 @@ pub(crate) fn open_parts(
 }
 
 /// Puts parts, in the order of their numbers, behind one another.
-pub(crate) fn join(parts: Vec<(OneReel, Arc<dyn ReadAt>)>) -> Result<Reel, OpenError> {
+fn join(parts: Vec<(OneReel, Arc<dyn ReadAt>)>) -> Result<Reel, OpenError> {
     let mut joining = Joining::default();
     let mut reel: Option<Reel> = None;
     for (one, source) in parts {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::decode::Records;
 use crate::encode::BlockEncoder;
-use crate::ending::{GapWhy, Recovery};
+use crate::ending::{GapWhy, Recovery, RingError};
 use crate::frame::{BLOCK_TARGET, FRAME_HEAD};
 use crate::index::BlockInfo;
 use crate::plain::plain_read;
@@ -35,26 +35,6 @@ pub(crate) struct Pushed<'a> {
     pub(crate) thread: u16,
     pub(crate) kind: u8,
     pub(crate) body: &'a [u8],
-}
-
-/// Why bytes are not a ring file that can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RingError {
-    /// The reel was made beside a ring file, and none was given.
-    #[error("it is not beside the reel: up to the last 500 ms before the cut are lost with it")]
-    Missing,
-    /// Too short, or it starts with something else.
-    #[error("it is not a ring file")]
-    NotRings,
-    /// Made by a later netreel.
-    #[error("it has version {0}, and this netreel knows {RING_VERSION}")]
-    FutureVersion(u32),
-    /// It belongs to another reel.
-    #[error("it belongs to another reel")]
-    OtherReel,
-    /// Its control page makes no sense.
-    #[error("its first page is damaged")]
-    Damaged,
 }
 
 impl<'a> RingImage<'a> {
@@ -138,6 +118,9 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 /// No recording gets this far; what claims a higher number is damaged.
 const NUMBER_MAX: u64 = u64::MAX >> 1;
 
+/// What is in no whole block, by number; `true` for an event that no checksum covers.
+type Loose<'a> = BTreeMap<EventNumber, (Record<'a>, bool)>;
+
 /// Makes blocks of what a torn block and the rings hold, in the order of the numbers. Where both
 /// have an event, the ring's copy is the better one: no write was torn there.
 pub(crate) fn recover(
@@ -147,79 +130,15 @@ pub(crate) fn recover(
     at_byte: &mut u64,
 ) -> Vec<Arc<[u8]>> {
     let torn = scan.torn.take().unwrap_or_default();
-    let mut by_number = BTreeMap::new();
+    let mut loose = Loose::new();
     if !torn.is_empty() {
-        let mut records = Records::new(&torn);
-        if records.next_number().0 >= scan.next {
-            for record in records
-                .by_ref()
-                .filter(|record| record.number.0 < NUMBER_MAX)
-            {
-                by_number.insert(record.number, (record, true));
-            }
-            scan.totals.add_unknown(records.unknown());
-            if !by_number.is_empty() {
-                *at_byte += (FRAME_HEAD + records.good_to()) as u64;
-            }
-        }
+        take_torn(scan, &torn, &mut loose, at_byte);
     }
-    let mut end = 0;
-    if let Some(image) = image {
-        end = image.next;
-        for (number, pushed) in image.records.range(scan.next.min(NUMBER_MAX)..NUMBER_MAX) {
-            let number = EventNumber(*number);
-            let Ok(event) = plain_read(pushed.kind, pushed.body) else {
-                scan.totals.add_unknown(&[(pushed.kind, 1)].into());
-                continue;
-            };
-            let (time, thread) = (Time(pushed.time), ThreadId(pushed.thread));
-            by_number.insert(
-                number,
-                (
-                    Record {
-                        number,
-                        time,
-                        thread,
-                        event,
-                    },
-                    false,
-                ),
-            );
-        }
-        let last_time = by_number
-            .values()
-            .next_back()
-            .map(|(record, _)| record.time);
-        let time = last_time
-            .or(scan.totals.span().map(|(_, high)| high))
-            .unwrap_or(Time::ZERO);
-        let dropped = Event::Dropped {
-            count: image.dropped,
-        };
-        let dropped = (image.dropped > 0).then_some(dropped);
-        let failed = image.stop.map(|(code, _)| Event::WriteFailed { code });
-        end = end.min(NUMBER_MAX);
-        for event in [dropped, failed].into_iter().flatten() {
-            let number = EventNumber(end);
-            by_number.insert(
-                number,
-                (
-                    Record {
-                        number,
-                        time,
-                        thread: ThreadId(0),
-                        event,
-                    },
-                    false,
-                ),
-            );
-            end += 1;
-        }
-    }
+    let end = image.map_or(0, |image| take_pushed(scan, image, &mut loose));
     let mut blocks = Vec::new();
     let mut open = BlockEncoder::new();
     let mut next = scan.next;
-    for (number, (record, unchecked)) in &by_number {
+    for (number, (record, unchecked)) in &loose {
         if number.0 > next {
             scan.gap(EventNumber(next), number.0 - next, GapWhy::NeverPublished);
         }
@@ -241,6 +160,64 @@ pub(crate) fn recover(
     }
     scan.next = next.max(end);
     blocks
+}
+
+/// Takes what is whole of a torn block.
+fn take_torn<'a>(scan: &mut Scan, torn: &'a [u8], loose: &mut Loose<'a>, at_byte: &mut u64) {
+    let mut records = Records::new(torn);
+    if records.next_number().0 < scan.next {
+        return;
+    }
+    for record in records
+        .by_ref()
+        .filter(|record| record.number.0 < NUMBER_MAX)
+    {
+        loose.insert(record.number, (record, true));
+    }
+    scan.totals.add_unknown(records.unknown());
+    if !loose.is_empty() {
+        *at_byte += (FRAME_HEAD + records.good_to()) as u64;
+    }
+}
+
+/// Takes what was pushed into the rings, and what they say of their end. Gives the number after the
+/// last event.
+fn take_pushed<'a>(scan: &mut Scan, image: &RingImage<'a>, loose: &mut Loose<'a>) -> u64 {
+    for (number, pushed) in image.records.range(scan.next.min(NUMBER_MAX)..NUMBER_MAX) {
+        let number = EventNumber(*number);
+        let Ok(event) = plain_read(pushed.kind, pushed.body) else {
+            scan.totals.add_unknown(&[(pushed.kind, 1)].into());
+            continue;
+        };
+        let record = Record {
+            number,
+            time: Time(pushed.time),
+            thread: ThreadId(pushed.thread),
+            event,
+        };
+        loose.insert(number, (record, false));
+    }
+    let last_time = loose.values().next_back().map(|(record, _)| record.time);
+    let time = last_time
+        .or(scan.totals.span().map(|(_, high)| high))
+        .unwrap_or(Time::ZERO);
+    let dropped = Event::Dropped {
+        count: image.dropped,
+    };
+    let dropped = (image.dropped > 0).then_some(dropped);
+    let failed = image.stop.map(|(code, _)| Event::WriteFailed { code });
+    let mut end = image.next.min(NUMBER_MAX);
+    for event in [dropped, failed].into_iter().flatten() {
+        let record = Record {
+            number: EventNumber(end),
+            time,
+            thread: ThreadId(0),
+            event,
+        };
+        loose.insert(record.number, (record, false));
+        end += 1;
+    }
+    end
 }
 
 impl Scan {

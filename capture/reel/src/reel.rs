@@ -8,12 +8,9 @@ use crate::decode::{BlockProblem, Records};
 use crate::ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 use crate::frame::FRAME_HEAD;
 use crate::index::{BlockInfo, Totals};
-use crate::join::{join, open_parts};
-use crate::open::{OpenError, open};
 use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
-use crate::read_at::{ReadAt, ReadError, Until};
-use crate::scan::Known;
+use crate::read_at::{ReadAt, ReadError};
 use crate::stored::{BodyError, block_body};
 use crate::{Believed, Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
@@ -38,11 +35,6 @@ pub struct Reel {
     pub(crate) recovery: Recovery,
     pub(crate) latest: Mutex<Option<Latest>>,
 }
-
-/// What is known of a recording that is opened again and again while it is written: what was read
-/// of it is not read again.
-#[derive(Debug, Default)]
-pub struct Opening(Known);
 
 /// A block that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,63 +106,12 @@ pub struct Walk {
 }
 
 impl Reel {
-    /// Opens a reel. Errors only where nothing can be said of it: what is broken behind the
-    /// header is in [`ending`](Reel::ending), [`gaps`](Reel::gaps) and [`damage`](Reel::damage).
-    pub fn open(source: Arc<dyn ReadAt>) -> Result<Reel, OpenError> {
-        let one = open(source.as_ref(), None, &mut Known::default())?;
-        join(vec![(one, source)])
-    }
-
-    /// Opens a reel with the bytes of its ring file, which hold what had not been written yet.
-    pub fn open_with_rings(source: Arc<dyn ReadAt>, rings: &[u8]) -> Result<Reel, OpenError> {
-        let one = open(source.as_ref(), Some(rings), &mut Known::default())?;
-        join(vec![(one, source)])
-    }
-
-    /// Opens parts of one recording as one reel; the caller saw to it that they have the same
-    /// [identity](crate::Start::identity). Their order does not matter, and parts that lack are
-    /// named in [`missing_parts`](Reel::missing_parts). `rings` is the recording's ring file.
-    ///
-    /// Fails where one of them does not open, or none is given.
-    pub fn open_parts(
-        sources: Vec<Arc<dyn ReadAt>>,
-        rings: Option<&[u8]>,
-    ) -> Result<Reel, OpenError> {
-        open_parts(sources, rings, &mut Known::default())
-    }
-
-    /// The same of a recording that is opened again and again.
-    ///
-    /// # Errors
-    /// As for [`Reel::open_parts`].
-    pub fn open_again(
-        sources: Vec<Arc<dyn ReadAt>>,
-        rings: Option<&[u8]>,
-        opening: &mut Opening,
-    ) -> Result<Reel, OpenError> {
-        open_parts(sources, rings, &mut opening.0)
-    }
-
     /// How many bytes there are of it, without what its rings hold.
     ///
     /// # Errors
     /// The system cannot say it.
     pub fn length(&self) -> Result<u64, ReadError> {
         self.source.length()
-    }
-
-    /// The reel as it would be, had it been cut behind its first `bytes` bytes: for whoever shows its
-    /// beginning while all of it is read.
-    ///
-    /// # Errors
-    /// As for [`Reel::open`]: not even the header is whole in them.
-    pub fn beginning(&self, bytes: u64) -> Result<Reel, OpenError> {
-        Reel::open(Arc::new(Until::new(Arc::clone(&self.source), bytes)))
-    }
-
-    /// Opens a reel that is in memory.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Reel, OpenError> {
-        Reel::open(Arc::new(bytes))
     }
 
     /// What the reel says of itself.

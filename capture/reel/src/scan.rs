@@ -9,8 +9,8 @@ use crate::frame::{
     BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, FrameHead, INDEX_MAGIC, ZSTD_MAGIC, body_of,
 };
 use crate::index::{BlockInfo, Totals};
-use crate::open::Start;
 use crate::read_at::{ReadAt, ReadError, read_vec};
+use crate::start::Start;
 use crate::{EventNumber, meta};
 
 /// What a pass over the blocks found.

@@ -3,10 +3,10 @@
 use crate::decode::Records;
 use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, Footer, FrameHead};
 use crate::frame::{INDEX_MAGIC, ZSTD_MAGIC, body_of};
-use crate::open::{OpenError, Start};
 use crate::plain::plain_read;
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::RingImage;
+use crate::start::{OpenError, Start};
 use crate::{EventNumber, Header, Record, RingError, ThreadId, Time, meta};
 
 /// How far a growing reel has been read.

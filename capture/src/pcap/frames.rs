@@ -435,19 +435,7 @@ fn read_block(
             if interfaces.len() >= INTERFACES_MAX {
                 return Err(Contradiction);
             }
-            let named = |option: &&PcapNGOption<'_>| option.code == OptionCode::IfName;
-            let name = block.options.iter().find(named);
-            let name = name.and_then(|name| name.as_bytes().ok()).unwrap_or(&[]);
-            let name = name.get(..NAME_MAX).unwrap_or(name);
-            interfaces.push(Interface {
-                name: String::from_utf8_lossy(name)
-                    .trim_end_matches('\0')
-                    .to_owned(),
-                link_type: block.linktype.0,
-                snap_length: block.snaplen,
-                ticks: Ticks::of(&block, order),
-                drops: Drops::default(),
-            });
+            interfaces.push(described(&block, order));
             Ok(None)
         }
         Block::EnhancedPacket(block) => {
@@ -472,6 +460,23 @@ fn read_block(
                 .ok_or(Contradiction)
         }
         _ => Ok(None),
+    }
+}
+
+/// The interface that a block describes.
+fn described(block: &InterfaceDescriptionBlock<'_>, order: Order) -> Interface {
+    let named = |option: &&PcapNGOption<'_>| option.code == OptionCode::IfName;
+    let name = block.options.iter().find(named);
+    let name = name.and_then(|name| name.as_bytes().ok()).unwrap_or(&[]);
+    let name = name.get(..NAME_MAX).unwrap_or(name);
+    Interface {
+        name: String::from_utf8_lossy(name)
+            .trim_end_matches('\0')
+            .to_owned(),
+        link_type: block.linktype.0,
+        snap_length: block.snaplen,
+        ticks: Ticks::of(block, order),
+        drops: Drops::default(),
     }
 }
 

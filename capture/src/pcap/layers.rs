@@ -8,7 +8,7 @@ use etherparse::{
 };
 use netreel_reel::Endpoint;
 
-use super::links;
+use super::links::{self, Behind};
 
 /// What a frame turned out to hold.
 pub(super) enum Sliced<'a> {
@@ -92,14 +92,14 @@ pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
                 None => Sliced::Unreadable,
             };
         }
-        PPPOE => return links::pppoe(frame, &Outer::default()),
-        link if PPP.contains(&link) => return links::ppp(frame, &Outer::default()),
+        PPPOE => return go_on(links::pppoe(frame), &Outer::default()),
+        link if PPP.contains(&link) => return go_on(links::ppp(frame), &Outer::default()),
         link if RAW.contains(&link) => return ip(frame, &Outer::default()),
         _ => return Sliced::UnknownLink,
     };
     match cooked {
         // What the kernel calls an 802.2 frame (`LINUX_SLL_P_802_2`).
-        Some((EtherType(4), llc)) => links::llc(llc, &Outer::default()),
+        Some((EtherType(4), llc)) => go_on(links::llc(llc), &Outer::default()),
         Some((ether_type, packet)) => ether(ether_type, packet, &Outer::default()),
         None => Sliced::Unreadable,
     }
@@ -125,16 +125,16 @@ pub(super) fn whole<'a>(fragment: &Fragment<'_>, payload: &'a [u8]) -> Sliced<'a
 
 /// What is around a packet.
 #[derive(Default)]
-pub(super) struct Outer {
-    pub vlan: Vec<u16>,
+struct Outer {
+    vlan: Vec<u16>,
     /// How many headers of links were looked behind.
-    pub links: usize,
+    links: usize,
     /// How many IP packets it is in.
-    pub tunnels: usize,
+    tunnels: usize,
 }
 
 /// An IP packet by itself.
-pub(super) fn ip<'a>(packet: &'a [u8], outer: &Outer) -> Sliced<'a> {
+fn ip<'a>(packet: &'a [u8], outer: &Outer) -> Sliced<'a> {
     match LaxSlicedPacket::from_ip(packet) {
         Ok(packet) if outer.tunnels <= TUNNELS_MAX => sort(&packet, outer),
         _ => Sliced::Unreadable,
@@ -142,8 +142,18 @@ pub(super) fn ip<'a>(packet: &'a [u8], outer: &Outer) -> Sliced<'a> {
 }
 
 /// What an ether type names.
-pub(super) fn ether<'a>(ether_type: EtherType, packet: &'a [u8], outer: &Outer) -> Sliced<'a> {
+fn ether<'a>(ether_type: EtherType, packet: &'a [u8], outer: &Outer) -> Sliced<'a> {
     sort(&LaxSlicedPacket::from_ether_type(ether_type, packet), outer)
+}
+
+/// What stands behind headers of links.
+fn go_on<'a>(behind: Behind<'a>, outer: &Outer) -> Sliced<'a> {
+    match behind {
+        Behind::Ip(packet) => ip(packet, outer),
+        Behind::Ether(ether_type, packet) => ether(ether_type, packet, outer),
+        Behind::NotIp => Sliced::NotIp,
+        Behind::Unreadable => Sliced::Unreadable,
+    }
 }
 
 /// The datagram in an IP payload. None: not even its header is whole.
@@ -179,7 +189,7 @@ fn sort<'a>(packet: &LaxSlicedPacket<'a>, outer: &Outer) -> Sliced<'a> {
                     links: outer.links + 1,
                     tunnels: outer.tunnels,
                 };
-                links::behind(inner.ether_type, inner.payload, &outer)
+                go_on(links::behind(inner.ether_type, inner.payload), &outer)
             }
             (false, None) => Sliced::NotIp,
             _ => Sliced::Unreadable,

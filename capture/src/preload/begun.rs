@@ -69,18 +69,6 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             .for_each(|part| details.extend_from_slice(part));
         put(&details);
     };
-    // The order of locks is recorded as well.
-    let flags = u8::from(random_addresses(pid))
-        | u8::from(numbers.forked) << 1
-        | 4
-        | u8::from(numbers.one_thread) << 3
-        | u8::from(numbers.log) << 4
-        // Rings lie out of the way.
-        | 32
-        // Barriers, eventfds and the like are recorded.
-        | 64
-        // So is what is read of the standard input through the C library's streams.
-        | 128;
     told(
         StartId::NUMBERS,
         &[
@@ -89,7 +77,7 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             &numbers.rings.to_le_bytes(),
             &numbers.capacity.to_le_bytes(),
             // Children, how they ended and what they wrote are recorded.
-            &[flags, 1],
+            &[kept_besides(pid, numbers), 1],
         ],
     );
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -142,6 +130,22 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             told(StartId::TERMINAL, &[&fd.to_le_bytes(), size.as_flattened()]);
         }
     }
+}
+
+/// What the recording tells besides.
+fn kept_besides(pid: u32, numbers: &Numbers) -> u8 {
+    u8::from(random_addresses(pid))
+        | u8::from(numbers.forked) << 1
+        // The order of locks is recorded as well.
+        | 4
+        | u8::from(numbers.one_thread) << 3
+        | u8::from(numbers.log) << 4
+        // Rings lie out of the way.
+        | 32
+        // Barriers, eventfds and the like are recorded.
+        | 64
+        // So is what is read of the standard input through the C library's streams.
+        | 128
 }
 
 fn is_secret(name: &[u8]) -> bool {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitOptions, set_child_subreaper, waitpid};
 
-use super::escape::check_program;
-use super::{ADDRESS_SANITIZER, Escape, look};
+use super::escape::{ADDRESS_SANITIZER, check_program};
+use super::{Escape, look};
 
 /// A process that has run for this long without the library, and seems to have no reason to load it, does
 /// not load it any more.

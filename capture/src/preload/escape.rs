@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::wanted::Escape;
 
+/// Why a program with AddressSanitizer refuses to run.
+pub(super) const ADDRESS_SANITIZER: &str = "It is built with AddressSanitizer, which refuses to run beside \
+other preloaded libraries: set ASAN_OPTIONS=verify_asan_link_order=0";
+
 /// Looks at the program that would run, through the interpreters of scripts.
 pub fn check_program(path: &Path) -> Result<(), Escape> {
     check(path, 4)

@@ -30,10 +30,6 @@ pub use escape::{check_program, find_program};
 pub use rerun::rerun;
 pub use wanted::{Escape, Outcome, PreloadError, Report, Wanted, sum_of, sum_of_file};
 
-/// Why a program with AddressSanitizer refuses to run.
-const ADDRESS_SANITIZER: &str = "It is built with AddressSanitizer, which refuses to run beside \
-other preloaded libraries: set ASAN_OPTIONS=verify_asan_link_order=0";
-
 /// Runs the program and records it until it and all that descends from it have ended, or until
 /// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program), or once
 /// after the program has ended.

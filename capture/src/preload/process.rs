@@ -167,6 +167,19 @@ const RINGS_AT_START: usize = 3;
 /// And in ring mode one for triggers.
 const RINGS_IN_RING_MODE: usize = RINGS_AT_START + 1;
 
+/// What is wanted as a name, or where there is such a reel, with a number behind it; and the reel's file.
+fn free_name(folder: &Path, wanted: String) -> (String, PathBuf) {
+    let (mut name, mut again) = (wanted.clone(), 2);
+    let mut path = folder.join(format!("{name}.reel"));
+    // A process may become the same program twice.
+    while path.exists() || !named_like_parts(&path).is_empty() {
+        name = format!("{wanted}-{again}");
+        path = folder.join(format!("{name}.reel"));
+        again += 1;
+    }
+    (name, path)
+}
+
 impl Process {
     /// Makes the reel of process `pid` in `folder`. Both are called as is wanted, or, where there is such
     /// a reel, with a number behind that. `session` is the same for all processes of the recording.
@@ -178,14 +191,7 @@ impl Process {
         options: Options,
         (writer, doings, session): (Arc<Writer>, Telling, [u8; 16]),
     ) -> Result<Process, RecordError> {
-        let (mut name, mut again) = (wanted.clone(), 2);
-        let mut path = folder.join(format!("{name}.reel"));
-        // A process may become the same program twice.
-        while path.exists() || !named_like_parts(&path).is_empty() {
-            name = format!("{wanted}-{again}");
-            path = folder.join(format!("{name}.reel"));
-            again += 1;
-        }
+        let (name, path) = free_name(folder, wanted);
         let header = Header {
             node: name.clone(),
             clock: clock_anchor(),
@@ -245,29 +251,35 @@ impl Process {
             notes,
         };
         process.note(NOT_COVERED);
-        if let Ok((_, rings, capacity)) = process.recorder.share() {
-            let numbers = Numbers {
-                process: seen.pid,
-                rings: rings as u32,
-                capacity: capacity as u32,
-                forked: seen.forked,
-                one_thread: seen.one_thread,
-                log: seen.log,
-            };
-            let notes = &mut process.notes;
-            let mut told = |details: &[u8]| {
-                let (call, result) = (CallId::START, 0);
-                let event = Event::Called {
-                    call,
-                    result,
-                    details,
-                };
-                notes.push(monotonic_now(), event);
-            };
-            tell_start(pid, &numbers, &mut told);
-            tell_launched(pid, launched, &mut told);
-        }
+        process.tell_start(&seen, launched);
         Ok(process)
+    }
+
+    /// Writes down what it was started with.
+    fn tell_start(&mut self, seen: &Seen, launched: (&Path, &[OsString])) {
+        let Ok((_, rings, capacity)) = self.recorder.share() else {
+            return;
+        };
+        let numbers = Numbers {
+            process: seen.pid,
+            rings: rings as u32,
+            capacity: capacity as u32,
+            forked: seen.forked,
+            one_thread: seen.one_thread,
+            log: seen.log,
+        };
+        let notes = &mut self.notes;
+        let mut told = |details: &[u8]| {
+            let (call, result) = (CallId::START, 0);
+            let event = Event::Called {
+                call,
+                result,
+                details,
+            };
+            notes.push(monotonic_now(), event);
+        };
+        tell_start(self.pid, &numbers, &mut told);
+        tell_launched(self.pid, launched, &mut told);
     }
 
     /// Writes a sentence into the reel.

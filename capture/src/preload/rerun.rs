@@ -5,25 +5,20 @@ mod scratch;
 mod standard;
 mod start;
 mod stuck;
+mod tape;
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use memmap2::MmapMut;
-use netreel_reel::tape::{
-    CAME_AT, CAME_MAX, ENTRIES_AT, OPENED_AT, Opened, PRINTED_AT, PRINTED_MAX, SCRATCH_AT,
-    SCRATCH_MAX, TapeControl, state,
-};
+use netreel_reel::tape::{TapeControl, state};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::MemfdFlags;
 use rustix::net::{self, SocketFlags};
 
-use super::again::{Came, Printed, Rerun, RerunEnd, Then};
+use super::again::{Rerun, RerunEnd, Then};
 use super::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
 use super::library::Unpacked;
 use super::messages::{read_hello, write_welcome};
@@ -34,6 +29,7 @@ use nudge::Nudges;
 use scratch::Scratch;
 use standard::Standards;
 use stuck::Watchdog;
+use tape::Tape;
 
 /// How long a program has to reach the library.
 const LOAD_MAX: Duration = Duration::from_secs(10);
@@ -103,79 +99,6 @@ pub fn rerun(
         opened: tape.opened(),
         maps: watched.maps,
     })
-}
-
-/// The tape's memory.
-struct Tape {
-    file: File,
-    memory: MmapMut,
-}
-
-impl Tape {
-    fn new(bytes: &[u8], scratch: &[u8]) -> io::Result<Tape> {
-        let fd = rustix::fs::memfd_create("netreel-tape", MemfdFlags::CLOEXEC)?;
-        let mut file = File::from(fd);
-        file.write_all(bytes)?;
-        // SAFETY: a file that nobody else knows, but the program, which is trusted with it as far
-        // as its own answers go: what is read from it is looked at as bytes of strangers.
-        let mut memory = unsafe { MmapMut::map_mut(&file)? };
-        if memory.len() < ENTRIES_AT {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let place = memory.get_mut(SCRATCH_AT..SCRATCH_AT + SCRATCH_MAX - 1);
-        let place = place.and_then(|place| place.get_mut(..scratch.len()));
-        place
-            .ok_or(io::ErrorKind::InvalidFilename)?
-            .copy_from_slice(scratch);
-        Ok(Tape { file, memory })
-    }
-
-    fn control(&self) -> &TapeControl {
-        // SAFETY: the memory is longer, begins at a page, and any bytes are a control page.
-        unsafe { &*self.memory.as_ptr().cast::<TapeControl>() }
-    }
-
-    fn came(&self) -> Option<Came> {
-        let control = self.control();
-        if control.state.load(Ordering::Acquire) != state::PARTED {
-            return None;
-        }
-        // SAFETY: plain numbers, which another process may write at any time.
-        let what = unsafe { (&raw const control.came).read_volatile() };
-        let length = (what.length as usize).min(CAME_MAX);
-        let bytes = self.memory.get(CAME_AT..CAME_AT + length)?.to_vec();
-        Some(Came { what, bytes })
-    }
-
-    fn opened(&self) -> Vec<Opened> {
-        let count = self.control().opened.load(Ordering::Acquire) as usize;
-        let all = self.memory.get(OPENED_AT..SCRATCH_AT).unwrap_or(&[]);
-        let (all, _) = all.as_chunks::<{ size_of::<Opened>() }>();
-        let word = |bytes: &[u8], at: usize| {
-            let eight = bytes.get(at..).and_then(|rest| rest.first_chunk());
-            eight.map_or(0, |it| u64::from_ne_bytes(*it))
-        };
-        let each = all.iter().take(count);
-        each.map(|it| Opened {
-            path: word(it, 0),
-            sum: word(it, 8),
-        })
-        .collect()
-    }
-
-    fn printed(&self, index: usize) -> Printed {
-        let Some(printed) = self.control().printed.get(index) else {
-            return Printed::default();
-        };
-        let differs = printed.differs.load(Ordering::Acquire).checked_sub(1);
-        let length = printed.came.load(Ordering::Relaxed) as usize;
-        let at = PRINTED_AT + index * PRINTED_MAX;
-        let line = self.memory.get(at..at + length.min(PRINTED_MAX));
-        Printed {
-            bytes: printed.now.load(Ordering::Relaxed),
-            differs: differs.map(|place| (place, line.unwrap_or_default().to_vec())),
-        }
-    }
 }
 
 #[derive(Default)]

@@ -13,7 +13,7 @@ use crate::panes::{Arrangement, Lie};
 use crate::views::candidates::{self, Candidates};
 use crate::views::dialogs::{self, NoteBox, PathBox, Said};
 use crate::views::finder::{self, Do, Finder};
-use crate::views::{head, lane_hands, run, top};
+use crate::views::{bar, head, lane_hands, run};
 
 impl Inspector {
     pub(super) fn keys(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
@@ -68,7 +68,7 @@ impl Inspector {
             Ask::Play => self.bar.plays = !self.bar.plays,
             Ask::Workspace(workspace) => self.go_to(workspace),
             Ask::Alone => self.toggle_alone(ui.ctx()),
-            Ask::Copy => self.asked(ui, top::Asked::Copy),
+            Ask::Copy => self.asked(ui, bar::Asked::Copy),
             Ask::Lane(key) => match lane_hands::at_hand(ui.ctx(), &self.model) {
                 Some(node) => self.model.apply(Command::Lanes(key.of(node))),
                 None => {
@@ -216,24 +216,24 @@ impl Inspector {
     }
 
     /// What a click in the bars asked for.
-    pub(super) fn asked(&mut self, ui: &Ui, asked: top::Asked) {
+    pub(super) fn asked(&mut self, ui: &Ui, asked: bar::Asked) {
         match asked {
-            top::Asked::Bookmark(spot) => self.mark(spot),
-            top::Asked::Workspace(workspace) => self.go_to(workspace),
-            top::Asked::Pane(what) => self.arrangement.perform(self.workspace, what),
-            top::Asked::Theme(theme) => self.settings.theme = theme.name().to_owned(),
-            top::Asked::Layout => {
+            bar::Asked::Bookmark(spot) => self.mark(spot),
+            bar::Asked::Workspace(workspace) => self.go_to(workspace),
+            bar::Asked::Pane(what) => self.arrangement.perform(self.workspace, what),
+            bar::Asked::Theme(theme) => self.settings.theme = theme.name().to_owned(),
+            bar::Asked::Layout => {
                 self.arrangement = Arrangement::default();
             }
-            top::Asked::Keys => self.keys_shown = true,
-            top::Asked::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
-            top::Asked::Demonstration => self.requests.push(Request::Demonstration),
-            top::Asked::Wire => self.path_box = Some(PathBox::new(Wanted::Wire)),
-            top::Asked::Follow(follow) => {
+            bar::Asked::Keys => self.keys_shown = true,
+            bar::Asked::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+            bar::Asked::Demonstration => self.requests.push(Request::Demonstration),
+            bar::Asked::Wire => self.path_box = Some(PathBox::new(Wanted::Wire)),
+            bar::Asked::Follow(follow) => {
                 self.bar.live = false;
                 self.requests.push(Request::Follow(follow));
             }
-            top::Asked::Cancel => {
+            bar::Asked::Cancel => {
                 self.bar.working = None;
                 if self.only_begun() {
                     let said = "Only its beginning was read: open it again to see the rest.";
@@ -241,33 +241,33 @@ impl Inspector {
                 }
                 self.requests.push(Request::Cancel);
             }
-            top::Asked::Sit(node) => {
+            bar::Asked::Sit(node) => {
                 self.go_to(Workspace::Replay);
                 self.seat.sit(&node, &mut self.requests);
             }
-            top::Asked::Say(command) => {
+            bar::Asked::Say(command) => {
                 self.go_to(Workspace::Replay);
                 self.seat.say(command, &mut self.requests);
             }
-            top::Asked::Copy => match self.model.selected_text() {
+            bar::Asked::Copy => match self.model.selected_text() {
                 Some(text) => copied(ui, &mut self.bar, "what is selected", text),
                 None => {
                     let said = "Nothing is selected that could be copied.";
                     self.bar.done = Some(said.to_owned());
                 }
             },
-            top::Asked::Report => {
+            bar::Asked::Report => {
                 let report = self.model.report(&self.named);
                 copied(ui, &mut self.bar, "the report", report);
             }
-            top::Asked::Picture => self.path_box = Some(PathBox::new(Wanted::Picture)),
-            top::Asked::Cut => self.path_box = Some(PathBox::new(Wanted::Cut)),
-            top::Asked::Candidates => {
+            bar::Asked::Picture => self.path_box = Some(PathBox::new(Wanted::Picture)),
+            bar::Asked::Cut => self.path_box = Some(PathBox::new(Wanted::Cut)),
+            bar::Asked::Candidates => {
                 self.candidates = Some(Candidates::default());
                 let shown = Shown(self.model.shared_session());
                 self.requests.push(Request::Candidates(shown));
             }
-            top::Asked::Run => match &mut self.run {
+            bar::Asked::Run => match &mut self.run {
                 Some(list) => list.is_shown = true,
                 None => {
                     let said =
@@ -275,13 +275,13 @@ impl Inspector {
                     self.bar.done = Some(said.to_owned());
                 }
             },
-            top::Asked::Recent(paths) => self.requests.push(Request::Open(paths)),
+            bar::Asked::Recent(paths) => self.requests.push(Request::Open(paths)),
         }
     }
 }
 
 /// Hands a text to whatever it is pasted into, and says so.
-fn copied(ui: &Ui, bar: &mut top::Bar, what: &str, text: String) {
+fn copied(ui: &Ui, bar: &mut bar::Bar, what: &str, text: String) {
     let lines = text.lines().count();
     let noun = if lines == 1 { "line" } else { "lines" };
     bar.done = Some(format!("copied: {what}, {lines} {noun}"));

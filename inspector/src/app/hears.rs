@@ -6,7 +6,8 @@ use std::sync::Arc;
 use netreel_inspector_model::{Command, Model};
 
 use super::{Chosen, Inspector};
-use crate::ask::Answer;
+use crate::ask::{Answer, Standing};
+use crate::kept_run::KeptRun;
 use crate::layout::Workspace;
 use crate::views::compare::Other;
 use crate::views::replay::Seat;
@@ -43,19 +44,7 @@ impl Inspector {
                 model.go_on_from(&self.model);
                 self.opens(*model, title, &paths);
             }
-            Answer::Run { run, is_asked } => {
-                // What somebody has picked stays where the same is told again.
-                let is_known = self.run.as_ref().is_some_and(|it| it.run == run);
-                match &mut self.run {
-                    Some(list) if is_known => list.is_shown |= is_asked,
-                    _ => self.run = Some(RunList::new(run, is_asked)),
-                }
-                if is_asked {
-                    (self.bar.working, self.bar.news) = (None, None);
-                    // Behind the list stands what can be opened, where nothing is.
-                    self.welcomes = true;
-                }
-            }
+            Answer::Run { run, is_asked } => self.lists(run, is_asked),
             Answer::Mistake(sentence) => {
                 self.bar.working = None;
                 self.bar.news = Some(sentence);
@@ -91,27 +80,9 @@ impl Inspector {
                 Some((model, _)) => model.take_followed(*followed),
                 None => self.model.take_followed(*followed),
             },
-            Answer::Stands(standing) => {
-                // The cursor goes along: all panes show what was so then.
-                if let Some(time) = standing.time {
-                    self.model.apply(Command::SetCursor(Some(time)));
-                }
-                if let Some(packet) = standing.packet {
-                    self.model.apply(Command::SelectPacket(packet));
-                }
-                self.seat.stands(*standing);
-            }
+            Answer::Stands(standing) => self.stands(*standing),
             Answer::Stood(why) => self.seat.stood(why),
-            Answer::Compared { mut model, title } => {
-                model.set_own_columns(self.settings.own_columns());
-                model.set_lanes(Arc::clone(&self.kept_lanes));
-                self.other.model = Some(model);
-                self.other.is_new = true;
-                self.other.title = title;
-                self.other.is_focus = false;
-                (self.other.waits, self.other.why) = (false, None);
-                self.mute();
-            }
+            Answer::Compared { model, title } => self.compares(model, title),
             Answer::NotCompared(why) => (self.other.waits, self.other.why) = (false, Some(why)),
             Answer::Failed(sentence) => {
                 self.bar.working = None;
@@ -119,6 +90,45 @@ impl Inspector {
                 self.bar.news = Some(sentence);
             }
         }
+    }
+
+    /// Lists the matches of a run.
+    fn lists(&mut self, run: KeptRun, is_asked: bool) {
+        // What somebody has picked stays where the same is told again.
+        let is_known = self.run.as_ref().is_some_and(|it| it.run == run);
+        match &mut self.run {
+            Some(list) if is_known => list.is_shown |= is_asked,
+            _ => self.run = Some(RunList::new(run, is_asked)),
+        }
+        if is_asked {
+            (self.bar.working, self.bar.news) = (None, None);
+            // Behind the list stands what can be opened, where nothing is.
+            self.welcomes = true;
+        }
+    }
+
+    /// A replay stands somewhere.
+    fn stands(&mut self, standing: Standing) {
+        // The cursor goes along: all panes show what was so then.
+        if let Some(time) = standing.time {
+            self.model.apply(Command::SetCursor(Some(time)));
+        }
+        if let Some(packet) = standing.packet {
+            self.model.apply(Command::SelectPacket(packet));
+        }
+        self.seat.stands(standing);
+    }
+
+    /// Holds a session against the one that is shown.
+    fn compares(&mut self, mut model: Box<Model>, title: String) {
+        model.set_own_columns(self.settings.own_columns());
+        model.set_lanes(Arc::clone(&self.kept_lanes));
+        self.other.model = Some(model);
+        self.other.is_new = true;
+        self.other.title = title;
+        self.other.is_focus = false;
+        (self.other.waits, self.other.why) = (false, None);
+        self.mute();
     }
 
     /// Shows the session that is shown as it was at a later look.

@@ -8,8 +8,8 @@ use crate::layout::{Pane, Workspace};
 use crate::panes;
 use crate::theme;
 use crate::views::{
-    bytes, candidates, compare, course, fields, findings, ledger, link, links, map, minimap, notes,
-    objects, packets, parting, replay, status, timeline, top, values, welcome,
+    bar, bytes, candidates, compare, course, fields, findings, ledger, link, links, map, minimap,
+    notes, objects, packets, parting, replay, status, timeline, top, values, welcome,
 };
 
 impl Inspector {
@@ -83,13 +83,13 @@ impl Inspector {
                     Pane::Link => link::show(ui, model, commands),
                     Pane::Notes => {
                         let spot = notes::show(ui, model, &mut looks.notes, commands);
-                        bar.asked.extend(spot.map(top::Asked::Bookmark));
+                        bar.asked.extend(spot.map(bar::Asked::Bookmark));
                     }
                     Pane::Ledger => ledger::show(ui, model, &mut looks.ledger, commands),
                 }
             });
             if candidates::is_asked(ui.ctx()) {
-                bar.asked.push(top::Asked::Candidates);
+                bar.asked.push(bar::Asked::Candidates);
             }
         });
     }

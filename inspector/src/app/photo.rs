@@ -7,7 +7,7 @@ use std::thread;
 use egui::{ColorImage, Context};
 
 use crate::ask::Answer;
-use crate::picture;
+use crate::pixels;
 
 /// Frames until whatever asked for the picture no longer lies over the window.
 const FRAMES: u32 = 2;
@@ -71,7 +71,7 @@ fn written(path: &std::path::Path, image: &ColorImage) -> Answer {
     let [width, height] = image
         .size
         .map(|side| u32::try_from(side).unwrap_or(u32::MAX));
-    match picture::write(image.as_raw(), (width, height), path) {
+    match pixels::write(image.as_raw(), (width, height), path) {
         Ok(()) => Answer::Done(format!("{}: the picture was written", path.display())),
         Err(error) => Answer::Failed(error.to_string()),
     }

@@ -7,7 +7,7 @@ use netreel_inspector_model::{Command, HEX_COLUMNS, Hover, Model, text};
 use netreel_wire::StreamId;
 
 use super::copy::{self, What};
-use super::{fields, findings, head};
+use super::{fields, findings, head, label};
 use crate::theme;
 
 const ROW: f32 = 21.0;
@@ -138,17 +138,7 @@ fn line(
         theme::mono(),
         theme::dim(),
     );
-    let columns = HEX_COLUMNS as f32;
-    // Numbers that can be told apart come before their text.
-    let with_text = rect.width() >= LEFT + 2.0 * GAP + (17.0 + TEXT_CELL) * columns + 10.0;
-    let text = if with_text {
-        GAP + TEXT_CELL * columns
-    } else {
-        0.0
-    };
-    let room = rect.width() - LEFT - GAP - text - 10.0;
-    let width = (room / columns).clamp(16.0, 24.0).floor();
-    let text_left = rect.left() + LEFT + width * columns + 2.0 * GAP + TEXT_CELL / 2.0;
+    let (width, text_left) = columns(rect);
     for (column, &byte) in hex.bytes.iter().enumerate() {
         let offset = hex.offset + column as u32;
         let left = rect.left() + LEFT + column as f32 * width + if column >= 8 { GAP } else { 0.0 };
@@ -180,19 +170,9 @@ fn line(
             theme::mono(),
             color,
         );
-        let character = if (0x20..0x7f).contains(&byte) {
-            char::from(byte)
-        } else {
-            '·'
-        };
-        let at = pos2(text_left + column as f32 * TEXT_CELL, y);
-        let color = match (mask != 0, character == '·') {
-            (true, _) => theme::ink(),
-            (false, true) => theme::dim(),
-            (false, false) => theme::text(),
-        };
-        if with_text {
-            painter.text(at, Align2::CENTER_CENTER, character, theme::mono(), color);
+        if let Some(left) = text_left {
+            let at = pos2(left + column as f32 * TEXT_CELL, y);
+            character(&painter, at, byte, mask != 0);
         }
         if response.hovered() {
             commands.push(Command::Hover(Some(Hover::Byte(offset))));
@@ -203,6 +183,36 @@ fn line(
         }
         copy::menu(&response, model, commands, || offers(model, &hex.bytes));
     }
+}
+
+/// How wide the number of a byte is, and where the text of a line begins, if there is room for it.
+fn columns(rect: Rect) -> (f32, Option<f32>) {
+    let columns = HEX_COLUMNS as f32;
+    // Numbers that can be told apart come before their text.
+    let with_text = rect.width() >= LEFT + 2.0 * GAP + (17.0 + TEXT_CELL) * columns + 10.0;
+    let text = if with_text {
+        GAP + TEXT_CELL * columns
+    } else {
+        0.0
+    };
+    let room = rect.width() - LEFT - GAP - text - 10.0;
+    let width = (room / columns).clamp(16.0, 24.0).floor();
+    let text_left = rect.left() + LEFT + width * columns + 2.0 * GAP + TEXT_CELL / 2.0;
+    (width, with_text.then_some(text_left))
+}
+
+/// A byte as a letter.
+fn character(painter: &egui::Painter, at: egui::Pos2, byte: u8, is_lit: bool) {
+    let character = match byte {
+        0x20..0x7f => char::from(byte),
+        _ => '·',
+    };
+    let color = match (is_lit, character == '·') {
+        (true, _) => theme::ink(),
+        (false, true) => theme::dim(),
+        (false, false) => theme::text(),
+    };
+    painter.text(at, Align2::CENTER_CENTER, character, theme::mono(), color);
 }
 
 /// What can be done with a line of bytes.
@@ -267,7 +277,7 @@ fn sentence(ui: &mut Ui, model: &Model) {
     };
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
     let painter = ui.painter();
-    let galley = findings::elided(
+    let galley = label::elided(
         painter,
         &text,
         theme::small(),

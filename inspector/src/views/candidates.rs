@@ -4,7 +4,7 @@ use egui::{Id, Modal, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, p
 
 use netreel_inspector_model::text;
 
-use super::findings;
+use super::label;
 use crate::ask::Candidate;
 use crate::theme;
 
@@ -111,7 +111,7 @@ fn line(ui: &mut Ui, candidate: &Candidate) -> bool {
         painter.rect_filled(rect, 2.0, theme::related());
     }
     let y = rect.center().y;
-    findings::write(painter, rect, 6.0, NAME - 12.0, name, theme::text());
+    label::write(painter, rect, 6.0, NAME - 12.0, name, theme::text());
     let bar = Rect::from_min_size(pos2(rect.left() + NAME, y - 4.0), vec2(BAR, 8.0));
     painter.rect_filled(bar, 0.0, theme::faint());
     let share = *fit as f32 / (*packets).max(1) as f32;
@@ -122,7 +122,7 @@ fn line(ui: &mut Ui, candidate: &Candidate) -> bool {
         true => theme::text(),
         false => theme::error(),
     };
-    findings::write(painter, rect, left, rect.width() - left, &words, color);
+    label::write(painter, rect, left, rect.width() - left, &words, color);
     let response = match (&candidate.path, why) {
         (_, Some(why)) => response.on_hover_text(why),
         (Some(path), None) => response.on_hover_text(path.display().to_string()),

@@ -5,7 +5,7 @@ use egui::{Key, Response, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos
 use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, text};
 use netreel_protocol::session::SessionTime;
 
-use super::{findings, head, timeline};
+use super::{findings, head, label, timeline};
 use crate::ask::Request;
 use crate::settings::Settings;
 use crate::{glyph, theme};
@@ -115,7 +115,7 @@ pub fn of_other(ui: &mut Ui, other: &mut Other, show: fn(&mut Ui, &Model, &mut V
     let painter = ui.painter().with_clip_rect(strip.intersect(ui.clip_rect()));
     painter.rect_filled(strip, 0.0, theme::related());
     let room = strip.width() - 20.0;
-    let galley = findings::elided(&painter, &said, theme::small(), room, theme::text());
+    let galley = label::elided(&painter, &said, theme::small(), room, theme::text());
     let y = strip.center().y - galley.size().y / 2.0;
     painter.galley(pos2(strip.left() + 10.0, y), galley, theme::text());
     let mut own = Vec::new();
@@ -264,7 +264,7 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         _ => theme::weak(),
     };
     let write = |left: f32, room: f32, text: &str, color| {
-        let galley = findings::elided(&painter, text, theme::mono(), room, color);
+        let galley = label::elided(&painter, text, theme::mono(), room, color);
         let y = rect.center().y - galley.size().y / 2.0;
         painter.galley(pos2(rect.left() + left, y), galley, color);
     };

@@ -6,7 +6,7 @@ use netreel_inspector_model::{Command, Model};
 use netreel_protocol::session::{Fate, PacketId};
 
 use super::copy::{self, What};
-use super::findings;
+use super::label;
 use crate::theme;
 
 const ROW: f32 = 18.0;
@@ -25,7 +25,7 @@ pub fn show(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command
     };
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     let room = rect.width() - 20.0;
-    let galley = findings::elided(&painter, &line, theme::small(), room, color);
+    let galley = label::elided(&painter, &line, theme::small(), room, color);
     painter.galley(rect.min + vec2(10.0, 2.0), galley, color);
     copy::menu(&response, model, commands, || {
         vec![("copy the line", What::Copy(line.clone()))]

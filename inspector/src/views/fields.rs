@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Change, Command, FieldRow, Hover, Model};
 
 use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
 
 use super::copy::What;
-use super::{candidates, columns, copy, envelope, findings, head, scroll};
+use super::{candidates, columns, copy, envelope, findings, head, label, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -120,7 +120,7 @@ fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>
             let y = rect.center().y;
             let put = |x: f32, text: &str, color| {
                 let room = rect.width() - x - 8.0;
-                let galley = findings::elided(&painter, text, theme::mono(), room, color);
+                let galley = label::elided(&painter, text, theme::mono(), room, color);
                 let at = pos2(rect.left() + x, y - galley.size().y / 2.0);
                 painter.galley(at, galley, color);
             };
@@ -156,7 +156,7 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
         };
         let sentence = outcome.sentence();
         let room = rect.width() - 20.0;
-        let galley = findings::elided(painter, &sentence, theme::small(), room, color);
+        let galley = label::elided(painter, &sentence, theme::small(), room, color);
         painter.galley(rect.min + vec2(10.0, 2.0), galley, color);
         response.on_hover_text(format!("{sentence}, {} s", outcome.time));
         ui.add_space(-ui.spacing().item_spacing.y);
@@ -178,7 +178,7 @@ fn changes(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     changed(&painter, pos2(rect.left() + 10.0, rect.center().y), true);
     let room = rect.width() - 30.0;
-    let galley = findings::elided(&painter, &sentence, theme::small(), room, theme::weak());
+    let galley = label::elided(&painter, &sentence, theme::small(), room, theme::weak());
     let at = pos2(rect.left() + 20.0, rect.center().y - galley.size().y / 2.0);
     painter.galley(at, galley, theme::weak());
     if response.clicked()
@@ -216,7 +216,7 @@ pub fn note(ui: &mut Ui, sentence: &str, color: Color32) {
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let painter = ui.painter();
     painter.rect_filled(rect, 0.0, theme::faded(color, 0.15));
-    let galley = findings::elided(painter, sentence, theme::mono(), rect.width() - 20.0, color);
+    let galley = label::elided(painter, sentence, theme::mono(), rect.width() - 20.0, color);
     painter.galley(rect.min + vec2(10.0, 3.0), galley, color);
     response.on_hover_text(sentence);
     ui.add_space(-ui.spacing().item_spacing.y);
@@ -298,15 +298,40 @@ fn line(
     if let Some(open) = row.open {
         glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::weak());
     }
-    let name = if row.open.is_some() {
-        theme::text()
-    } else {
-        theme::weak()
-    };
-    let name = if row.problem.is_some() {
-        theme::error()
-    } else {
-        name
+    written(&painter, model, row, (rect, left, values), &was);
+    if response.hovered() {
+        commands.push(Command::Hover(Some(Hover::Field(row.id))));
+    }
+    copy::menu(&response, model, commands, || offers(model, row, path));
+    if response.clicked() {
+        let on_triangle = response
+            .interact_pointer_pos()
+            .is_some_and(|at| row.open.is_some() && at.x < left);
+        if on_triangle {
+            commands.push(Command::ToggleField(row.id));
+        } else {
+            commands.push(Command::PinField((!pinned).then_some(row.id)));
+        }
+    }
+    if response.double_clicked() && row.open.is_some() {
+        commands.push(Command::ToggleField(row.id));
+    }
+}
+
+/// Writes the name of a field from `left` on, its value from `values` on, and as far as there is room what
+/// it `was`, its annotation, and its bits.
+fn written(
+    painter: &Painter,
+    model: &Model,
+    row: &FieldRow,
+    (rect, left, values): (Rect, f32, f32),
+    was: &str,
+) {
+    let y = rect.center().y;
+    let name = match (&row.problem, row.open) {
+        (Some(_), _) => theme::error(),
+        (None, Some(_)) => theme::text(),
+        (None, None) => theme::weak(),
     };
     let end = painter
         .text(
@@ -345,12 +370,12 @@ fn line(
         (None, false) => theme::text(),
     };
     let room = bits_left - value_left - 8.0;
-    let galley = findings::elided(&painter, &text, theme::mono(), room, color);
+    let galley = label::elided(painter, &text, theme::mono(), room, color);
     let mut used = value_left + galley.size().x;
     painter.galley(pos2(value_left, y - galley.size().y / 2.0), galley, color);
     if !was.is_empty() && bits_left - used > 60.0 {
         let room = bits_left - used - 20.0;
-        let galley = findings::elided(&painter, &was, theme::small(), room, theme::accent());
+        let galley = label::elided(painter, was, theme::small(), room, theme::accent());
         let at = pos2(used + 12.0, y - galley.size().y / 2.0);
         used = at.x + galley.size().x;
         painter.galley(at, galley, theme::accent());
@@ -369,22 +394,5 @@ fn line(
                 theme::dim(),
             );
         }
-    }
-    if response.hovered() {
-        commands.push(Command::Hover(Some(Hover::Field(row.id))));
-    }
-    copy::menu(&response, model, commands, || offers(model, row, path));
-    if response.clicked() {
-        let on_triangle = response
-            .interact_pointer_pos()
-            .is_some_and(|at| row.open.is_some() && at.x < left);
-        if on_triangle {
-            commands.push(Command::ToggleField(row.id));
-        } else {
-            commands.push(Command::PinField((!pinned).then_some(row.id)));
-        }
-    }
-    if response.double_clicked() && row.open.is_some() {
-        commands.push(Command::ToggleField(row.id));
     }
 }

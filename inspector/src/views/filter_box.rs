@@ -8,8 +8,8 @@ use egui::{
 };
 use netreel_inspector_model::{Command, Model, text};
 
-use super::findings;
-use super::top::{Bar, small};
+use super::bar::{Bar, Completion, small};
+use super::label;
 use crate::{glyph, theme};
 
 /// Room for what changes the visible time.
@@ -20,15 +20,6 @@ const CHIPS_MAX: usize = 4;
 
 /// How many words are listed.
 const WORDS_MAX: usize = 12;
-
-/// What the filter can go on with.
-#[derive(Debug, Default)]
-pub struct Completion {
-    /// Whether somebody types.
-    pub types: bool,
-    /// Which of the words is picked.
-    picked: usize,
-}
 
 /// Draws the line, how much the filter takes, and below it what it can go on with.
 pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
@@ -100,22 +91,26 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         commands.push(Command::SetFilter(without));
     }
     if model.filter().is_narrow() {
-        let rows = text::packets(model.row_count() as u64);
-        let said = match model.filter().looked_at() {
-            _ if model.filter().waits() => "waits for acks and findings".to_owned(),
-            Some(0) => "none looked at yet".to_owned(),
-            Some(looked_at) => format!(
-                "{} of so far {}",
-                text::count(model.row_count() as u64),
-                text::count(looked_at as u64)
-            ),
-            None => rows,
-        };
-        ui.label(RichText::new(said).font(theme::mono()).color(theme::weak()));
+        let said = RichText::new(taken(model));
+        ui.label(said.font(theme::mono()).color(theme::weak()));
     }
     if !bar.filter.is_empty() && small(ui, "clear", "clear the filter") {
         bar.filter.clear();
         commands.push(Command::SetFilter(String::new()));
+    }
+}
+
+/// How many packets the filter takes.
+fn taken(model: &Model) -> String {
+    let taken = model.row_count() as u64;
+    match model.filter().looked_at() {
+        _ if model.filter().waits() => "waits for acks and findings".to_owned(),
+        Some(0) => "none looked at yet".to_owned(),
+        Some(looked_at) => {
+            let of = text::count(looked_at as u64);
+            format!("{} of so far {of}", text::count(taken))
+        }
+        None => text::packets(taken),
     }
 }
 
@@ -129,7 +124,7 @@ fn chips(ui: &mut Ui, parts: &[(String, String)], room: f32) -> Option<String> {
         ui.spacing_mut().item_spacing.x = 4.0;
         let each = room / parts.len().min(CHIPS_MAX) as f32 - 4.0;
         for (part, without) in parts.iter().take(CHIPS_MAX) {
-            let galley = findings::elided(
+            let galley = label::elided(
                 ui.painter(),
                 part,
                 theme::mono(),

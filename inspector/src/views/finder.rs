@@ -6,8 +6,8 @@ use egui::{
 use netreel_inspector_model::{Command, LaneMove, Model};
 use netreel_protocol::session::{PacketId, SessionTime};
 
-use super::top::Asked;
-use super::{columns, findings, replay};
+use super::bar::Asked;
+use super::{columns, label, replay};
 use crate::keys::{self, Ask, Done};
 use crate::layout::{Edge, Move, Pane};
 use crate::theme::{self, Theme};
@@ -138,9 +138,9 @@ fn line(ui: &mut Ui, row: &Found, is_selected: bool) -> bool {
         };
         painter.rect_filled(rect, 2.0, fill);
     }
-    let key = findings::elided(painter, &row.key, theme::small(), 120.0, theme::weak());
+    let key = label::elided(painter, &row.key, theme::small(), 120.0, theme::weak());
     let room = rect.width() - key.size().x - 24.0;
-    let name = findings::elided(painter, &row.name, theme::mono(), room, theme::text());
+    let name = label::elided(painter, &row.name, theme::mono(), room, theme::text());
     let y = |height: f32| rect.center().y - height / 2.0;
     painter.galley(
         pos2(rect.left() + 6.0, y(name.size().y)),
@@ -319,25 +319,30 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
         let sit = Do::Asked(Asked::Sit(node.name.clone()));
         add(format!("replay {}", node.name), String::new(), sit);
     }
+    all.extend(looks(panes));
+    all
+}
+
+/// What can be done to how the window looks.
+fn looks(panes: &[Pane]) -> Vec<Found> {
+    let mut all = Vec::new();
+    let mut add = |name: String, asked: Asked| {
+        all.push(Found {
+            name,
+            key: String::new(),
+            what: Do::Asked(asked),
+        });
+    };
     for (name, theme) in Theme::ALL {
-        add(
-            format!("colours: {name}"),
-            String::new(),
-            Do::Asked(Asked::Theme(theme)),
-        );
+        add(format!("colours: {name}"), Asked::Theme(theme));
     }
     for (name, pane) in Pane::ALL {
         let (word, what) = match panes.contains(&pane) {
             true => ("hide", Move::Hide(pane)),
             false => ("show", Move::Edge(pane, Edge::Bottom)),
         };
-        add(
-            format!("{word} pane {name}"),
-            String::new(),
-            Do::Asked(Asked::Pane(what)),
-        );
-        let alone = Do::Asked(Asked::Pane(Move::Alone(pane)));
-        add(format!("pane {name} alone"), String::new(), alone);
+        add(format!("{word} pane {name}"), Asked::Pane(what));
+        add(format!("pane {name} alone"), Asked::Pane(Move::Alone(pane)));
     }
     all
 }

@@ -1,10 +1,11 @@
 //! What the session did wrong or oddly, each finding with the packets that prove it.
 
-use egui::{FontId, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, FindingRow, Model};
 use netreel_protocol::history::Level;
 
 use super::copy::{self, What};
+use super::label::elided;
 use super::{head, muted, why};
 use crate::{glyph, theme};
 
@@ -261,33 +262,6 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
 /// How many characters the latest time of the session has.
 fn time_length(model: &Model) -> usize {
     netreel_inspector_model::text::seconds(model.span().end).len()
-}
-
-/// One line of text, cut with an ellipsis where it is too long.
-pub fn elided(
-    painter: &egui::Painter,
-    text: &str,
-    font: FontId,
-    room: f32,
-    color: egui::Color32,
-) -> std::sync::Arc<egui::Galley> {
-    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
-    job.wrap = egui::text::TextWrapping::truncate_at_width(room.max(0.0));
-    painter.layout_job(job)
-}
-
-/// Writes text into a row, cut where there is no more room.
-pub fn write(
-    painter: &egui::Painter,
-    rect: egui::Rect,
-    left: f32,
-    room: f32,
-    text: &str,
-    color: egui::Color32,
-) {
-    let galley = elided(painter, text, theme::mono(), room, color);
-    let at = egui::pos2(rect.left() + left, rect.center().y - galley.size().y / 2.0);
-    painter.galley(at, galley, color);
 }
 
 /// A sentence where there is nothing else to show.

@@ -6,7 +6,7 @@ use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, Widget
 
 use netreel_inspector_model::{Command, Join, Model};
 
-use super::findings::elided;
+use super::label::elided;
 use crate::layout::{Edge, Move, Pane};
 use crate::theme;
 

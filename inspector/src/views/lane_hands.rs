@@ -10,7 +10,7 @@ use egui::{
 use netreel_inspector_model::{Command, LaneMove, LanePlan, LaneRow, Model};
 use netreel_protocol::session::NodeId;
 
-use super::findings::elided;
+use super::label::elided;
 use super::lanes::Lanes;
 use crate::theme;
 

@@ -9,7 +9,7 @@ use netreel_inspector_model::{Arrow, LaneRow, Model, Scale, text};
 use netreel_protocol::session::{Node, NodeId, SessionTime};
 
 use super::arrows::{self, Labels, Line};
-use super::findings::elided;
+use super::label::elided;
 use crate::{glyph, theme};
 
 /// Lower lanes have nothing above the name, and what is below it lifts it.

@@ -7,7 +7,7 @@ use netreel_inspector_model::{
 use netreel_wire::KindId;
 
 use super::copy::{self, What};
-use super::{findings, head};
+use super::{findings, head, label};
 use crate::theme;
 
 /// Draws the ledger. A click on a kind or an object shows the packets that it counts.
@@ -161,7 +161,7 @@ fn names(
         let size = painter.layout_no_wrap(bits_text(row.bits), theme::small(), theme::weak());
         let room = rect.width() - 26.0 - size.size().x;
         let text = theme::text();
-        let name = findings::elided(&painter, &row.name, theme::small(), room, text);
+        let name = label::elided(&painter, &row.name, theme::small(), room, text);
         let y = |galley: &egui::Galley| rect.center().y - galley.size().y / 2.0;
         painter.galley(
             pos2(rect.right() - 4.0 - size.size().x, y(&size)),
@@ -237,7 +237,7 @@ fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: egui::Colo
         return;
     }
     let room = rect.width() - 8.0;
-    let name = findings::elided(painter, &row.name, theme::body(), room, color);
+    let name = label::elided(painter, &row.name, theme::body(), room, color);
     let below = rect.top() + 2.0 + name.size().y;
     painter.galley(pos2(rect.left() + 5.0, rect.top() + 1.0), name, color);
     if rect.height() < 34.0 {
@@ -249,7 +249,7 @@ fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: egui::Colo
     let said = painter.layout_no_wrap(both, theme::small(), color);
     let said = match said.size().x <= room {
         true => said,
-        false => findings::elided(painter, &bits, theme::small(), room, color),
+        false => label::elided(painter, &bits, theme::small(), room, color),
     };
     painter.galley(pos2(rect.left() + 5.0, below), said, color);
 }

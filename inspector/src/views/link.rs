@@ -9,7 +9,7 @@ use netreel_protocol::session::SessionTime;
 
 use super::axis::TimeView;
 use super::plot::{self, Head, Strip};
-use super::{fields, findings, head, links};
+use super::{fields, findings, head, label, links};
 use crate::theme;
 
 /// A lower strip shows nothing.
@@ -145,7 +145,7 @@ fn held(painter: &Painter, model: &Model, link: LinkEnds, time: Rect, scale: &Sc
     painter.hline(band.x_range(), band.top() + 1.0, (2.0, theme::warning()));
     let said = format!("held {}", text::packets(u64::from(held.packets)));
     let room = band.width() - 10.0;
-    let galley = findings::elided(painter, &said, theme::small(), room, theme::warning());
+    let galley = label::elided(painter, &said, theme::small(), room, theme::warning());
     let left = band.right() - galley.size().x - 6.0;
     painter.galley(pos2(left, band.top() + 4.0), galley, theme::warning());
 }
@@ -286,23 +286,11 @@ fn measured(
             StripOf::Rate => None,
         }
     };
-    let spans = || flows.pieces.iter().filter_map(value);
     let error = match of {
         StripOf::Delay => flows.clock_error_ns.unwrap_or(0) as f64,
         _ => 0.0,
     };
-    // With room above the highest.
-    let highest = spans().map(|span| span.max).fold(0.0, f64::max) + error;
-    let most = match of {
-        StripOf::InFlight => plot::round_up(highest + 1.0),
-        _ => plot::round_up(highest * 1.1),
-    };
-    let least = spans().map(|span| span.min).fold(0.0, f64::min) - error;
-    let least = if least < 0.0 && of == StripOf::Delay && spans().any(|it| it.min < 0.0) {
-        -plot::round_up(-least)
-    } else {
-        0.0
-    };
+    let (least, most) = ends(of, flows, &value, error);
     let words = |value: f64| match of {
         StripOf::InFlight => text::count(value as u64),
         _ => text::duration(value as i64),
@@ -361,7 +349,42 @@ fn measured(
     });
     let points: Vec<Option<egui::Pos2>> = points.filter(Option::is_some).collect();
     plot::line(&inside, points.into_iter(), Stroke::new(1.4, line_color));
-    // Late packets, on top: where each left, as high as it took.
+    late(&inside, &strip, flows, &value, x, late_above);
+    plot::ends(painter, &strip, &head);
+}
+
+/// What a strip reaches from and to, where each value may be wrong by `error`.
+fn ends(
+    of: StripOf,
+    flows: &Flows,
+    value: &dyn Fn(&Flow) -> Option<Span>,
+    error: f64,
+) -> (f64, f64) {
+    let spans = || flows.pieces.iter().filter_map(value);
+    // With room above the highest.
+    let highest = spans().map(|span| span.max).fold(0.0, f64::max) + error;
+    let most = match of {
+        StripOf::InFlight => plot::round_up(highest + 1.0),
+        _ => plot::round_up(highest * 1.1),
+    };
+    let least = spans().map(|span| span.min).fold(0.0, f64::min) - error;
+    let least = if least < 0.0 && of == StripOf::Delay && spans().any(|it| it.min < 0.0) {
+        -plot::round_up(-least)
+    } else {
+        0.0
+    };
+    (least, most)
+}
+
+/// Late packets, on top: where each left, as high as it took.
+fn late(
+    painter: &Painter,
+    strip: &Strip,
+    flows: &Flows,
+    value: &dyn Fn(&Flow) -> Option<Span>,
+    x: impl Fn(i64) -> f32,
+    late_above: Option<f64>,
+) {
     let mut late = plot::Bands::default();
     for piece in &flows.pieces {
         let span = value(piece).filter(|span| late_above.is_some_and(|above| span.max > above));
@@ -371,8 +394,7 @@ fn measured(
         let high = (strip.y(span.max) - 1.0, strip.y(from) + 1.0);
         late.add(wide, high, theme::warning());
     }
-    late.draw(&inside);
-    plot::ends(painter, &strip, &head);
+    late.draw(painter);
 }
 
 /// From the least to the most of each piece.

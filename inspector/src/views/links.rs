@@ -1,13 +1,15 @@
 //! All links: from whom, to whom, and what is to be known of each. A click opens one.
 
-use egui::{Align2, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, Painter, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Command, Join, LinkEnds, Model, text};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
 
 use super::copy::{self, What};
-use super::{findings, head};
+use super::{findings, head, label};
 use crate::{glyph, theme};
 
 /// Up to this many nodes have a matrix; more have a list.
@@ -100,6 +102,37 @@ fn matrix(
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
     let most = stats.links.values().map(|it| it.bytes).max().unwrap_or(1);
     let origin = view.min + vec2(names, ROW + 2.0);
+    heads(&painter, model, nodes, (view, origin, names, cell));
+    let (selected, worst) = (model.link(), model.worst_link());
+    for (row, &from) in nodes.iter().enumerate() {
+        for (column, &to) in nodes.iter().enumerate() {
+            let min = origin + vec2(column as f32 * cell.x, row as f32 * cell.y);
+            let rect = Rect::from_min_size(min, cell).shrink(1.0);
+            let Some(link) = stats.links.get(&(from, to)) else {
+                painter.rect_filled(rect, 2.0, theme::stripe());
+                continue;
+            };
+            let marks = (selected == Some((from, to)), worst == Some((from, to)));
+            square(
+                ui,
+                &painter,
+                model,
+                rect,
+                ((from, to), link, most),
+                marks,
+                commands,
+            );
+        }
+    }
+}
+
+/// Names of nodes: senders at the left of the squares, receivers above them.
+fn heads(
+    painter: &Painter,
+    model: &Model,
+    nodes: &[NodeId],
+    (view, origin, names, cell): (Rect, egui::Pos2, f32, egui::Vec2),
+) {
     painter.text(
         pos2(view.left() + 10.0, view.top() + ROW / 2.0 + 1.0),
         Align2::LEFT_CENTER,
@@ -108,8 +141,8 @@ fn matrix(
         theme::dim(),
     );
     for (place, &node) in nodes.iter().enumerate() {
-        let name = findings::elided(
-            &painter,
+        let name = label::elided(
+            painter,
             model.lane_name(node),
             theme::body(),
             cell.x - 8.0,
@@ -118,8 +151,8 @@ fn matrix(
         let centre = origin.x + (place as f32 + 0.5) * cell.x;
         let at = pos2(centre - name.size().x / 2.0, view.top() + 2.0);
         painter.galley(at, name, theme::text());
-        let name = findings::elided(
-            &painter,
+        let name = label::elided(
+            painter,
             model.lane_name(node),
             theme::body(),
             names - 28.0,
@@ -131,59 +164,57 @@ fn matrix(
         let at = pos2(view.left() + 24.0, y - name.size().y / 2.0);
         painter.galley(at, name, theme::text());
     }
-    let (selected, worst) = (model.link(), model.worst_link());
-    for (row, &from) in nodes.iter().enumerate() {
-        for (column, &to) in nodes.iter().enumerate() {
-            let min = origin + vec2(column as f32 * cell.x, row as f32 * cell.y);
-            let rect = Rect::from_min_size(min, cell).shrink(1.0);
-            let Some(link) = stats.links.get(&(from, to)) else {
-                painter.rect_filled(rect, 2.0, theme::stripe());
-                continue;
-            };
-            let ends = (from, to);
-            let response = ui.interact(rect, ui.scope_id().with((from, to)), Sense::click());
-            let is_selected = selected == Some(ends);
-            let is_worst = worst == Some(ends);
-            let said = words(model, ends, link);
-            let label = format!("link {}: {said}", model.link_label(ends));
-            response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
-            // The square root keeps quiet links from all being alike.
-            let part = (link.bytes as f32 / most.max(1) as f32).sqrt();
-            let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
-            // What was lost or late is seen from afar, and of the worst link most.
-            let bad = bad_part(model, ends, link);
-            let fill = match bad > 0.0 {
-                true => {
-                    let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
-                    theme::panel().lerp_to_gamma(theme::warning(), strength)
-                }
-                false => fill,
-            };
-            painter.rect_filled(rect, 2.0, fill);
-            if is_worst {
-                let edge = Rect::from_min_size(rect.min, vec2(4.0, rect.height()));
-                painter.rect_filled(edge, 0.0, theme::warning());
-                if rect.height() > 30.0 {
-                    let at = rect.right_top() + vec2(-11.0, 11.0);
-                    glyph::level(&painter, at, 11.0, Level::Warning);
-                }
-            }
-            if is_selected || response.hovered() {
-                let edge = Stroke::new(if is_selected { 2.0 } else { 1.0 }, theme::accent());
-                painter.rect_stroke(rect, 2.0, edge, StrokeKind::Inside);
-            }
-            let fates = lines(&painter, model, rect, (ends, link));
-            let is_number = number(ui, model, (ends, link), fates, commands);
-            if response.clicked() && !is_number {
-                commands.push(Command::SelectLink(Some(ends)));
-            }
-            copy::menu(&response, model, commands, || offers(model, ends, link));
-            let worst = if is_worst { "\nthe worst of all" } else { "" };
-            let said = said.replace(", ", "\n");
-            let text = format!("{}{worst}\n{said}", model.link_label(ends));
-            response.on_hover_text(egui::RichText::new(text).font(theme::mono()));
+}
+
+/// One link, beside the one that carried the `most` bytes.
+fn square(
+    ui: &mut Ui,
+    painter: &Painter,
+    model: &Model,
+    rect: Rect,
+    (ends, link, most): (LinkEnds, &LinkStats, u64),
+    (is_selected, is_worst): (bool, bool),
+    commands: &mut Vec<Command>,
+) {
+    let response = ui.interact(rect, ui.scope_id().with(ends), Sense::click());
+    let said = words(model, ends, link);
+    let label = format!("link {}: {said}", model.link_label(ends));
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
+    // The square root keeps quiet links from all being alike.
+    let part = (link.bytes as f32 / most.max(1) as f32).sqrt();
+    let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
+    // What was lost or late is seen from afar, and of the worst link most.
+    let bad = bad_part(model, ends, link);
+    let fill = match bad > 0.0 {
+        true => {
+            let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
+            theme::panel().lerp_to_gamma(theme::warning(), strength)
+        }
+        false => fill,
+    };
+    painter.rect_filled(rect, 2.0, fill);
+    if is_worst {
+        let edge = Rect::from_min_size(rect.min, vec2(4.0, rect.height()));
+        painter.rect_filled(edge, 0.0, theme::warning());
+        if rect.height() > 30.0 {
+            let at = rect.right_top() + vec2(-11.0, 11.0);
+            glyph::level(painter, at, 11.0, Level::Warning);
         }
     }
+    if is_selected || response.hovered() {
+        let edge = Stroke::new(if is_selected { 2.0 } else { 1.0 }, theme::accent());
+        painter.rect_stroke(rect, 2.0, edge, StrokeKind::Inside);
+    }
+    let fates = lines(painter, model, rect, (ends, link));
+    let is_number = number(ui, model, (ends, link), fates, commands);
+    if response.clicked() && !is_number {
+        commands.push(Command::SelectLink(Some(ends)));
+    }
+    copy::menu(&response, model, commands, || offers(model, ends, link));
+    let worst = if is_worst { "\nthe worst of all" } else { "" };
+    let said = said.replace(", ", "\n");
+    let text = format!("{}{worst}\n{said}", model.link_label(ends));
+    response.on_hover_text(egui::RichText::new(text).font(theme::mono()));
 }
 
 /// The colour of a node, wherever it is shown.
@@ -252,7 +283,7 @@ fn number(
 
 /// As much of it as there is room for; where it says what was lost or late.
 fn lines(
-    painter: &egui::Painter,
+    painter: &Painter,
     model: &Model,
     rect: Rect,
     (ends, link): (LinkEnds, &LinkStats),
@@ -300,7 +331,7 @@ fn lines(
     let mut y = rect.center().y - count as f32 * line / 2.0;
     let mut place = None;
     for (text, color) in lines.into_iter().take(count) {
-        let galley = findings::elided(painter, &text, font.clone(), rect.width() - 8.0, color);
+        let galley = label::elided(painter, &text, font.clone(), rect.width() - 8.0, color);
         let at = pos2(rect.left() + 6.0, y);
         if text == fate {
             place = Some(Rect::from_min_size(at, galley.size()));
@@ -377,7 +408,7 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
                     },
                 ),
             ] {
-                let galley = findings::elided(&painter, text, theme::mono(), width, color);
+                let galley = label::elided(&painter, text, theme::mono(), width, color);
                 let y = rect.center().y - galley.size().y / 2.0;
                 painter.galley(pos2(rect.left() + left, y), galley, color);
             }

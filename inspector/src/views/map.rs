@@ -99,18 +99,7 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     for mark in marks.iter() {
         objects.entry(mark.object).or_default().push(mark);
     }
-    let differ = objects
-        .values()
-        .filter(|it| it.iter().any(|mark| mark.differs));
-    let differ = differ.count();
-    let count = text::count(objects.len() as u64);
-    let mut more = format!("{count} objects   {across} →  {along} ↑");
-    if differ > 0 {
-        more = format!("{more}   {differ} where nodes differ");
-    }
-    if marks.len() >= MARKS_MAX {
-        more = format!("{more}   the first of them: a filter shows others");
-    }
+    let more = more(&objects, marks.len(), [&across, &along]);
     head::show(ui, title, &more);
     let view = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(view);
@@ -153,33 +142,12 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
         named_at.extend(at.map(|at| (*at, object)));
     }
     for (at, object) in named_at {
-        let name = model.object_name(object);
-        let galley = painter.layout_no_wrap(name, theme::small(), theme::text());
-        // Beside the mark, or where something else is, below it or above it.
-        let (width, height) = (galley.size().x, galley.size().y);
-        let (right, left) = (10.0, -10.0 - width);
-        let places = [
-            (right, 0.0),
-            (left, 0.0),
-            (right, height),
-            (right, -height),
-            (left, height),
-            (left, -height),
-        ];
-        let places = places.map(|(aside, below)| {
-            let at = at + vec2(aside, below - height / 2.0);
-            Rect::from_min_size(at, galley.size())
-        });
-        let is_free = |place: &&Rect| {
-            let is_other = |other: &Rect| other.intersects(**place);
-            view.contains_rect(**place) && !written.iter().any(is_other)
-        };
-        if let Some(&place) = places.iter().find(is_free) {
-            let behind = theme::faded(theme::panel(), 0.8);
-            painter.rect_filled(place.expand2(vec2(2.0, 0.0)), 2.0, behind);
-            painter.galley(place.min, galley, theme::text());
-            written.push(place);
-        }
+        name(
+            &painter,
+            model.object_name(object),
+            at,
+            (view, &mut written),
+        );
     }
     if objects.len() <= CONTROLS_MAX {
         controls(ui, &ground, &objects, selected, commands);
@@ -190,6 +158,56 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
         }
         let words = words(model, &objects, object);
         response.on_hover_text_at_pointer(egui::RichText::new(words).font(theme::mono()));
+    }
+}
+
+/// What the head says: how many objects there are, along which axes, and where nodes differ.
+fn more(
+    objects: &BTreeMap<u64, Vec<&Mark>>,
+    marks: usize,
+    [across, along]: [&dyn std::fmt::Display; 2],
+) -> String {
+    let differ = objects
+        .values()
+        .filter(|it| it.iter().any(|mark| mark.differs));
+    let differ = differ.count();
+    let count = text::count(objects.len() as u64);
+    let mut more = format!("{count} objects   {across} →  {along} ↑");
+    if differ > 0 {
+        more = format!("{more}   {differ} where nodes differ");
+    }
+    if marks >= MARKS_MAX {
+        more = format!("{more}   the first of them: a filter shows others");
+    }
+    more
+}
+
+/// Writes a name beside the mark at `at`, or where something else was written, below it or above it.
+fn name(painter: &Painter, name: String, at: Pos2, (view, written): (Rect, &mut Vec<Rect>)) {
+    let galley = painter.layout_no_wrap(name, theme::small(), theme::text());
+    let (width, height) = (galley.size().x, galley.size().y);
+    let (right, left) = (10.0, -10.0 - width);
+    let places = [
+        (right, 0.0),
+        (left, 0.0),
+        (right, height),
+        (right, -height),
+        (left, height),
+        (left, -height),
+    ];
+    let places = places.map(|(aside, below)| {
+        let at = at + vec2(aside, below - height / 2.0);
+        Rect::from_min_size(at, galley.size())
+    });
+    let is_free = |place: &&Rect| {
+        let is_other = |other: &Rect| other.intersects(**place);
+        view.contains_rect(**place) && !written.iter().any(is_other)
+    };
+    if let Some(&place) = places.iter().find(is_free) {
+        let behind = theme::faded(theme::panel(), 0.8);
+        painter.rect_filled(place.expand2(vec2(2.0, 0.0)), 2.0, behind);
+        painter.galley(place.min, galley, theme::text());
+        written.push(place);
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod arrows;
 pub mod axis;
+pub mod bar;
 pub mod bytes;
 pub mod candidates;
 pub mod columns;
@@ -16,6 +17,7 @@ pub mod filter_box;
 pub mod finder;
 pub mod findings;
 pub mod head;
+mod label;
 pub mod lane_hands;
 pub mod lanes;
 pub mod ledger;
@@ -37,6 +39,7 @@ pub mod scroll;
 pub mod signs;
 pub mod status;
 pub mod story;
+mod strips;
 pub mod timeline;
 pub mod top;
 pub mod values;

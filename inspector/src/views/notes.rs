@@ -7,7 +7,7 @@ use netreel_inspector_model::{
     Bookmark, BookmarkRow, Command, LogLine, LogLines, Model, Spot, text,
 };
 
-use super::{findings, head};
+use super::{findings, head, label};
 use crate::{glyph, theme};
 
 const ROW: f32 = 19.0;
@@ -195,7 +195,7 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
         painter.rect_filled(rect, 0.0, theme::related());
     }
     let when = row.time.as_ref().map(|time| text::seconds(time.start));
-    findings::write(
+    label::write(
         &painter,
         rect,
         10.0,
@@ -213,7 +213,7 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
         "" => row.title.clone(),
         note => format!("{note}   {}", row.title),
     };
-    findings::write(&painter, rect, TIME + 16.0, room, &words, theme::text());
+    label::write(&painter, rect, TIME + 16.0, room, &words, theme::text());
     let button = |place: f32, name: &str| {
         let right = rect.right() - 4.0 - place * BUTTON;
         let area = Rect::from_min_max(
@@ -257,14 +257,14 @@ fn line(ui: &mut Ui, model: &Model, written: &LogLine, place: usize, commands: &
         painter.rect_filled(rect, 0.0, theme::related());
     }
     let when = text::seconds(written.time);
-    findings::write(&painter, rect, 10.0, TIME - 14.0, &when, theme::weak());
-    findings::write(&painter, rect, TIME, WHO - 8.0, &written.who, theme::weak());
+    label::write(&painter, rect, 10.0, TIME - 14.0, &when, theme::weak());
+    label::write(&painter, rect, TIME, WHO - 8.0, &written.who, theme::weak());
     let room = rect.width() - TIME - WHO - 8.0;
     let color = match model.visible().contains(&written.time) {
         true => theme::text(),
         false => theme::weak(),
     };
-    findings::write(&painter, rect, TIME + WHO, room, &written.text, color);
+    label::write(&painter, rect, TIME + WHO, room, &written.text, color);
     if response.clicked() {
         commands.push(Command::GoToTime(written.time));
     }

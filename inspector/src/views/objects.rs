@@ -8,7 +8,7 @@ use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
 
 use super::copy::{self, What};
-use super::{axis, findings, head, scroll};
+use super::{axis, findings, head, label, scroll};
 use crate::{glyph, theme};
 
 /// Height of a row.
@@ -28,26 +28,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     // Room for more than a few rows: then it is what somebody looks at.
     let with_axis = ui.available_height() > WITH_AXIS;
     let rows = model.object_rows();
-    let objects = model.object_count();
-    let more = match (model.selection().object, model.cursor()) {
-        _ if model.lacks_history() => model.why_not_yet().unwrap_or_default().to_owned(),
-        (Some(object), Some(at)) if model.knows_object(object) => format!(
-            "at the cursor, {}:  {}",
-            model.object_name(object),
-            model.beliefs_text(object, at)
-        ),
-        (Some(object), None) if model.knows_object(object) => format!(
-            "at the end, {}:  {}",
-            model.object_name(object),
-            model.beliefs_text(object, model.span().end)
-        ),
-        _ if objects == 0 => model.why_no_objects().to_owned(),
-        _ if model.filter().is_narrow() => {
-            let shown = text::count(model.shown_object_count() as u64);
-            format!("{shown} of {}", text::count(objects as u64))
-        }
-        _ => text::count(objects as u64),
-    };
+    let more = more(model);
     head::show(ui, "objects", &more);
     if with_axis && model.lacks_history() {
         let sentence = format!("Who owned what follows from all packets together: {more}.");
@@ -110,6 +91,30 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     axis::cursor(&painter, below, &scale, model);
 }
 
+/// What the head says: what is believed of the object that is selected, or how many there are.
+fn more(model: &Model) -> String {
+    let objects = model.object_count();
+    match (model.selection().object, model.cursor()) {
+        _ if model.lacks_history() => model.why_not_yet().unwrap_or_default().to_owned(),
+        (Some(object), Some(at)) if model.knows_object(object) => format!(
+            "at the cursor, {}:  {}",
+            model.object_name(object),
+            model.beliefs_text(object, at)
+        ),
+        (Some(object), None) if model.knows_object(object) => format!(
+            "at the end, {}:  {}",
+            model.object_name(object),
+            model.beliefs_text(object, model.span().end)
+        ),
+        _ if objects == 0 => model.why_no_objects().to_owned(),
+        _ if model.filter().is_narrow() => {
+            let shown = text::count(model.shown_object_count() as u64);
+            format!("{shown} of {}", text::count(objects as u64))
+        }
+        _ => text::count(objects as u64),
+    }
+}
+
 fn line(
     ui: &mut Ui,
     model: &Model,
@@ -140,21 +145,7 @@ fn line(
     time.max.y = rect.bottom();
     let stretches = model.stretches(row, scale);
     let clipped = painter.with_clip_rect(time.intersect(painter.clip_rect()));
-    // Narrow ones are one shape: a row may have one a pixel.
-    let mut narrow = Mesh::default();
-    for stretch in &stretches {
-        let of_node = node.is_some();
-        draw(
-            &clipped,
-            time,
-            scale,
-            model,
-            (stretch, of_node),
-            &mut narrow,
-        );
-    }
-    clipped.add(narrow);
-
+    drawn(&clipped, time, scale, model, (&stretches, node.is_some()));
     let response = ui.interact(
         rect,
         ui.scope_id().with(("object", object, node)),
@@ -206,17 +197,32 @@ fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<
             }
             let room = rect.left() + theme::gutter(model) - left - 6.0;
             let text = model.object_name(object);
-            let galley = findings::elided(painter, &text, theme::mono(), room, theme::text());
+            let galley = label::elided(painter, &text, theme::mono(), room, theme::text());
             painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::text());
         }
         Some(node) => {
             let room = theme::gutter(model) - 52.0;
             let text = model.lane_name(node);
-            let galley = findings::elided(painter, text, theme::mono(), room, theme::weak());
+            let galley = label::elided(painter, text, theme::mono(), room, theme::weak());
             let left = rect.left() + theme::gutter(model) - 12.0 - galley.size().x;
             painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::weak());
         }
     }
+}
+
+fn drawn(
+    painter: &Painter,
+    time: Rect,
+    scale: &Scale,
+    model: &Model,
+    (stretches, of_node): (&[Stretch], bool),
+) {
+    // Narrow ones are one shape: a row may have one a pixel.
+    let mut narrow = Mesh::default();
+    for stretch in stretches {
+        draw(painter, time, scale, model, (stretch, of_node), &mut narrow);
+    }
+    painter.add(narrow);
 }
 
 fn draw(
@@ -239,20 +245,7 @@ fn draw(
     );
     let shown = bar.intersect(time);
     if right - left < NARROW {
-        let color = match stretch.shown {
-            Shown::Agreed(Belief::Owned(peer)) => theme::owner(peer),
-            Shown::Agreed(Belief::Orphaned(_)) | Shown::Somewhere(Belief::Orphaned(_)) => {
-                theme::error()
-            }
-            Shown::Split | Shown::Somewhere(_) => theme::faded(theme::plain(), 0.6),
-            Shown::Agreed(Belief::Destroyed | Belief::Unknown) => theme::dim(),
-        };
-        let rect = match stretch.shown {
-            Shown::Agreed(Belief::Destroyed | Belief::Unknown) => {
-                Rect::from_center_size(bar.center(), vec2(bar.width(), 1.0))
-            }
-            _ => bar,
-        };
+        let (rect, color) = narrowed(bar, stretch.shown);
         return narrow.add_colored_rect(rect, color);
     }
     let write = |text: &str, color| {
@@ -277,50 +270,9 @@ fn draw(
             write(&counter, theme::ink_on(fill));
         }
         Shown::Agreed(Belief::Orphaned(peer)) | Shown::Somewhere(Belief::Orphaned(peer)) => {
-            painter.rect_filled(bar, 2.0, theme::faded(theme::error(), 0.22));
-            glyph::hatch(
-                painter,
-                bar,
-                7.0,
-                Stroke::new(2.0, theme::faded(theme::error(), 0.55)),
-            );
-            painter.rect_stroke(
-                bar,
-                2.0,
-                Stroke::new(1.0, theme::error()),
-                egui::StrokeKind::Inside,
-            );
-            let long = format!(
-                "orphan: {} is said to own it, nobody does",
-                model.peer_name(peer)
-            );
-            let galley = [long, "orphan".to_owned()]
-                .map(|text| painter.layout_no_wrap(text, theme::small(), theme::ink()))
-                .into_iter()
-                .find(|galley| galley.size().x + 16.0 < shown.width());
-            if let Some(galley) = galley {
-                let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
-                let behind = Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 0.0));
-                painter.rect_filled(behind, 2.0, theme::background());
-                painter.galley(at, galley, theme::ink());
-            }
+            orphan(painter, bar, shown, &model.peer_name(peer));
         }
-        Shown::Agreed(Belief::Destroyed) => {
-            let y = bar.center().y;
-            painter.vline(left + 0.5, bar.y_range(), (1.0, theme::dim()));
-            painter.hline(shown.x_range(), y, (1.0, theme::faded(theme::dim(), 0.7)));
-            let galley =
-                painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::dim());
-            if galley.size().x + 20.0 < shown.width() {
-                let at = pos2(shown.left() + 8.0, y - galley.size().y / 2.0);
-                painter.rect_filled(
-                    Rect::from_min_size(at, galley.size()).expand2(vec2(3.0, -1.0)),
-                    0.0,
-                    theme::panel(),
-                );
-                painter.galley(at, galley, theme::dim());
-            }
-        }
+        Shown::Agreed(Belief::Destroyed) => destroyed(painter, bar, shown),
         Shown::Agreed(Belief::Unknown) => {
             let line = Stroke::new(1.0, theme::dim());
             let y = bar.center().y;
@@ -347,6 +299,69 @@ fn draw(
                 Stroke::new(1.0, theme::faded(theme::plain(), 0.9)),
             );
         }
+    }
+}
+
+/// A stretch that has no room for more than a colour.
+fn narrowed(bar: Rect, shown: Shown) -> (Rect, egui::Color32) {
+    let color = match shown {
+        Shown::Agreed(Belief::Owned(peer)) => theme::owner(peer),
+        Shown::Agreed(Belief::Orphaned(_)) | Shown::Somewhere(Belief::Orphaned(_)) => {
+            theme::error()
+        }
+        Shown::Split | Shown::Somewhere(_) => theme::faded(theme::plain(), 0.6),
+        Shown::Agreed(Belief::Destroyed | Belief::Unknown) => theme::dim(),
+    };
+    let rect = match shown {
+        Shown::Agreed(Belief::Destroyed | Belief::Unknown) => {
+            Rect::from_center_size(bar.center(), vec2(bar.width(), 1.0))
+        }
+        _ => bar,
+    };
+    (rect, color)
+}
+
+/// Who is said to own it does not.
+fn orphan(painter: &Painter, bar: Rect, shown: Rect, owner: &str) {
+    painter.rect_filled(bar, 2.0, theme::faded(theme::error(), 0.22));
+    glyph::hatch(
+        painter,
+        bar,
+        7.0,
+        Stroke::new(2.0, theme::faded(theme::error(), 0.55)),
+    );
+    painter.rect_stroke(
+        bar,
+        2.0,
+        Stroke::new(1.0, theme::error()),
+        egui::StrokeKind::Inside,
+    );
+    let long = format!("orphan: {owner} is said to own it, nobody does");
+    let galley = [long, "orphan".to_owned()]
+        .map(|text| painter.layout_no_wrap(text, theme::small(), theme::ink()))
+        .into_iter()
+        .find(|galley| galley.size().x + 16.0 < shown.width());
+    if let Some(galley) = galley {
+        let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
+        let behind = Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 0.0));
+        painter.rect_filled(behind, 2.0, theme::background());
+        painter.galley(at, galley, theme::ink());
+    }
+}
+
+fn destroyed(painter: &Painter, bar: Rect, shown: Rect) {
+    let y = bar.center().y;
+    painter.vline(bar.left() + 0.5, bar.y_range(), (1.0, theme::dim()));
+    painter.hline(shown.x_range(), y, (1.0, theme::faded(theme::dim(), 0.7)));
+    let galley = painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::dim());
+    if galley.size().x + 20.0 < shown.width() {
+        let at = pos2(shown.left() + 8.0, y - galley.size().y / 2.0);
+        painter.rect_filled(
+            Rect::from_min_size(at, galley.size()).expand2(vec2(3.0, -1.0)),
+            0.0,
+            theme::panel(),
+        );
+        painter.galley(at, galley, theme::dim());
     }
 }
 

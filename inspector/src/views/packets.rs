@@ -15,39 +15,21 @@ const ROW: f32 = 18.0;
 
 /// Draws the table. A click selects a packet.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let total = model.session().packet_count();
     let rows = model.row_count();
-    let looked_at = model.filter().looked_at();
-    let count = |packets: usize| text::count(packets as u64);
-    let more = match looked_at {
-        _ if model.filter().waits() => format!("? of {}", count(total)),
-        Some(looked_at) => format!("{} of so far {}", count(rows), count(looked_at)),
-        None if model.filter().is_narrow() => format!("{} of {}", count(rows), count(total)),
-        None => count(total),
-    };
     let (columns, without) = columns::fitting(model, ui.available_width());
-    let more = more + &columns::sorted(model) + &columns::no_room(&without, model);
+    let more = more(model) + &columns::sorted(model) + &columns::no_room(&without, model);
     head::show(ui, "packets", &more);
     if rows == 0 {
-        let sentence = match looked_at {
-            _ if total == 0 => "The session has no packets.",
-            _ if model.filter().waits() => {
-                "The filter speaks of what followed from the packets. It waits until that is known."
-            }
-            Some(_) => "The filter has taken no packet so far.",
-            None => "The filter takes no packet.",
-        };
-        findings::empty(ui, sentence);
+        findings::empty(ui, why_none(model));
         return;
     }
     ui.spacing_mut().item_spacing = egui::vec2(GAP, 0.0);
     ui.add_space(2.0);
-    let selected = model.selection().packet;
-    let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
+    let selected = model.selection().packet.map(|id| id.0);
+    let moved = scroll::changed(ui.ctx(), "packets selection", selected);
     let visible = model.visible();
     let panned = scroll::changed(ui.ctx(), "packets time", (visible.start, visible.end));
-    let sorting = model.sorting();
-    let sorts = scroll::changed(ui.ctx(), "packets sorting", sorting);
+    let sorts = scroll::changed(ui.ctx(), "packets sorting", model.sorting());
     let fills = match columns.iter().any(|(it, _)| *it == Column::Messages) {
         true => Column::Messages,
         false => Column::Link,
@@ -69,19 +51,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             _ => Width::exact(width).clip(true),
         });
     }
-    let row_of = |id| model.row_of(id).map(|row| row..row + 1);
-    let target = match selected {
-        // Whoever sorts looks for what comes first.
-        _ if sorts && sorting.is_some() => Some(0..1),
-        // Only as far as needed: a row that somebody clicked stays under the pointer.
-        Some(id) if moved || sorts => row_of(id),
-        // What is in view lies scattered there.
-        _ if sorting.is_some() => None,
-        // Where time is moved, the table goes along: to the selection where that is in view.
-        Some(id) if panned && model.is_in_view(id) => row_of(id),
-        _ if panned => Some(model.rows_in_view()),
-        _ => None,
-    };
+    let target = target(model, (moved, panned, sorts));
     if let Some(offset) = target.and_then(|rows| scrolled(&rows, offset, room)) {
         let before = scroll::length_before(&ctx, "packets").unwrap_or(rows);
         let most = (rows.min(before) as f32 * ROW - room).max(0.0);
@@ -118,6 +88,50 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let offset = output.state.clamped_offset().y;
     ctx.data_mut(|data| data.insert_temp(key, offset));
     columns::menus(ui, model, &heads, commands);
+}
+
+/// How many packets there are, and how many of them the table has.
+fn more(model: &Model) -> String {
+    let total = model.session().packet_count();
+    let rows = model.row_count();
+    let looked_at = model.filter().looked_at();
+    let count = |packets: usize| text::count(packets as u64);
+    match looked_at {
+        _ if model.filter().waits() => format!("? of {}", count(total)),
+        Some(looked_at) => format!("{} of so far {}", count(rows), count(looked_at)),
+        None if model.filter().is_narrow() => format!("{} of {}", count(rows), count(total)),
+        None => count(total),
+    }
+}
+
+/// Why there are no rows.
+fn why_none(model: &Model) -> &'static str {
+    match model.filter().looked_at() {
+        _ if model.session().packet_count() == 0 => "The session has no packets.",
+        _ if model.filter().waits() => {
+            "The filter speaks of what followed from the packets. It waits until that is known."
+        }
+        Some(_) => "The filter has taken no packet so far.",
+        None => "The filter takes no packet.",
+    }
+}
+
+/// Which rows come into view, where the selection has `moved`, time was `panned`, or the table was sorted.
+fn target(model: &Model, (moved, panned, sorts): (bool, bool, bool)) -> Option<Range<usize>> {
+    let is_sorted = model.sorting().is_some();
+    let row_of = |id| model.row_of(id).map(|row| row..row + 1);
+    match model.selection().packet {
+        // Whoever sorts looks for what comes first.
+        _ if sorts && is_sorted => Some(0..1),
+        // Only as far as needed: a row that somebody clicked stays under the pointer.
+        Some(id) if moved || sorts => row_of(id),
+        // What is in view lies scattered there.
+        _ if is_sorted => None,
+        // Where time is moved, the table goes along: to the selection where that is in view.
+        Some(id) if panned && model.is_in_view(id) => row_of(id),
+        _ if panned => Some(model.rows_in_view()),
+        _ => None,
+    }
 }
 
 /// How far to scroll so that rows are in view, as many as there is room for; `None` where enough of

@@ -6,7 +6,7 @@ use egui::{Color32, FontId, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2,
 use netreel_inspector_model::text;
 
 use super::replay::Seat;
-use super::{findings, head};
+use super::{findings, head, label};
 use crate::ask::Parting;
 use crate::theme;
 
@@ -98,7 +98,7 @@ fn line(ui: &mut Ui, name: &str, what: &str, color: egui::Color32) {
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let label = format!("{name}: {what}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-    let title = findings::elided(&painter, name, theme::mono(), 128.0, theme::weak());
+    let title = label::elided(&painter, name, theme::mono(), 128.0, theme::weak());
     painter.galley(rect.min + vec2(10.0, 1.0), title, theme::weak());
     painter.galley(rect.min + vec2(144.0, 1.0), galley, color);
 }
@@ -129,7 +129,7 @@ fn bytes(ui: &mut Ui, parting: &Parting) {
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &label));
         let painter = ui.painter().with_clip_rect(area.intersect(ui.clip_rect()));
         let title = format!("{name}, {} bytes", bytes.len());
-        let galley = findings::elided(&painter, &title, theme::small(), half, theme::weak());
+        let galley = label::elided(&painter, &title, theme::small(), half, theme::weak());
         painter.galley(area.min + vec2(10.0, 1.0), galley, theme::weak());
         for row in 0..rows {
             let y = area.top() + (row as f32 + 1.0) * ROW;

@@ -2,7 +2,7 @@
 
 use egui::{Align2, Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2};
 
-use super::findings::elided;
+use super::label::elided;
 use crate::theme;
 
 /// A strip of a plot: values from `least` at the bottom to `most` at the top.

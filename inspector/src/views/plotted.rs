@@ -4,7 +4,7 @@ use egui::{RichText, Ui};
 use netreel_inspector_model::{Command, Model, PlotBy, Plotted};
 
 use super::axis::TimeView;
-use super::course::{self, Line};
+use super::strips::{Line, legend, ribbons, strips};
 use super::{findings, head};
 use crate::theme;
 
@@ -61,10 +61,10 @@ pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Co
     let lines: Vec<Line> = lines.collect();
     match plot.range {
         Some(range) => {
-            course::legend(ui, signs, &lines);
-            course::strips(painter, *view, *time, &scale, (1, &[range]), &lines);
+            legend(ui, signs, &lines);
+            strips(painter, *view, *time, &scale, (1, &[range]), &lines);
         }
-        None => course::ribbons(painter, *view, *time, &scale, &lines),
+        None => ribbons(painter, *view, *time, &scale, &lines),
     }
     shown.finish(ui, model, commands);
 }

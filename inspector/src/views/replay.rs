@@ -1,13 +1,13 @@
 //! A replay that somebody sits in: the events of one node, and a layer that is played to before one of
 //! them.
 
-use egui::{Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{Key, Painter, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Model, text};
 use netreel_protocol::session::NodeId;
 
 use super::links::node_color;
-use super::{findings, head, scroll};
-use crate::ask::{Request, Standing};
+use super::{findings, head, label, scroll};
+use crate::ask::{Event, Request, Standing};
 use crate::theme;
 
 const ROW: f32 = 18.0;
@@ -294,7 +294,7 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
             }
             let Some(line) = lines.get(place) else {
                 let said = if is_here { "the end" } else { "" };
-                let galley = findings::elided(&painter, said, theme::mono(), 200.0, theme::weak());
+                let galley = label::elided(&painter, said, theme::mono(), 200.0, theme::weak());
                 painter.galley(rect.min + vec2(14.0, 2.0), galley, theme::weak());
                 continue;
             };
@@ -303,33 +303,38 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
             if response.hovered() && !is_here {
                 painter.rect_filled(rect, 0.0, theme::related());
             }
-            let color = match (place < here, line.packet) {
-                (true, _) => theme::dim(),
-                (false, Some(_)) => theme::text(),
-                (false, None) => theme::weak(),
-            };
-            let columns = [
-                (line.number.to_string(), 52.0),
-                (text::seconds(line.time), times),
-                (line.kind.clone(), 92.0),
-                (line.words.clone(), f32::MAX),
-            ];
-            let mut x = rect.left() + 14.0;
-            for (text, width) in columns {
-                let room = width.min(rect.right() - x) - 6.0;
-                let galley = findings::elided(&painter, &text, theme::mono(), room, color);
-                painter.galley(
-                    pos2(x, rect.center().y - galley.size().y / 2.0),
-                    galley,
-                    color,
-                );
-                x += width;
-            }
+            columns(&painter, rect, (line, times), place < here);
             if response.clicked() {
                 seat.say(&format!("goto {}", line.number), requests);
             }
         }
     });
+}
+
+/// What a line says of an event; its time has a column as wide as `times`.
+fn columns(painter: &Painter, rect: egui::Rect, (line, times): (&Event, f32), is_behind: bool) {
+    let color = match (is_behind, line.packet) {
+        (true, _) => theme::dim(),
+        (false, Some(_)) => theme::text(),
+        (false, None) => theme::weak(),
+    };
+    let columns = [
+        (line.number.to_string(), 52.0),
+        (text::seconds(line.time), times),
+        (line.kind.clone(), 92.0),
+        (line.words.clone(), f32::MAX),
+    ];
+    let mut x = rect.left() + 14.0;
+    for (text, width) in columns {
+        let room = width.min(rect.right() - x) - 6.0;
+        let galley = label::elided(painter, &text, theme::mono(), room, color);
+        painter.galley(
+            pos2(x, rect.center().y - galley.size().y / 2.0),
+            galley,
+            color,
+        );
+        x += width;
+    }
 }
 
 /// What the last command said, and the breakpoints.
@@ -429,8 +434,8 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
                 theme::text()
             };
             let split = (rect.width() * 0.5).min(230.0);
-            findings::write(&painter, rect, 10.0, split - 16.0, name, theme::weak());
-            findings::write(
+            label::write(&painter, rect, 10.0, split - 16.0, name, theme::weak());
+            label::write(
                 &painter,
                 rect,
                 split,

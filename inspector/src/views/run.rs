@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use egui::{Id, Modal, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::text;
 
-use super::findings;
+use super::label;
 use crate::kept_run::{By, KeptMatch, KeptRun};
 use crate::{glyph, theme};
 
@@ -141,7 +141,7 @@ fn heads(ui: &mut Ui, list: &mut RunList) {
         } else {
             theme::weak()
         };
-        findings::write(ui.painter(), rect, 0.0, rect.width(), name, color);
+        label::write(ui.painter(), rect, 0.0, rect.width(), name, color);
         if response.clicked() {
             list.by = by;
         }
@@ -180,7 +180,7 @@ fn line(ui: &mut Ui, list: &mut RunList, place: usize) -> Option<PathBuf> {
             left += 18.0;
         }
         let room = right - left - 8.0;
-        findings::write(painter, rect, left, room, cell, theme::text());
+        label::write(painter, rect, left, room, cell, theme::text());
     }
     let response = response.on_hover_text(match kept.why.as_str() {
         "" => kept.folder.display().to_string(),

@@ -4,7 +4,7 @@ use egui::{Align, Label, Layout, RichText, Sense, Ui, vec2};
 use netreel_inspector_model::{Command, Join, Model, Step, text};
 
 use super::axis;
-use super::top::{Asked, Bar};
+use super::bar::{Asked, Bar};
 use crate::{glyph, theme};
 
 fn small(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
@@ -43,20 +43,12 @@ fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
         ui.set_min_height(17.0);
-        let weak = |text: String| RichText::new(text).font(theme::mono()).color(theme::weak());
         counts(ui, model, commands);
-        let (level, verdict) = model.verdict();
+        let level = model.verdict().0;
         if let Some(level) = level {
             let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
             glyph::level(ui.painter(), rect.center(), 12.0, level);
         }
-        let color = level.map_or(theme::weak(), theme::level);
-        let text = theme::two_dashes(&verdict);
-        let text = RichText::new(text).font(theme::body()).color(color);
-        let label = Label::new(text)
-            .sense(Sense::click())
-            .truncate()
-            .show_tooltip_when_elided(false);
         if model.selection().finding.is_some() {
             let what = "end this story (Escape, when nothing else is selected)";
             if small(ui, "×", "end the story")
@@ -66,82 +58,15 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                 commands.push(Command::EndStory);
             }
         }
-        let said = model.measured_text();
-        let said = said.map(|said| format!("measured {said}"));
-        let measured = said.as_ref().map_or(0.0, |said| {
-            let galley = ui
-                .painter()
-                .layout_no_wrap(said.clone(), theme::mono(), theme::accent());
-            galley.size().x + 48.0
-        });
-        let right = [
-            (40.0, true),
-            (210.0, model.cursor().is_some()),
-            (measured, measured > 0.0),
-            (230.0, axis::pointer_time(ui).is_some()),
-            (210.0, !model.warnings().is_empty()),
-        ];
-        let right = right.iter().filter(|(_, is_there)| *is_there);
-        let room = ui.available_width() - right.map(|(width, _)| width).sum::<f32>();
-        let clicked = ui
-            .scope(|ui| {
-                ui.set_max_width(room.max(60.0));
-                let mut response = ui.add(label);
-                response
-                    .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &verdict));
-                let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
-                let until = model.judgement().and_then(|it| it.until());
-                let said = reasons.iter().map(|reason| reason.sentence.as_str());
-                let said: Vec<&str> = said.chain(until.as_deref()).collect();
-                response = response.on_hover_text(match said.is_empty() {
-                    true => verdict.clone(),
-                    false => said.join("\n"),
-                });
-                response.clicked()
-            })
-            .inner;
-        if clicked && !model.history().findings.is_empty() {
-            commands.push(Command::Step(Step::NextFinding));
-        }
+        let measured = model.measured_text();
+        let measured = measured.map(|said| format!("measured {said}"));
+        let room = ui.available_width() - beside(ui, model, measured.as_deref());
+        verdict(ui, model, room.max(60.0), commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             if small(ui, "?", "all keys").clicked() {
                 bar.asked.push(Asked::Keys);
             }
-            if let Some(at) = model.cursor() {
-                let what = "take the cursor away (Escape)";
-                if small(ui, "×", "take the cursor away")
-                    .on_hover_text(what)
-                    .clicked()
-                {
-                    commands.push(Command::SetCursor(None));
-                }
-                ui.label(weak(format!("cursor {} s", text::seconds(at))));
-            }
-            if let Some((time, said)) = model.measured_time().zip(said) {
-                let what = "take the measured time away (Escape)";
-                if small(ui, "×", "take the measured time away")
-                    .on_hover_text(what)
-                    .clicked()
-                {
-                    commands.push(Command::Measure(None));
-                }
-                let label = Label::new(weak(said.clone()).color(theme::accent()));
-                let response = ui.add(label.sense(Sense::click()).truncate());
-                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
-                if response.on_hover_text("click: show it").clicked() {
-                    commands.push(Command::Show(time));
-                }
-            }
-            if let Some(at) = axis::pointer_time(ui) {
-                let apart = model.cursor().map(|cursor| at.0.saturating_sub(cursor.0));
-                let apart = apart.map_or_else(String::new, |ns| {
-                    let sign = if ns < 0 { "" } else { "+" };
-                    format!(" ({sign}{})", text::duration(ns))
-                });
-                ui.label(weak(
-                    format!("{}{apart} s", text::seconds(at)).replace(") s", ")"),
-                ));
-            }
+            times(ui, model, measured, commands);
             let warnings = model.warnings();
             if !warnings.is_empty() {
                 let noun = if warnings.len() == 1 { "note" } else { "notes" };
@@ -152,4 +77,91 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
             }
         });
     });
+}
+
+/// How much room everything takes that stands at the right.
+fn beside(ui: &Ui, model: &Model, measured: Option<&str>) -> f32 {
+    let measured = measured.map_or(0.0, |said| {
+        let galley = ui
+            .painter()
+            .layout_no_wrap(said.to_owned(), theme::mono(), theme::accent());
+        galley.size().x + 48.0
+    });
+    let right = [
+        (40.0, true),
+        (210.0, model.cursor().is_some()),
+        (measured, measured > 0.0),
+        (230.0, axis::pointer_time(ui).is_some()),
+        (210.0, !model.warnings().is_empty()),
+    ];
+    let right = right.iter().filter(|(_, is_there)| *is_there);
+    right.map(|(width, _)| width).sum()
+}
+
+/// The verdict, in the room that there is.
+fn verdict(ui: &mut Ui, model: &Model, room: f32, commands: &mut Vec<Command>) {
+    let (level, verdict) = model.verdict();
+    let color = level.map_or(theme::weak(), theme::level);
+    let text = RichText::new(theme::two_dashes(&verdict));
+    let label = Label::new(text.font(theme::body()).color(color))
+        .sense(Sense::click())
+        .truncate()
+        .show_tooltip_when_elided(false);
+    let response = ui.scope(|ui| {
+        ui.set_max_width(room);
+        ui.add(label)
+    });
+    let response = response.inner;
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &verdict));
+    let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
+    let until = model.judgement().and_then(|it| it.until());
+    let said = reasons.iter().map(|reason| reason.sentence.as_str());
+    let said: Vec<&str> = said.chain(until.as_deref()).collect();
+    let response = response.on_hover_text(match said.is_empty() {
+        true => verdict.clone(),
+        false => said.join("\n"),
+    });
+    if response.clicked() && !model.history().findings.is_empty() {
+        commands.push(Command::Step(Step::NextFinding));
+    }
+}
+
+/// The time of the cursor, the time that is `measured`, and that under the pointer.
+fn times(ui: &mut Ui, model: &Model, measured: Option<String>, commands: &mut Vec<Command>) {
+    let weak = |text: String| RichText::new(text).font(theme::mono()).color(theme::weak());
+    if let Some(at) = model.cursor() {
+        let what = "take the cursor away (Escape)";
+        if small(ui, "×", "take the cursor away")
+            .on_hover_text(what)
+            .clicked()
+        {
+            commands.push(Command::SetCursor(None));
+        }
+        ui.label(weak(format!("cursor {} s", text::seconds(at))));
+    }
+    if let Some((time, said)) = model.measured_time().zip(measured) {
+        let what = "take the measured time away (Escape)";
+        if small(ui, "×", "take the measured time away")
+            .on_hover_text(what)
+            .clicked()
+        {
+            commands.push(Command::Measure(None));
+        }
+        let label = Label::new(weak(said.clone()).color(theme::accent()));
+        let response = ui.add(label.sense(Sense::click()).truncate());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
+        if response.on_hover_text("click: show it").clicked() {
+            commands.push(Command::Show(time));
+        }
+    }
+    if let Some(at) = axis::pointer_time(ui) {
+        let apart = model.cursor().map(|cursor| at.0.saturating_sub(cursor.0));
+        let apart = apart.map_or_else(String::new, |ns| {
+            let sign = if ns < 0 { "" } else { "+" };
+            format!(" ({sign}{})", text::duration(ns))
+        });
+        ui.label(weak(
+            format!("{}{apart} s", text::seconds(at)).replace(") s", ")"),
+        ));
+    }
 }

@@ -1,14 +1,13 @@
 //! The bar at the top: what is open, which view, the menus; below it the filter and the zoom.
 
-use std::path::PathBuf;
-
 use egui::{
     Align, Area, Button, Color32, Frame, Id, Label, Layout, Order, Pos2, RichText, Ui, vec2,
 };
-use netreel_inspector_model::{Command, Model, Spot, text};
+use netreel_inspector_model::{Command, Model, text};
 use netreel_protocol::session::SessionTime;
 
-use super::filter_box::{self, Completion};
+use super::bar::{Asked, Bar, small};
+use super::filter_box;
 use crate::glyph::{self, Transport};
 use crate::layout::{Edge, Move, Pane, Workspace};
 use crate::settings::Settings;
@@ -18,71 +17,6 @@ use crate::theme::{self, Theme};
 const WHO_MAX: usize = 48;
 /// Room for the badge and for the sentence of what is being worked on.
 const BADGE: f32 = 260.0;
-
-/// What the bars remember from frame to frame.
-#[derive(Debug, Default)]
-pub struct Bar {
-    /// The filter as it is being typed.
-    pub filter: String,
-    /// Whether the filter gets the keyboard with the next frame.
-    pub wants_filter: bool,
-    /// What the filter can go on with, while it is being typed.
-    pub completion: Completion,
-    /// Whether nothing is open: there is nothing to go through.
-    pub welcomes: bool,
-    /// Whether the cursor goes on by itself.
-    pub plays: bool,
-    /// Whether more may come of what is shown.
-    pub live: bool,
-    /// What is being worked on.
-    pub working: Option<String>,
-    /// What panes have worked out.
-    pub beside: Option<&'static str>,
-    /// What somebody gave up of that.
-    pub given_up: Option<&'static str>,
-    /// Since when something is worked on, in the time of the frames.
-    pub since: Option<f64>,
-    /// Why something could not be done.
-    pub news: Option<String>,
-    /// That something was done.
-    pub done: Option<String>,
-    /// What clicks asked for in this frame.
-    pub asked: Vec<Asked>,
-}
-
-/// What a click in the bars asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
-    /// Write a note for a spot.
-    Bookmark(Spot),
-    Workspace(Workspace),
-    Pane(Move),
-    Theme(Theme),
-    Layout,
-    Keys,
-    Open,
-    Demonstration,
-    Wire,
-    Recent(Vec<PathBuf>),
-    /// Copy what is selected.
-    Copy,
-    /// Copy a text for a bug report.
-    Report,
-    /// Write a picture of the window.
-    Picture,
-    /// Write what the filter takes as a session.
-    Cut,
-    /// Try the wires that are known.
-    Candidates,
-    /// List the matches of the run.
-    Run,
-    Follow(bool),
-    Cancel,
-    /// Sit in the replay of this node.
-    Sit(String),
-    /// Say this to the replay.
-    Say(&'static str),
-}
 
 /// Draws the two lines.
 pub fn show(
@@ -407,16 +341,5 @@ fn sign(ui: &mut Ui, sign: Transport, what: &str) -> bool {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, what));
     let centre = response.rect.center();
     glyph::transport(ui.painter(), centre, 9.0, sign, theme::text());
-    response.on_hover_text(what).clicked()
-}
-
-pub(super) fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
-    let text = RichText::new(name).font(theme::mono()).color(theme::text());
-    let button = Button::new(text).min_size(vec2(24.0, 20.0));
-    let response = ui.add(button.fill(Color32::TRANSPARENT));
-    if !name.starts_with(char::is_alphabetic) {
-        // A sign is no name.
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, what));
-    }
     response.on_hover_text(what).clicked()
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{
     Believed, Command, Model, RowsOf, ValueCell, ValueRow, ValueRows, text,
 };
@@ -11,7 +11,7 @@ use netreel_protocol::session::NodeId;
 
 use super::copy::{self, What};
 use super::links::node_color;
-use super::{findings, head, scroll};
+use super::{findings, head, label, scroll};
 use crate::theme;
 
 const ROW: f32 = 19.0;
@@ -262,7 +262,7 @@ fn names(
         ));
         let chip = Rect::from_center_size(pos2(left + 6.0, y), vec2(8.0, 8.0));
         painter.rect_filled(chip, 2.0, node_color(model, node));
-        let name = findings::elided(&painter, name, theme::body(), cell - 22.0, theme::text());
+        let name = label::elided(&painter, name, theme::body(), cell - 22.0, theme::text());
         painter.galley(
             pos2(left + 15.0, y - name.size().y / 2.0),
             name,
@@ -304,30 +304,8 @@ fn line(
     let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     let row = drawn.row;
-    if drawn.is_selected {
-        painter.rect_filled(rect, 0.0, theme::selected());
-    } else if model.selection().object == Some(row.object) {
-        painter.rect_filled(rect, 0.0, theme::related());
-    }
-    if drawn.is_new {
-        painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::faint()));
-    }
-    let write = |left: f32, room: f32, text: &str, color| {
-        let galley = findings::elided(&painter, text, theme::mono(), room, color);
-        let at = pos2(left, rect.center().y - galley.size().y / 2.0);
-        painter.galley(at, galley, color);
-    };
     let property = believed.property_name(row.property);
-    if drawn.is_new {
-        let name = model.object_name(row.object);
-        write(rect.left() + 10.0, OBJECT - 16.0, &name, theme::text());
-    }
-    write(
-        rect.left() + OBJECT,
-        PROPERTY - 6.0,
-        property,
-        theme::weak(),
-    );
+    of_what(&painter, model, rect, drawn, property);
     let cells = model.value_cells(believed, row, nodes);
     for (place, (cell, &node)) in cells.iter().zip(nodes).enumerate() {
         let left = rect.left() + OBJECT + PROPERTY + place as f32 * drawn.cell;
@@ -341,7 +319,7 @@ fn line(
                 Some(_) => ", differs from the other's",
                 None => ", differs from the owner's",
             };
-            let label = label(property, row.object, who, cell, differs);
+            let label = label_of(property, row.object, who, cell, differs);
             WidgetInfo::selected(Role::Button, true, is_selected, &label)
         });
         paint(
@@ -375,7 +353,35 @@ fn line(
     }
 }
 
-fn label(property: &str, object: u64, who: &str, cell: &ValueCell, differs: &str) -> String {
+/// What a row is of: its object, where that is new, and its property.
+fn of_what(painter: &Painter, model: &Model, rect: Rect, drawn: &Drawn, property: &str) {
+    let row = drawn.row;
+    if drawn.is_selected {
+        painter.rect_filled(rect, 0.0, theme::selected());
+    } else if model.selection().object == Some(row.object) {
+        painter.rect_filled(rect, 0.0, theme::related());
+    }
+    if drawn.is_new {
+        painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::faint()));
+    }
+    let write = |left: f32, room: f32, text: &str, color| {
+        let galley = label::elided(painter, text, theme::mono(), room, color);
+        let at = pos2(left, rect.center().y - galley.size().y / 2.0);
+        painter.galley(at, galley, color);
+    };
+    if drawn.is_new {
+        let name = model.object_name(row.object);
+        write(rect.left() + 10.0, OBJECT - 16.0, &name, theme::text());
+    }
+    write(
+        rect.left() + OBJECT,
+        PROPERTY - 6.0,
+        property,
+        theme::weak(),
+    );
+}
+
+fn label_of(property: &str, object: u64, who: &str, cell: &ValueCell, differs: &str) -> String {
     let mut label = format!("{property} of {object} at {who}: ");
     label.push_str(if cell.text.is_empty() {
         "not known"
@@ -440,7 +446,7 @@ fn paint(
         Some(_) => theme::accent(),
         None => color,
     };
-    let galley = findings::elided(painter, &text, font, room, color);
+    let galley = label::elided(painter, &text, font, room, color);
     let at = pos2(area.left() + 14.0, area.center().y - galley.size().y / 2.0);
     painter.galley(at, galley, color);
 }

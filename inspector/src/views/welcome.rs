@@ -2,7 +2,7 @@
 
 use egui::{Button, RichText, Ui, vec2};
 
-use super::top::Asked;
+use super::bar::Asked;
 use crate::settings::Settings;
 use crate::theme;
 

@@ -8,7 +8,8 @@ use netreel_reel::{Duration, Endpoint, Event, EventNumber, OwnedRecord, Reel, So
 use super::change::{Change, Moment};
 use super::stuck::{Call, Watched};
 use crate::together::Plan;
-use crate::together::plan::{Arrival, PlanNode, PlanTurn, hash};
+use crate::together::link::Arrival;
+use crate::together::plan::{PlanNode, PlanTurn, hash};
 
 /// A recorded session, ready to be played any number of times.
 ///
@@ -313,7 +314,7 @@ impl Ground {
             if let Some(&(_, send)) = of_link.nth(nth) {
                 return self.as_recorded(send, out);
             }
-            let arrivals = plan.links[link].arrivals(plan, at_ns);
+            let arrivals = plan.arrivals_on(&plan.links[link], at_ns);
             if !arrivals.is_empty() || !self.heals || at_ns < self.end_ns {
                 return self.arrive(&arrivals, out);
             }

@@ -200,9 +200,8 @@ impl Ground {
                     let Some(it) = comes.first() else { continue };
                     let link = self.plan.link_of.get(&(node, socket, to));
                     let is_dead = link.is_some_and(|&link| {
-                        self.plan.links[link]
-                            .arrivals(&self.plan, end_ns)
-                            .is_empty()
+                        let link = &self.plan.links[link];
+                        self.plan.arrivals_on(link, end_ns).is_empty()
                     });
                     links.push(ScriptLink {
                         node,

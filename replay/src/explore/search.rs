@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_wire::Wire;
@@ -149,29 +150,19 @@ pub fn explore_on<E: Send>(
     let ended = std::thread::scope(|scope| {
         let (mut to, mut from) = (Vec::new(), Vec::new());
         for _ in 1..jobs {
-            let (ways, take) = std::sync::mpsc::channel::<Arc<Batch>>();
-            let (give, results) = std::sync::mpsc::channel::<Option<E>>();
+            let (ways, take) = channel::<Arc<Batch>>();
+            let (give, results) = channel::<Option<E>>();
             to.push(ways);
             from.push(results);
             scope.spawn(move || {
                 let runner = Runner::new(Arc::clone(ground), makers());
-                let mut marks = Marks::new(wire);
-                let (mut runner, failed) = match runner {
-                    Ok((runner, _)) => (Some(runner), None),
-                    Err(error) => (None, Some(error)),
-                };
-                let mut failed = failed;
-                while let Ok(batch) = take.recv() {
-                    let ended = match &mut runner {
-                        Some(runner) => batch
-                            .work(runner, &mut marks, (ground, order), limits)
-                            .err(),
-                        None => failed.take(),
-                    };
-                    if give.send(ended).is_err() {
-                        return;
-                    }
-                }
+                let runner = runner.map(|(runner, _)| runner);
+                work(
+                    runner,
+                    Marks::new(wire),
+                    (ground, order, limits),
+                    (&take, &give),
+                );
             });
         }
         loop {
@@ -208,6 +199,30 @@ pub fn explore_on<E: Send>(
         says_beliefs,
     };
     Ok((explored, search.kept))
+}
+
+/// Tries ways as long as there are any; says of each batch that it is done, or why not.
+fn work<E>(
+    runner: Result<Runner<'_, E>, E>,
+    mut marks: Marks<'_>,
+    (ground, order, limits): (&Ground, &BaseOrder, &Limits),
+    (take, give): (&Receiver<Arc<Batch>>, &Sender<Option<E>>),
+) {
+    let (mut runner, mut failed) = match runner {
+        Ok(runner) => (Some(runner), None),
+        Err(error) => (None, Some(error)),
+    };
+    while let Ok(batch) = take.recv() {
+        let ended = match &mut runner {
+            Some(runner) => batch
+                .work(runner, &mut marks, (ground, order), limits)
+                .err(),
+            None => failed.take(),
+        };
+        if give.send(ended).is_err() {
+            return;
+        }
+    }
 }
 
 /// Ways that all threads take from.

@@ -15,7 +15,7 @@ use super::printed::{LineDifference, PrintedNow};
 use super::tape::Tape;
 use super::words::{endpoint_from, of_came, of_entry};
 use crate::agreed::{Agreed, agreed};
-use crate::difference::{Explanation, explain};
+use crate::explanation::{Explanation, explain};
 
 /// What is known when the program has ended.
 #[derive(Clone, Debug)]
@@ -150,41 +150,8 @@ pub fn judge(
             _ => event,
         };
         last = agreed(reel, before.unwrap_or(EventNumber(u64::MAX)), wire, name);
-        let Reasons { known, guesses } = doubts();
-        let on = happened.came.as_ref().map(|(came, _)| came.descriptor);
-        let sure = on.and_then(|on| stream(reel, before, Some(on)));
-        reasons.known.extend(sure.as_ref().map(not_answered));
-        reasons.known.extend(reason);
-        reasons.known.extend(known);
-        let more = &mut reasons.guesses;
-        let last_stream = || stream(reel, before, None);
-        more.extend(
-            sure.is_none()
-                .then(last_stream)
-                .flatten()
-                .as_ref()
-                .map(not_answered),
-        );
-        more.extend(signal(reel, before));
-        let is_packet = matches!(&happened.came, Some((came, _)) if came.why == why::PACKET);
-        if is_packet || matches!(ended, Ended::Line(_)) {
-            more.extend(looked_up(reel, before));
-        }
-        more.extend(not_kept(reel));
-        more.extend(tape.doubts.iter().cloned());
-        more.extend(guesses);
-        if tape.at_once {
-            more.push(AT_ONCE.to_owned());
-        }
-        more.dedup();
-        if more.is_empty() && reasons.known.is_empty() {
-            reasons.guesses.extend(changed_by_itself(reel));
-            let told = match ended {
-                Ended::Line(_) => UNRECORDED_LINE,
-                _ => UNRECORDED,
-            };
-            reasons.guesses.push(told.to_owned());
-        }
+        let why = (reason, doubts());
+        reasons = reasons_of(tape, happened, (reel, before), &ended, why);
     }
     Judged {
         ended,
@@ -198,6 +165,53 @@ pub fn judge(
         end,
         reasons,
     }
+}
+
+/// Why it `ended` so, before an event: for the `reason` that is known, or what the reel and `doubts` tell.
+fn reasons_of(
+    tape: &Tape,
+    happened: &Happened,
+    (reel, before): (&Reel, Option<EventNumber>),
+    ended: &Ended,
+    (reason, doubts): (Option<String>, Reasons),
+) -> Reasons {
+    let mut reasons = Reasons::default();
+    let Reasons { known, guesses } = doubts;
+    let on = happened.came.as_ref().map(|(came, _)| came.descriptor);
+    let sure = on.and_then(|on| stream(reel, before, Some(on)));
+    reasons.known.extend(sure.as_ref().map(not_answered));
+    reasons.known.extend(reason);
+    reasons.known.extend(known);
+    let more = &mut reasons.guesses;
+    let last_stream = || stream(reel, before, None);
+    more.extend(
+        sure.is_none()
+            .then(last_stream)
+            .flatten()
+            .as_ref()
+            .map(not_answered),
+    );
+    more.extend(signal(reel, before));
+    let is_packet = matches!(&happened.came, Some((came, _)) if came.why == why::PACKET);
+    if is_packet || matches!(ended, Ended::Line(_)) {
+        more.extend(looked_up(reel, before));
+    }
+    more.extend(not_kept(reel));
+    more.extend(tape.doubts.iter().cloned());
+    more.extend(guesses);
+    if tape.at_once {
+        more.push(AT_ONCE.to_owned());
+    }
+    more.dedup();
+    if more.is_empty() && reasons.known.is_empty() {
+        reasons.guesses.extend(changed_by_itself(reel));
+        let told = match ended {
+            Ended::Line(_) => UNRECORDED_LINE,
+            _ => UNRECORDED,
+        };
+        reasons.guesses.push(told.to_owned());
+    }
+    reasons
 }
 
 /// What is left where nothing else explains it.

@@ -128,43 +128,12 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
     let end = (ENTRIES_AT + making.entries.len()) as u64;
     let kept = kept_files(reel);
     let paths = paths(&kept);
-    let [out, errors] = &making.printed.rows;
-    let behind = end + (out.bytes.len() + errors.bytes.len()) as u64;
-    let printed = |at: u64, row: &Row| Printed {
-        at,
-        length: row.bytes.len() as u64,
-        ..Printed::default()
-    };
-    let control = TapeControl {
-        magic: TAPE_MAGIC,
-        end,
-        threads: threads.identities.len() as u32,
-        process: began.process,
-        parent: began.parent,
-        rings: match began.aside {
-            true => 0,
-            false => began.rings.clamp(1, RINGS_MAX),
-        },
-        capacity: began.capacity.min(CAPACITY_MAX),
-        ordered: match (ordered, began.one_thread) {
-            (false, _) => 0,
-            (true, false) => 1,
-            (true, true) => ONE_AT_A_TIME,
-        },
-        stop_at: u64::MAX.into(),
-        next: (ENTRIES_AT as u64).into(),
-        meets: u32::from(began.meets),
-        prints: u32::from(began.log),
-        streams: u32::from(began.streams),
-        children: u32::from(began.children),
-        files_at: behind,
-        files_length: paths.len() as u64,
-        printed: [
-            printed(end, out),
-            printed(end + out.bytes.len() as u64, errors),
-        ],
-        ..TapeControl::default()
-    };
+    let control = control(
+        began,
+        &threads,
+        ordered,
+        (&making.printed, end, paths.len()),
+    );
     let mut bytes = vec![0; ENTRIES_AT];
     put_control(&mut bytes, &control);
     for (index, identity) in threads.identities.iter().enumerate() {
@@ -200,6 +169,52 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         threads: threads.identities.len(),
         end,
     })
+}
+
+/// The head of a tape whose entries end at `end`; behind them stand the lines, and then the files.
+fn control(
+    began: &Began,
+    threads: &Threads,
+    ordered: bool,
+    (lines, end, files_length): (&Rows, u64, usize),
+) -> TapeControl {
+    let [out, errors] = &lines.rows;
+    let behind = end + (out.bytes.len() + errors.bytes.len()) as u64;
+    let printed = |at: u64, row: &Row| Printed {
+        at,
+        length: row.bytes.len() as u64,
+        ..Printed::default()
+    };
+    TapeControl {
+        magic: TAPE_MAGIC,
+        end,
+        threads: threads.identities.len() as u32,
+        process: began.process,
+        parent: began.parent,
+        rings: match began.aside {
+            true => 0,
+            false => began.rings.clamp(1, RINGS_MAX),
+        },
+        capacity: began.capacity.min(CAPACITY_MAX),
+        ordered: match (ordered, began.one_thread) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => ONE_AT_A_TIME,
+        },
+        stop_at: u64::MAX.into(),
+        next: (ENTRIES_AT as u64).into(),
+        meets: u32::from(began.meets),
+        prints: u32::from(began.log),
+        streams: u32::from(began.streams),
+        children: u32::from(began.children),
+        files_at: behind,
+        files_length: files_length as u64,
+        printed: [
+            printed(end, out),
+            printed(end + out.bytes.len() as u64, errors),
+        ],
+        ..TapeControl::default()
+    }
 }
 
 /// What a recorder takes at most: a reel may say anything.
@@ -313,38 +328,13 @@ struct Making<'a> {
 impl Making<'_> {
     fn take(&mut self, number: EventNumber, thread: ThreadId, event: &Event<'_>) {
         if let Event::Called {
-            call: CallId::PAST,
-            details,
-            ..
-        } = *event
-        {
-            self.past(number, PastId(details.first().copied().unwrap_or(0)));
-        }
-        if matches!(
-            event,
-            Event::Called {
-                call: CallId::VDSO,
-                ..
-            }
-        ) {
-            self.doubts
-                .push("it looked for the kernel's own library (vDSO), by which clocks are read past the recorder".to_owned());
-        }
-        if let Event::Called {
-            call: CallId::PRINTED,
-            details,
-            ..
-        } = *event
-        {
-            return self.printed.take(number, details);
-        }
-        if let Event::Called {
-            call: CallId::TURN,
-            result: LAST_TURN,
+            call,
+            result,
             details,
         } = *event
+            && self.is_beside(number, call, (result, details))
         {
-            return self.last_floor(details);
+            return;
         }
         let has_packets = self.threads.has_packets(thread);
         let Some(&thread) = self.threads.indices.get(&thread) else {
@@ -367,6 +357,32 @@ impl Making<'_> {
             kind: event.kind() as u8,
             ..Entry::default()
         };
+        self.answer(own, event, has_packets);
+    }
+
+    /// Takes what is no answer to a thread: what the program did past the recorder, what it printed, and that
+    /// a thread does not get the floor again. Whether that was all.
+    fn is_beside(
+        &mut self,
+        number: EventNumber,
+        call: CallId,
+        (result, details): (i32, &[u8]),
+    ) -> bool {
+        match call {
+            CallId::PAST => self.past(number, PastId(details.first().copied().unwrap_or(0))),
+            CallId::VDSO => self
+                .doubts
+                .push("it looked for the kernel's own library (vDSO), by which clocks are read past the recorder".to_owned()),
+            CallId::PRINTED => self.printed.take(number, details),
+            CallId::TURN if result == LAST_TURN => self.last_floor(details),
+            _ => {}
+        }
+        call == CallId::PRINTED || call == CallId::TURN && result == LAST_TURN
+    }
+
+    /// Puts what a thread is answered behind what was put so far.
+    fn answer(&mut self, own: Entry, event: &Event<'_>, has_packets: bool) {
+        let (number, thread) = (EventNumber(own.number), own.thread);
         match *event {
             Event::Sent {
                 socket,
@@ -486,24 +502,7 @@ impl Making<'_> {
                     self.returned(at, entry.result);
                 }
             }
-            CallId::FORK if self.children => self.push(entry, &[], &[]),
-            // A child that tries several paths says so at each.
-            CallId::SPAWN if self.children => {
-                if self.spawned.insert(entry.thread, entry.result) != Some(entry.result) {
-                    self.push(entry, &[], &[]);
-                }
-            }
-            CallId::EXEC if self.children && entry.result < 0 => {}
-            CallId::FORK | CallId::EXEC | CallId::SPAWN if !has_packets => {}
-            CallId::EXEC if self.children => self.miss(format!(
-                "the thread that uses UDP sockets becomes another program (event {number}), which a \
-                 replay does not do"
-            )),
-            CallId::FORK | CallId::EXEC | CallId::SPAWN => self.miss(format!(
-                "the thread that uses UDP sockets starts another program (event {number}, {}), \
-                 which a replay does not do",
-                call.name()
-            )),
+            CallId::FORK | CallId::EXEC | CallId::SPAWN => self.starts(entry, call, has_packets),
             CallId::POLL | CallId::PPOLL | CallId::SELECT | CallId::PSELECT
                 if entry.result as usize > details.len() / 8 && entry.result > 64 =>
             {
@@ -537,6 +536,31 @@ impl Making<'_> {
                 (self.over, self.printed.ended) = (true, true);
             }
             _ => self.push(entry, &[], details),
+        }
+    }
+
+    /// Another program starts, or another process.
+    fn starts(&mut self, entry: Entry, call: CallId, has_packets: bool) {
+        let number = EventNumber(entry.number);
+        match call {
+            CallId::FORK if self.children => self.push(entry, &[], &[]),
+            // A child that tries several paths says so at each.
+            CallId::SPAWN if self.children => {
+                if self.spawned.insert(entry.thread, entry.result) != Some(entry.result) {
+                    self.push(entry, &[], &[]);
+                }
+            }
+            CallId::EXEC if self.children && entry.result < 0 => {}
+            _ if !has_packets => {}
+            CallId::EXEC if self.children => self.miss(format!(
+                "the thread that uses UDP sockets becomes another program (event {number}), which a \
+                 replay does not do"
+            )),
+            _ => self.miss(format!(
+                "the thread that uses UDP sockets starts another program (event {number}, {}), \
+                 which a replay does not do",
+                call.name()
+            )),
         }
     }
 

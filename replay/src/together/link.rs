@@ -1,9 +1,34 @@
 //! What a directed link did to packets, and what it would do to others.
 
-use super::plan::{Arrival, Plan, PlanSend};
+use std::ops::Range;
+
+use netreel_reel::EventNumber;
 
 /// How many recorded packets tell how probably another one is lost.
 const NEIGHBOURS: usize = 16;
+
+/// A packet that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanSend {
+    pub node: usize,
+    pub turn: usize,
+    /// On the session's clock.
+    pub at_ns: i64,
+    pub link: usize,
+    pub hash: u64,
+    pub lost: bool,
+    /// Of [`Plan::arrivals`](super::plan::Plan), by node, the first at each first.
+    pub arrivals: Range<usize>,
+}
+
+/// A receipt of a packet whose sender is played.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub node: usize,
+    pub number: EventNumber,
+    /// About when it came to the receiver, who read it later: on the session's clock.
+    pub came_ns: i64,
+}
 
 /// The packets of one sender, from one of its sockets to one address, by time.
 #[derive(Debug, Default)]
@@ -58,7 +83,11 @@ impl Link {
 
     /// Where and when a packet arrives that is sent at `at_ns`, once a node: like the recorded one
     /// that was sent nearest to it, but not past those around it. Nothing where none arrived.
-    pub fn arrivals(&self, plan: &Plan, at_ns: i64) -> Vec<Arrival> {
+    pub fn arrivals(
+        &self,
+        (sends, arrivals): (&[PlanSend], &[Arrival]),
+        at_ns: i64,
+    ) -> Vec<Arrival> {
         let behind = self.arrived.partition_point(|arrived| arrived.0 <= at_ns);
         let before = behind.checked_sub(1);
         let sent = |place: usize| self.arrived.get(place).copied();
@@ -71,9 +100,9 @@ impl Link {
             return Vec::new();
         };
         let all = |send: usize| {
-            let range = plan.sends.get(send).map(|send| send.arrivals.clone());
+            let range = sends.get(send).map(|send| send.arrivals.clone());
             range
-                .and_then(|range| plan.arrivals.get(range))
+                .and_then(|range| arrivals.get(range))
                 .unwrap_or_default()
         };
         let at_node = |send: Option<(i64, usize)>, node: usize| {
@@ -114,17 +143,14 @@ fn firsts(arrivals: &[Arrival]) -> Vec<Arrival> {
 
 #[cfg(test)]
 mod tests {
-    use netreel_reel::EventNumber;
-
     use super::*;
 
     /// A link whose packets were sent and came then; `None`: lost.
-    fn plan(packets: &[(i64, Option<i64>)]) -> Plan {
-        let mut plan = Plan::empty();
-        let mut link = Link::default();
+    fn link(packets: &[(i64, Option<i64>)]) -> (Link, Vec<PlanSend>, Vec<Arrival>) {
+        let (mut link, mut sends, mut arrivals) = (Link::default(), Vec::new(), Vec::new());
         for (place, &(at_ns, came)) in packets.iter().enumerate() {
-            let first = plan.arrivals.len();
-            plan.arrivals.extend(came.map(|came_ns| Arrival {
+            let first = arrivals.len();
+            arrivals.extend(came.map(|came_ns| Arrival {
                 node: 1,
                 number: EventNumber(place as u64),
                 came_ns,
@@ -136,20 +162,19 @@ mod tests {
                 link: 0,
                 hash: 0,
                 lost: came.is_none(),
-                arrivals: first..plan.arrivals.len(),
+                arrivals: first..arrivals.len(),
             };
             link.push(&send, place);
-            plan.sends.push(send);
+            sends.push(send);
         }
         link.sort();
-        plan.links.push(link);
-        plan
+        (link, sends, arrivals)
     }
 
     #[track_caller]
     fn check(packets: &[(i64, Option<i64>)], at_ns: i64, expected: &[i64]) {
-        let plan = plan(packets);
-        let came = plan.links[0].arrivals(&plan, at_ns);
+        let (link, sends, arrivals) = link(packets);
+        let came = link.arrivals((&sends, &arrivals), at_ns);
         let came: Vec<i64> = came.iter().map(|arrival| arrival.came_ns).collect();
         assert_eq!(came, expected);
     }
@@ -190,8 +215,7 @@ mod tests {
     #[test]
     fn how_probably_it_is_lost_is_the_share_of_its_neighbours() {
         let outage = (0..100).map(|n| (n * 10, (n < 50).then_some(n * 10 + 5)));
-        let plan = plan(&outage.collect::<Vec<_>>());
-        let link = &plan.links[0];
+        let (link, ..) = link(&outage.collect::<Vec<_>>());
         assert_eq!(
             [link.loss(100), link.loss(495), link.loss(900)],
             [0.0, 0.5, 1.0]

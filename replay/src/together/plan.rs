@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
-use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Duration, Ending, Endpoint, Event, EventNumber, Record, Reel, SocketId, Time};
 
-use super::link::Link;
+use super::link::{Arrival, Link, PlanSend};
 
 /// A session as it is to be played on.
 #[derive(Clone, Debug, Default)]
@@ -94,28 +93,6 @@ pub(crate) struct PlanTurn {
     pub rank: usize,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct PlanSend {
-    pub node: usize,
-    pub turn: usize,
-    /// On the session's clock.
-    pub at_ns: i64,
-    pub link: usize,
-    pub hash: u64,
-    pub lost: bool,
-    /// Of [`Plan::arrivals`], by node, the first at each first.
-    pub arrivals: Range<usize>,
-}
-
-/// A receipt of a packet whose sender is played.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub node: usize,
-    pub number: EventNumber,
-    /// About when it came to the receiver, who read it later: on the session's clock.
-    pub came_ns: i64,
-}
-
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlanReceipt {
     pub number: EventNumber,
@@ -157,6 +134,11 @@ impl Plan {
     /// links take.
     pub fn set_usual(&mut self, usual: Duration) {
         self.usual_ns = i64::try_from(usual.as_nanos()).unwrap_or(i64::MAX);
+    }
+
+    /// Where and when a packet arrives that is sent on a link at `at_ns`; see [`Link::arrivals`].
+    pub(crate) fn arrivals_on(&self, link: &Link, at_ns: i64) -> Vec<Arrival> {
+        link.arrivals((&self.sends, &self.arrivals), at_ns)
     }
 
     pub(crate) fn empty() -> Plan {

@@ -8,7 +8,8 @@ use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 
 use super::inbox::{Item, Place, Waiting};
 use super::lane::{NodePlayed, Outgoing};
-use super::plan::{Arrival, Plan, PlanNode, hash};
+use super::link::Arrival;
+use super::plan::{Plan, PlanNode, hash};
 use super::sink::Sink;
 use super::stands_for::{Sends, Taken};
 use super::unlike::{Unlike, unlike};
@@ -430,7 +431,7 @@ impl World {
     fn send_like_others(&mut self, node: usize, link: Option<usize>, it: Outgoing) {
         let plan = Arc::clone(&self.plan);
         let link = link.and_then(|link| plan.links.get(link));
-        let arrivals = link.map(|link| link.arrivals(&plan, it.at_ns));
+        let arrivals = link.map(|link| plan.arrivals_on(link, it.at_ns));
         let like = arrivals.filter(|it| !it.is_empty());
         let like = like.unwrap_or_else(|| {
             let to = plan.node_at.get(&it.to).copied();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::bits::Malformed;
 use crate::event::Event;
-use crate::message::Argument;
+use crate::message::{Argument, Peer};
 use crate::state::{FNV_START, StateReader, StateWriter, fnv};
 
 /// Events on their way to the game. What was told is part of the layer's state, so that a layer
@@ -85,14 +85,8 @@ fn write(event: &Event, out: &mut StateWriter) {
             out.number(object.0);
             out.peer(*owner);
         }
-        Event::Updated { object } => {
-            out.byte(4);
-            out.number(object.0);
-        }
-        Event::Destroyed { object } => {
-            out.byte(5);
-            out.number(object.0);
-        }
+        Event::Updated { object } => numbered(out, 4, object.0),
+        Event::Destroyed { object } => numbered(out, 5, object.0),
         Event::Migrated {
             object,
             owner,
@@ -131,16 +125,8 @@ fn write(event: &Event, out: &mut StateWriter) {
                 .iter()
                 .for_each(|argument| write_argument(argument, out));
         }
-        Event::Arrived { to, ticket } => {
-            out.byte(10);
-            out.peer(*to);
-            out.number(*ticket);
-        }
-        Event::Lost { to, ticket } => {
-            out.byte(11);
-            out.peer(*to);
-            out.number(*ticket);
-        }
+        Event::Arrived { to, ticket } => ticketed(out, 10, *to, *ticket),
+        Event::Lost { to, ticket } => ticketed(out, 11, *to, *ticket),
         Event::Refused { because } => {
             out.byte(12);
             out.byte(*because as u8);
@@ -152,6 +138,17 @@ fn write(event: &Event, out: &mut StateWriter) {
             out.bytes(malformed.why.as_bytes());
         }
     }
+}
+
+fn numbered(out: &mut StateWriter, kind: u8, number: u64) {
+    out.byte(kind);
+    out.number(number);
+}
+
+fn ticketed(out: &mut StateWriter, kind: u8, to: Peer, ticket: u64) {
+    out.byte(kind);
+    out.peer(to);
+    out.number(ticket);
 }
 
 fn write_argument(argument: &Argument, out: &mut StateWriter) {

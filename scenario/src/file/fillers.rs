@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::checked;
 use crate::fill;
 use crate::mistake::Wrong;
 use crate::secrets::Source;
@@ -88,6 +87,18 @@ pub(super) fn secrets(
 
 /// What a text of a node can be filled with.
 pub(super) type Fillers<'a> = (&'a BTreeMap<String, String>, &'a BTreeMap<String, Source>);
+
+/// A text whose places can be filled.
+pub(super) fn checked(
+    text: &Spanned<String>,
+    own: &[&str],
+    values: &BTreeMap<String, String>,
+) -> Result<String, Wrong> {
+    match fill::check(text.as_ref(), own, values) {
+        Ok(()) => Ok(text.as_ref().clone()),
+        Err(why) => Err(Wrong::new(text.span(), why)),
+    }
+}
 
 /// A text of a node whose places can be filled, those of secrets as well.
 pub(super) fn checked_with_secrets(

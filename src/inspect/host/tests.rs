@@ -4,7 +4,7 @@ use netreel_capture::{Options, Recorder, open as open_reel};
 use netreel_reel::Reel;
 
 use super::*;
-use crate::inspect::alone;
+use crate::arguments::Source;
 
 /// Nothing takes this long.
 const LONG: Duration = Duration::from_secs(120);
@@ -14,7 +14,7 @@ fn sample() -> PathBuf {
 }
 
 fn source(path: PathBuf) -> Source {
-    alone(&path)
+    Source::alone(&path)
 }
 
 #[track_caller]

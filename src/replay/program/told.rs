@@ -87,6 +87,18 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
             writeln!(out, "    {place}")?;
         }
     }
+    print_line(judged, out)?;
+    for reason in &judged.reasons.known {
+        writeln!(out, "    known: {reason}")?;
+    }
+    for reason in &judged.reasons.guesses {
+        writeln!(out, "    maybe because {reason}")?;
+    }
+    Ok(())
+}
+
+/// Says where it prints something else, where nothing worse happened there.
+fn print_line(judged: &Judged, out: &mut dyn Write) -> Result<(), Failure> {
     if let (Some(line), false) = (
         &judged.line,
         matches!(judged.ended, Ended::Line(_) | Ended::Exact),
@@ -102,12 +114,6 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
             line.came(),
             line.expected()
         )?;
-    }
-    for reason in &judged.reasons.known {
-        writeln!(out, "    known: {reason}")?;
-    }
-    for reason in &judged.reasons.guesses {
-        writeln!(out, "    maybe because {reason}")?;
     }
     Ok(())
 }

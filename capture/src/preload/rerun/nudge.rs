@@ -9,7 +9,7 @@ use netreel_reel::CallId;
 use netreel_reel::EventKind;
 use netreel_reel::tape::{Entry, MAIN_THREAD, THREADS_AT, THREADS_MAX};
 
-use super::Tape;
+use super::tape::Tape;
 
 /// How long its first thread sleeps in a system call before it is sent the signal.
 const ASLEEP: Duration = Duration::from_millis(300);

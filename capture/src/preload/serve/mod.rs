@@ -21,11 +21,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::descendants::{Descendants, LOAD_MAX, why_not_loaded};
-use super::escape::{check_program, find_program};
+use super::escape::{ADDRESS_SANITIZER, check_program, find_program};
 use super::library::Unpacked;
 use super::process::{Doings, Drops, Finished, Process, Telling, doings};
 use super::tripwire::{Tripwire, Watched};
-use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
+use super::{Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
 use netreel_record::others::Writer;
@@ -114,36 +114,12 @@ pub(super) fn record(
         reels: Vec::new(),
     };
     let status = server.run(&listener, &signals, &mut child);
-    let everybody: Vec<u32> = server.processes.keys().copied().collect();
-    for process in server.processes.values().filter(|it| it.lives()) {
-        process.recorder().lets_go();
-    }
-    server.name_who_is_watched();
-    for pid in &everybody {
-        server.say_last(*pid, Why::Ended);
-    }
-    for pid in everybody {
-        server.finish(pid, Why::Ended);
-    }
-    server.hear();
-    server.look_at_descendants(true);
-    server.release();
+    server.end();
     if server.left > 0 {
         unpacked.leave_library();
     }
-    let live = server.live();
-    let outcome = Outcome {
-        status: status.map_err(failed("wait for the program".to_owned()))?,
-        live,
-        sockets: server.sockets,
-        connections: server.connections,
-        gaps: server.gaps,
-        failed: server.failed,
-        not_followed: server.not_followed,
-        outlived: server.left,
-        reels: server.reels,
-    };
-    if let Some(error) = server.refused {
+    let status = status.map_err(failed("wait for the program".to_owned()))?;
+    if let Some(error) = server.refused.take() {
         return Err(error.into());
     }
     if !server.loaded {
@@ -153,7 +129,7 @@ pub(super) fn record(
         };
         return Err(PreloadError::NotLoaded(shown, why));
     }
-    Ok(outcome)
+    Ok(server.outcome(status))
 }
 
 /// A name for the recording, drawn at random.
@@ -277,20 +253,9 @@ impl Server<'_> {
                 until = until.min(self.begun + LOAD_MAX);
             }
             for ready in self.wait(listener, signals, until)? {
-                match ready {
-                    Ready::Listener => self.welcome(listener),
-                    Ready::Tripwire(pid) => self.tripped(pid),
-                    Ready::Inherited(index) => self.tripped_by_heirs(index),
-                    Ready::Unused(index) => drop(self.inherited.remove(index)),
-                    Ready::Ended(pid) => self.finish(pid, Why::Ended),
-                    Ready::Doings => self.doings.heard(),
-                    Ready::Signal => {
-                        signals.heard();
-                        // A child has ended, maybe the last.
-                        if over.is_some() {
-                            look_at = Instant::now();
-                        }
-                    }
+                if self.take(ready, listener, signals) && over.is_some() {
+                    // A child has ended, maybe the last.
+                    look_at = Instant::now();
                 }
             }
             self.hear();
@@ -310,12 +275,7 @@ impl Server<'_> {
                 // A process that starts another one and ends may slip past one look.
                 quiet = if last && self.left == 0 { quiet + 1 } else { 0 };
                 let cost = processor_time().saturating_sub(before);
-                let pause = match self.begun.elapsed() < A_WHILE || over.is_some() {
-                    _ if dropping => DROPPING_LOOK_EVERY,
-                    true => LOOK_EVERY,
-                    false => (cost * LOOK_SHARE).clamp(LOOK_EVERY, LOOK_MAX),
-                };
-                look_at = Instant::now() + pause;
+                look_at = Instant::now() + self.pause(cost, dropping, over.is_some());
             }
             if last && self.left == 0 {
                 look_at = look_at.min(Instant::now() + LAST_LOOK_EVERY);
@@ -348,6 +308,62 @@ impl Server<'_> {
                 child.kill()?;
                 return Ok(Some(child.wait()?));
             }
+        }
+    }
+
+    /// Does what something asks for that is ready. Whether it was a signal.
+    fn take(&mut self, ready: Ready, listener: &OwnedFd, signals: &Signals) -> bool {
+        let is_signal = matches!(ready, Ready::Signal);
+        match ready {
+            Ready::Listener => self.welcome(listener),
+            Ready::Tripwire(pid) => self.tripped(pid),
+            Ready::Inherited(index) => self.tripped_by_heirs(index),
+            Ready::Unused(index) => drop(self.inherited.remove(index)),
+            Ready::Ended(pid) => self.finish(pid, Why::Ended),
+            Ready::Doings => self.doings.heard(),
+            Ready::Signal => signals.heard(),
+        }
+        is_signal
+    }
+
+    /// How long it is until the next look, after one that took `cost` of a processor.
+    fn pause(&self, cost: Duration, dropping: bool, is_over: bool) -> Duration {
+        match self.begun.elapsed() < A_WHILE || is_over {
+            _ if dropping => DROPPING_LOOK_EVERY,
+            true => LOOK_EVERY,
+            false => (cost * LOOK_SHARE).clamp(LOOK_EVERY, LOOK_MAX),
+        }
+    }
+
+    /// Writes down the last of everybody.
+    fn end(&mut self) {
+        let everybody: Vec<u32> = self.processes.keys().copied().collect();
+        for process in self.processes.values().filter(|it| it.lives()) {
+            process.recorder().lets_go();
+        }
+        self.name_who_is_watched();
+        for pid in &everybody {
+            self.say_last(*pid, Why::Ended);
+        }
+        for pid in everybody {
+            self.finish(pid, Why::Ended);
+        }
+        self.hear();
+        self.look_at_descendants(true);
+        self.release();
+    }
+
+    fn outcome(self, status: Option<ExitStatus>) -> Outcome {
+        Outcome {
+            status,
+            live: self.live(),
+            sockets: self.sockets,
+            connections: self.connections,
+            gaps: self.gaps,
+            failed: self.failed,
+            not_followed: self.not_followed,
+            outlived: self.left,
+            reels: self.reels,
         }
     }
 

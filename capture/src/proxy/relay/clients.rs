@@ -2,41 +2,13 @@
 
 use std::time::Duration;
 
-use netreel_reel::{Endpoint, Event, SocketId, Time};
+use netreel_reel::{Endpoint, Event, Time};
 use netreel_system::udp::Socket;
 use netreel_transport::{LinkEnd, monotonic_now};
 
 use super::super::Report;
 use super::super::faults::FaultedLink;
-use super::{Proxy, Token};
-
-/// A socket that clients send to.
-pub(super) struct Listener {
-    pub(super) socket: Socket,
-    pub(super) id: SocketId,
-    pub(super) local: Endpoint,
-    pub(super) name: String,
-    pub(super) target: Endpoint,
-    pub(super) seed: u64,
-    /// How many links were numbered.
-    pub(super) links: u16,
-    pub(super) drops: u32,
-}
-
-/// A client, and the socket towards the server that is its own.
-pub(super) struct Client {
-    pub(super) address: Endpoint,
-    pub(super) listener: usize,
-    pub(super) socket: Socket,
-    pub(super) id: SocketId,
-    pub(super) up: FaultedLink,
-    pub(super) down: FaultedLink,
-    /// When something last went to or from it.
-    pub(super) latest: Time,
-    /// How many packets are held back on its link.
-    pub(super) held: usize,
-    pub(super) drops: u32,
-}
+use super::state::{Client, Proxy, Token};
 
 impl Proxy {
     /// Opens a socket towards the server for a new client; an error code and a sentence where that

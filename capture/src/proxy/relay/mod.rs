@@ -3,18 +3,18 @@
 mod clients;
 mod onward;
 mod opening;
+mod state;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::time::{Duration, Instant};
 
 use netreel_reel::{Endpoint, Event, FaultVerdict, SocketId, Time};
-use netreel_system::udp::{Batch, Waits};
-use netreel_transport::{Pusher, monotonic_now};
+use netreel_system::udp::Batch;
+use netreel_transport::monotonic_now;
 
-use self::clients::{Client, Listener};
-use self::onward::{Held, Toward};
-use super::{FaultSpec, Outcome, ProxyError, Report, Wanted};
+pub use self::state::Proxy;
+use self::state::{Counts, Token, Toward, cannot_wait};
+use super::{FaultSpec, Outcome, ProxyError, Report};
 use crate::progress::Progress;
 use netreel_record::Recorder;
 
@@ -28,31 +28,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const ROUNDS: usize = 4;
 /// How many clients that are not served are named.
 const NAMED_MAX: usize = 20;
-
-/// A proxy that listens. [`run`](Proxy::run) passes packets on.
-pub struct Proxy {
-    wanted: Wanted,
-    listeners: Vec<Listener>,
-    /// By slot.
-    clients: Vec<Option<Client>>,
-    slots: HashMap<(usize, Endpoint), usize>,
-    waits: Waits,
-    /// Until when it waits.
-    timer_at: Option<Time>,
-    /// Packets on their way, by when they go on; the number keeps those of one time in order.
-    held: BTreeMap<(Time, u64), Held>,
-    held_bytes: usize,
-    held_ever: u64,
-    pusher: Pusher,
-    recorder: Recorder,
-    counts: Counts,
-    /// How often which server was answered for with which error code: port unreachable, mostly.
-    answers: BTreeMap<(Endpoint, i32), u64>,
-    /// What was said once and is not said again.
-    said: BTreeSet<(Endpoint, i32)>,
-    /// How often the reel had gone on in a new file when it was told last who the clients are.
-    told_rotations: u64,
-}
 
 /// What a proxy does next.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,45 +48,6 @@ impl From<bool> for Next {
             false => Next::GoOn,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    packets: u64,
-    bytes: u64,
-    clients: u64,
-    refused: u64,
-    failed: u64,
-    lost: u64,
-    kernel_drops: u64,
-}
-
-/// What a socket is, in the number that belongs to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
-    Listener(usize),
-    Client(usize),
-}
-
-impl Token {
-    fn number(self) -> u64 {
-        match self {
-            Token::Listener(place) => 1 + 2 * place as u64,
-            Token::Client(slot) => 2 * slot as u64,
-        }
-    }
-
-    fn of(number: u64) -> Token {
-        match number % 2 {
-            1 => Token::Listener((number / 2) as usize),
-            _ => Token::Client((number / 2) as usize),
-        }
-    }
-}
-
-fn cannot_wait(error: io::Error) -> ProxyError {
-    let what = "wait for packets";
-    ProxyError::Io { what, error }
 }
 
 impl Proxy {
@@ -190,22 +126,6 @@ impl Proxy {
         self.note_faults();
     }
 
-    fn note_faults(&mut self) {
-        let words = match self.wanted.faults.is_clean() {
-            true => "no faults".to_owned(),
-            false => format!(
-                "faults on every link: {}, seed {}",
-                self.wanted.faults, self.wanted.seed
-            ),
-        };
-        self.note(&words);
-    }
-
-    fn note(&mut self, words: &str) {
-        let text = words.as_bytes();
-        self.pusher.push(monotonic_now(), Event::Note { text });
-    }
-
     /// Takes what has arrived at a socket.
     fn read(&mut self, token: Token, batch: &mut Batch, report: &mut dyn FnMut(Report)) {
         for _ in 0..ROUNDS {
@@ -261,24 +181,6 @@ impl Proxy {
             .push(monotonic_now(), Event::ReceiveFailed { socket, code });
         if let Token::Client(slot) = token {
             self.answered(slot, &error, report);
-        }
-    }
-
-    /// Counts what the network says of packets to the server of a client, and says it once.
-    fn answered(&mut self, slot: usize, error: &io::Error, report: &mut dyn FnMut(Report)) {
-        let code = error.raw_os_error().unwrap_or(0);
-        let Some(Some(client)) = self.clients.get(slot) else {
-            return;
-        };
-        let Some(target) = self.listeners.get(client.listener).map(|each| each.target) else {
-            return;
-        };
-        *self.answers.entry((target, code)).or_default() += 1;
-        if self.said.insert((client.address, code)) {
-            report(Report::Trouble(format!(
-                "{target} answers the packets of {}: {error}; they are still passed on",
-                client.address
-            )));
         }
     }
 

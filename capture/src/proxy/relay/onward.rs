@@ -7,26 +7,12 @@ use netreel_transport::{monotonic_now, turn_bit};
 
 use super::super::Report;
 use super::super::faults::Treatment;
-use super::Proxy;
+use super::state::{Held, Proxy, Toward};
 
 /// What is held back takes at most this many bytes.
 const HELD_MAX: usize = 256 << 20;
 /// What a packet that is held back takes beyond its payload.
 const HELD_OVER: usize = 96;
-
-/// Where a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Toward {
-    Up,
-    Down,
-}
-
-/// A packet that waits for its time.
-pub(super) struct Held {
-    way: Toward,
-    slot: usize,
-    payload: Box<[u8]>,
-}
 
 impl Proxy {
     /// Decides on a packet, and sends it or holds it back.
@@ -76,12 +62,6 @@ impl Proxy {
             } else {
                 self.send(way, slot, payload, report);
             }
-        }
-    }
-
-    pub(super) fn fault(&mut self, now: Time, of: Option<EventNumber>, verdict: FaultVerdict) {
-        if let Some(of) = of {
-            self.pusher.push(now, Event::Fault { of, verdict });
         }
     }
 

@@ -8,8 +8,7 @@ use netreel_system::udp::{Socket, Waits};
 use netreel_transport::{mix, monotonic_now};
 
 use super::super::{ProxyError, Wanted};
-use super::clients::Listener;
-use super::{Counts, Proxy, Token, cannot_wait};
+use super::state::{Counts, Listener, Proxy, Token, cannot_wait};
 use netreel_record::Recorder;
 use netreel_record::clock_anchor;
 

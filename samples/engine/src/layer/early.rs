@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::NetLayer;
+use super::net_layer::{Early, NetLayer};
 use crate::bits::Malformed;
 use crate::event::{Event, IgnoreReason, ObjectMessage};
 use crate::message::{Body, Counter, Message, ObjectId, Peer};
@@ -18,15 +18,6 @@ use crate::types::Types;
 
 /// No more than this many messages wait; who sends that many means no good, and they are ignored.
 const EARLY_MAX: usize = 16_384;
-
-/// A message that waits.
-#[derive(Clone, Debug)]
-pub(super) struct Early {
-    /// The link that it came on, and in which packet.
-    link: Peer,
-    packet: u64,
-    message: Message,
-}
 
 impl NetLayer {
     /// Whether a message must wait. HOST's DESTROY never does: HOST knows.

@@ -189,13 +189,7 @@ impl NetLayer {
                 None
             }
             Body::Leave => {
-                if origin == Peer::HOST {
-                    self.end(EndReason::HostLeft);
-                } else if origin == self.start.own {
-                    self.end(EndReason::Dropped);
-                } else {
-                    self.drop_out(origin);
-                }
+                self.take_leave(origin);
                 None
             }
             Body::Create {
@@ -252,6 +246,16 @@ impl NetLayer {
         };
         if let Some(body) = relayed {
             self.relay(link, origin, &body, effect);
+        }
+    }
+
+    fn take_leave(&mut self, left: Peer) {
+        if left == Peer::HOST {
+            self.end(EndReason::HostLeft);
+        } else if left == self.start.own {
+            self.end(EndReason::Dropped);
+        } else {
+            self.drop_out(left);
         }
     }
 

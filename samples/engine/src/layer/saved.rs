@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{NetLayer, Patience, early};
+use super::patience::Patience;
+use super::{NetLayer, early};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::link::Link;
 use crate::message::{Counter, ObjectId, Peer, State};
@@ -202,27 +203,7 @@ impl NetLayer {
             tell(&format!("asked[{}]", id.0), "yes".to_owned());
         }
         for (id, object) in &self.objects {
-            let Object {
-                owner,
-                counter,
-                state,
-                versions,
-                epoch,
-                updated_by,
-            } = object;
-            let values: Vec<String> = state.values.iter().map(ToString::to_string).collect();
-            let name = |part: &str| format!("objects[{}].{part}", id.0);
-            tell(&name("owner"), owner.0.to_string());
-            tell(&name("counter"), counter.0.to_string());
-            let values = format!("type {}: {}", state.kind, values.join(", "));
-            tell(&name("values"), values);
-            tell(&name("versions"), format!("{versions:?}, epoch {epoch}"));
-            for (peer, packet) in updated_by {
-                tell(
-                    &name(&format!("updated_by[{}]", peer.0)),
-                    packet.to_string(),
-                );
-            }
+            describe_object(*id, object, &mut tell);
         }
         for (id, heard) in &self.heard {
             let end = match heard.destroyed_by {
@@ -256,6 +237,30 @@ impl NetLayer {
             link.tell(&mut of_link);
         }
         told
+    }
+}
+
+fn describe_object(id: ObjectId, object: &Object, tell: &mut dyn FnMut(&str, String)) {
+    let Object {
+        owner,
+        counter,
+        state,
+        versions,
+        epoch,
+        updated_by,
+    } = object;
+    let values: Vec<String> = state.values.iter().map(ToString::to_string).collect();
+    let name = |part: &str| format!("objects[{}].{part}", id.0);
+    tell(&name("owner"), owner.0.to_string());
+    tell(&name("counter"), counter.0.to_string());
+    let values = format!("type {}: {}", state.kind, values.join(", "));
+    tell(&name("values"), values);
+    tell(&name("versions"), format!("{versions:?}, epoch {epoch}"));
+    for (peer, packet) in updated_by {
+        tell(
+            &name(&format!("updated_by[{}]", peer.0)),
+            packet.to_string(),
+        );
     }
 }
 

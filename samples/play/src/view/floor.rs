@@ -7,7 +7,7 @@ use egui::{
 use netreel_inspector::theme;
 use netreel_sample_engine::{ARENA, Deed};
 
-use super::Board;
+use super::board::Board;
 use crate::node::Order;
 use crate::seen::{Seen, Thing, What};
 use crate::words;

@@ -4,7 +4,7 @@ use egui::{Key, RichText, Ui};
 use netreel_inspector::theme;
 use netreel_sample_engine::{Deed, Peer};
 
-use super::Board;
+use super::board::Board;
 use crate::node::Order;
 use crate::seen::Seen;
 

@@ -6,7 +6,8 @@ use egui::{Align, DragValue, Layout, RichText, Role, Slider, Ui, WidgetInfo, vec
 use netreel_inspector::theme;
 use netreel_sample_engine::Peer;
 
-use super::{Board, Command, button};
+use super::board::{Board, Command};
+use super::button::button;
 use crate::link_setting::LinkSetting;
 use crate::node::Order;
 use crate::seen::Seen;

@@ -4,7 +4,9 @@ use egui::{Align2, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, 
 use netreel_inspector::theme;
 use netreel_sample_engine::Deed;
 
-use super::{Board, button, floor};
+use super::board::Board;
+use super::button::button;
+use super::floor;
 use crate::node::Order;
 use crate::script::TICKS_A_SECOND;
 use crate::seen::Seen;

@@ -1,17 +1,16 @@
 //! What stands in the places of a scenario's texts, once there is a match.
 
 use std::net::Ipv4Addr;
-use std::path::Path;
 
-use super::Stage;
-use crate::file::{ConsolePlan, NodePlan, Scenario, Start};
+use crate::file::{ConsolePlan, NodePlan, Start};
 use crate::fill::{Unfilled, fill};
 use crate::places::Ports;
+use crate::stage::Stage;
 use crate::starter::Filled;
 
 impl Stage<'_> {
     /// A node's command and console, with every place filled.
-    pub(super) fn filled(&mut self, plan: &NodePlan) -> Result<(Filled, ConsolePlan), String> {
+    pub(crate) fn filled(&mut self, plan: &NodePlan) -> Result<(Filled, ConsolePlan), String> {
         let console = match &plan.console {
             ConsolePlan::Remote {
                 way,
@@ -81,7 +80,7 @@ impl Stage<'_> {
         Ok((filled, console))
     }
 
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &mut self,
         plan: &NodePlan,
         text: &str,
@@ -129,21 +128,4 @@ impl Stage<'_> {
             Unfilled::Name(name, why) => format!("{{{name}}}: {why}"),
         })
     }
-}
-
-/// Words whose places are filled before there is a match.
-pub(crate) fn of_a_run(
-    words: &[String],
-    scenario: &Scenario,
-    (run, netreel): (&Path, &Path),
-) -> Result<Vec<String>, String> {
-    let mut value = |name: &str| match name {
-        "run" => Ok(run.display().to_string()),
-        "netreel" => Ok(netreel.display().to_string()),
-        _ => scenario.values.get(name).cloned().ok_or(()),
-    };
-    let words = words.iter().map(|word| fill(word, &mut value));
-    words
-        .map(|word| word.map_err(|_| "a place that nobody fills".to_owned()))
-        .collect()
 }

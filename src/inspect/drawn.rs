@@ -1,0 +1,69 @@
+//! Pictures of the window.
+
+use std::path::Path;
+
+use netreel_inspector::theme::Theme;
+use netreel_inspector::{Answer as Heard, Inspector, Model, Pane, Settings, Workspace};
+
+use crate::outcome::Failure;
+
+/// A workspace, where somebody chose one, and the pane of it that has all of the window.
+pub type Shown = (Option<Workspace>, Option<Pane>);
+
+/// `1600x1000`
+pub fn size(text: &str) -> Result<(u32, u32), Failure> {
+    let parsed = text.split_once('x').and_then(|(width, height)| {
+        let size = (width.parse::<u32>().ok()?, height.parse::<u32>().ok()?);
+        let sane = (320..=8192).contains(&size.0) && (240..=8192).contains(&size.1);
+        sane.then_some(size)
+    });
+    parsed.ok_or_else(|| {
+        Failure::new(format!(
+            "--size {text}: write WIDTHxHEIGHT, from 320x240 to 8192x8192"
+        ))
+    })
+}
+
+/// Draws a picture of the window as it is laid out at first.
+pub fn draw(
+    model: Model,
+    looks: (Shown, Theme),
+    size: (u32, u32),
+    file: &Path,
+) -> Result<(), Failure> {
+    let (shown, theme) = looks;
+    let looks = Looks {
+        shown,
+        theme,
+        scale: 1.0,
+    };
+    draw_with(model, looks, size, file, Vec::new())
+}
+
+/// How a picture is drawn.
+pub struct Looks {
+    pub shown: Shown,
+    pub theme: Theme,
+    pub scale: f32,
+}
+
+/// The same of a window that has heard these answers.
+pub fn draw_with(
+    mut model: Model,
+    looks: Looks,
+    size: (u32, u32),
+    file: &Path,
+    heard: Vec<Heard>,
+) -> Result<(), Failure> {
+    model.finish();
+    let (workspace, alone) = looks.shown;
+    let mut inspector = Inspector::new(model, workspace);
+    inspector.show_alone(alone);
+    inspector.set_settings(Settings {
+        theme: looks.theme.name().to_owned(),
+        scale: looks.scale,
+        ..Settings::default()
+    });
+    heard.into_iter().for_each(|answer| inspector.hear(answer));
+    netreel_inspector::draw(&mut inspector, size, file).map_err(Failure::new)
+}
