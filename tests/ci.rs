@@ -108,6 +108,19 @@ fn reports_for_other_tools_have_both_sessions() {
 }
 
 #[test]
+fn a_folder_with_something_else_in_it_is_left_alone() {
+    let out = tempfile::tempdir().expect("a folder");
+    std::fs::write(out.path().join("mine.txt"), "mine").expect("a file");
+    let mut script = Command::new(format!("{ACTION}/check-sessions.sh"));
+    script.arg(SESSIONS).arg(out.path());
+    script.env("NETREEL", command().get_program());
+    let ran = script.output().expect("bash runs it");
+    assert_eq!(ran.status.code(), Some(2));
+    let files = std::fs::read_dir(out.path()).expect("the folder").count();
+    assert_eq!(files, 1);
+}
+
+#[test]
 fn clean_sessions_are_not_kept() {
     let folder = copied("owner", "");
     let (ran, out) = check(folder.path(), &[]);

@@ -22,7 +22,13 @@ command -v "$netreel" >/dev/null || {
     echo "check-sessions: there is no $netreel: put it on PATH, or name it in NETREEL" >&2
     exit 2
 }
-rm -rf "$out"
+# What an earlier run left is made anew; a folder of anything else is not touched.
+if [ -e "$out/summary.txt" ]; then
+    rm -rf "$out/kept"
+elif [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
+    echo "check-sessions: $out has something else in it: name a folder of its own for the reports" >&2
+    exit 2
+fi
 mkdir -p "$out/kept"
 
 checked() { "$netreel" check --each "$sessions" "${@}"; }
