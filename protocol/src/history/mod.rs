@@ -45,7 +45,7 @@ pub use certain::Certain;
 pub use connected::Connection;
 pub use delivered::Deliveries;
 pub use existence::{Existence, ExistenceAtRest, ExistenceDifference, Exists};
-pub use finding::RULES;
+pub use finding::{RULES, Rule};
 pub(crate) use finding::{Told, came, sent, told, word};
 pub use found::{Evidence, Finding, Instance, Level};
 pub(crate) use migrations::request;

@@ -34,7 +34,7 @@ pub(crate) use facts::shape::{
 pub use growing::Growing;
 pub(crate) use index::plain::{put_plain, take_plain};
 pub use index::{IndexError, IndexKey};
-pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
+pub use live::{Live, LiveEvent, LivePacket, LiveWay, LiveWhat};
 pub use model::{
     ClockStep, Crossing, Fate, Hole, Look, Measured, Message, MessageId, Node, NodeId, Observer,
     ObserverId, Packet, PacketId, ProxyFault, ProxyId, SessionTime, Sighting, Stamp, Triggered,

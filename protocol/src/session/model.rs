@@ -335,6 +335,19 @@ pub enum Fate {
     Unknown,
 }
 
+impl Fate {
+    /// The word for it in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fate::Received => "received",
+            Fate::Lost => "lost",
+            Fate::SendFailed => "send-failed",
+            Fate::Unread => "unread",
+            Fate::Unknown => "unknown",
+        }
+    }
+}
+
 /// What the wire says of a packet that somebody looks at.
 #[derive(Clone, Debug, Default)]
 pub struct Look {

@@ -2,7 +2,7 @@
 
 use super::reason::{CUT, LIMIT, NO_PACKETS, NO_RULES, Reason, SUSPECTED, UNREAD, names};
 use super::{fit, gaps, rest, who};
-use crate::history::{ExistenceAtRest, History, Level, RULES, Unjudged, took_part_unrecorded};
+use crate::history::{ExistenceAtRest, History, Level, Rule, Unjudged, took_part_unrecorded};
 use crate::session::{NodeId, Session};
 
 /// All reasons, in the order of [`REASONS`](super::REASONS).
@@ -57,7 +57,7 @@ fn suspected(session: &Session, history: &History) -> Option<Reason> {
     // A team's own rules say what they mean: nothing is suspected by them. What went wrong and came right is
     // known.
     let ours = findings
-        .filter(|finding| RULES.contains(&finding.rule) && finding.rule != "difference-lasts");
+        .filter(|finding| Rule::named(finding.rule).is_some_and(|it| it != Rule::DifferenceLasts));
     let suspected =
         ours.filter(|finding| finding.level == Level::Warning && !finding.objects.is_empty());
     let suspected: Vec<_> = suspected.collect();

@@ -5,14 +5,11 @@ use netreel_wire::Role;
 use super::fact::{Fact, NotKnown};
 use super::step::{Certainty, StepId};
 use super::telling::Telling;
-use crate::history::{Evidence, Finding};
+use crate::history::{Evidence, Finding, Rule};
 use crate::session::{MessageId, NodeId, PacketId};
 
 /// Of a finding with more proof, the first pieces are explained.
 const PIECES_MAX: usize = 8;
-
-/// The rules of which each piece of proof is a packet that does not fit the wire.
-const UNFIT: [&str; 2] = ["undecodable-packet", "derived-field-wrong"];
 
 /// Of a reel with more holes, the first are told.
 const HOLES_MAX: usize = 4;
@@ -37,37 +34,65 @@ impl Telling<'_> {
             because.push(self.piece(number, piece, evidence));
         }
         let node = finding.node;
-        match finding.rule {
-            "reliable-not-delivered" => because.extend(self.given_up(finding)),
-            "resend-storm" => because.extend(self.storm(finding)),
-            "belief-differs" => {
+        match Rule::named(finding.rule) {
+            Some(Rule::ReliableNotDelivered) => because.extend(self.given_up(finding)),
+            Some(Rule::ResendStorm) => because.extend(self.storm(finding)),
+            Some(Rule::BeliefDiffers) => {
                 let about = finding.object().map(|object| (object, finding.time));
                 because.extend(about.map(|(object, at)| self.believed(object, node, at)));
                 because.push(self.nothing(NotKnown::Program(node)));
             }
-            "checksums-differ"
-            | "tick-drift"
-            | "told-twice"
-            | "address-changed"
-            | "answered-from-elsewhere"
-            | "connection-restarted"
-            | "number-space-exhausted"
-            | "old-connection" => {
-                because.push(self.nothing(NotKnown::Program(node)));
+            Some(
+                Rule::AckOfUnreceived
+                | Rule::AddressChanged
+                | Rule::AnsweredFromElsewhere
+                | Rule::ChecksumsDiffer
+                | Rule::ConnectionRestarted
+                | Rule::DuplicateSequence
+                | Rule::NeverAcked
+                | Rule::NumberSpaceExhausted
+                | Rule::OldConnection
+                | Rule::TickDrift
+                | Rule::ToldTwice,
+            ) => because.push(self.nothing(NotKnown::Program(node))),
+            Some(Rule::ObjectsDifferAtRest) => because.extend(self.differs(finding)),
+            Some(Rule::UndecodablePacket | Rule::DerivedFieldWrong) => {
+                because.push(self.nothing(NotKnown::Wire));
             }
-            "objects-differ-at-rest" => because.extend(self.differs(finding)),
-            "ack-of-unreceived" | "never-acked" | "duplicate-sequence" => {
-                because.push(self.nothing(NotKnown::Program(node)));
-            }
-            "undecodable-packet" | "derived-field-wrong" => {
-                because.push(self.nothing(NotKnown::Wire))
-            }
-            "clock-set" => because.push(self.nothing(NotKnown::Clock)),
-            "silent-link" | "loss-pattern" => because.extend(self.silent(finding)),
-            "clock-disagreement" => because.extend(self.clocks(finding)),
-            "incomplete-reel" => because.extend(self.incomplete(node)),
-            "two-owners" => because.extend(self.not_told(finding)),
-            _ => {}
+            Some(Rule::ClockSet) => because.push(self.nothing(NotKnown::Clock)),
+            Some(Rule::SilentLink | Rule::LossPattern) => because.extend(self.silent(finding)),
+            Some(Rule::ClockDisagreement) => because.extend(self.clocks(finding)),
+            Some(Rule::IncompleteReel) => because.extend(self.incomplete(node)),
+            Some(Rule::TwoOwners) => because.extend(self.not_told(finding)),
+            // Their proof says all; of a team's own rule nothing else is known.
+            None
+            | Some(
+                Rule::AckOfUnsent
+                | Rule::CopiesDiffer
+                | Rule::CounterFalls
+                | Rule::DestroyUntold
+                | Rule::DifferenceLasts
+                | Rule::FragmentsNeverJoin
+                | Rule::HeadOfLineWait
+                | Rule::InputLate
+                | Rule::MigrateBeforeCreate
+                | Rule::MigrateNotFromHost
+                | Rule::NackOfReceived
+                | Rule::NobodyOwns
+                | Rule::OriginWrong
+                | Rule::ReliableStuck
+                | Rule::RollbackDeep
+                | Rule::RttStep
+                | Rule::StaleMessageIgnored
+                | Rule::StreamGap
+                | Rule::TickStall
+                | Rule::UpdateAfterDestroy
+                | Rule::UpdateBeforeCreate
+                | Rule::UpdateTwice
+                | Rule::UpdateUnowned
+                | Rule::ValuesDiffer
+                | Rule::ZombieObject,
+            ) => {}
         }
         if because.is_empty() {
             because.push(self.nothing(NotKnown::Program(node)));
@@ -91,7 +116,9 @@ impl Telling<'_> {
             }
         }
         let is_unfit = self.history.findings.get(finding as usize);
-        let is_unfit = is_unfit.is_some_and(|it| UNFIT.contains(&it.rule));
+        let is_unfit = is_unfit
+            .and_then(|it| Rule::named(it.rule))
+            .is_some_and(|it| matches!(it, Rule::UndecodablePacket | Rule::DerivedFieldWrong));
         let packet = evidence.packet;
         self.step(
             Fact::Evidence { finding, piece },

@@ -16,7 +16,6 @@ pub use self::state::Proxy;
 use self::state::{Counts, Token, Toward, cannot_wait};
 use super::{FaultSpec, Outcome, ProxyError, Report};
 use crate::progress::Progress;
-use netreel_record::Recorder;
 
 /// How long is waited at most.
 const TICK: Duration = Duration::from_millis(50);

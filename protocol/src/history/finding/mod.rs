@@ -74,57 +74,82 @@ use crate::session::{PacketId, Session, SessionTime, parallel};
 
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
-/// The ids of all rules.
-pub const RULES: [&str; 48] = [
-    ack_of_unreceived::RULE,
-    ack_of_unsent::RULE,
-    address_changed::RULE,
-    answered_from_elsewhere::RULE,
-    belief_differs::RULE,
-    checksums_differ::RULE,
-    clock_disagreement::RULE,
-    clock_set::RULE,
-    connection_restarted::RULE,
-    copies_differ::RULE,
-    counter_falls::RULE,
-    derived_field_wrong::RULE,
-    destroy_untold::RULE,
-    difference_lasts::RULE,
-    duplicate_sequence::RULE,
-    fragments_never_join::RULE,
-    head_of_line_wait::RULE,
-    incomplete_reel::RULE,
-    input_late::RULE,
-    loss_pattern::RULE,
-    migrate_before_create::RULE,
-    migrate_not_from_host::RULE,
-    nack_of_received::RULE,
-    never_acked::RULE,
-    nobody_owns::RULE,
-    number_space_exhausted::RULE,
-    objects_differ_at_rest::RULE,
-    old_connection::RULE,
-    origin_wrong::RULE,
-    reliable_not_delivered::RULE,
-    reliable_stuck::RULE,
-    resend_storm::RULE,
-    rollback_deep::RULE,
-    rtt_step::RULE,
-    silent_link::RULE,
-    stale_message_ignored::RULE,
-    stream_gap::RULE,
-    tick_drift::RULE,
-    tick_stall::RULE,
-    told_twice::RULE,
-    two_owners::RULE,
-    undecodable_packet::RULE,
-    update_after_destroy::RULE,
-    update_before_create::RULE,
-    update_twice::RULE,
-    update_unowned::RULE,
-    values_differ::RULE,
-    zombie_object::RULE,
-];
+/// Makes the rules of a list: the file of each, its name, and how a case is asked. Those without the last
+/// are asked when all others have been: see [`all`].
+macro_rules! rules {
+    ($($file:ident $name:ident $(: $find:expr)?;)*) => {
+        /// A rule.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[allow(missing_docs)] // `docs/findings` has a page of each
+        pub enum Rule { $($name,)* }
+
+        /// The ids of all rules.
+        pub const RULES: [&str; [$(Rule::$name),*].len()] = [$($file::RULE,)*];
+
+        impl Rule {
+            /// The rule that has an id; `None` for a team's own, which is asked beside those here.
+            pub fn named(id: &str) -> Option<Rule> {
+                match id {
+                    $($file::RULE => Some(Rule::$name),)*
+                    _ => None,
+                }
+            }
+        }
+
+        const ALONE: &[fn(&Case<'_>) -> Vec<Found>] = &[$($($find,)?)*];
+    };
+}
+
+rules! {
+    ack_of_unreceived AckOfUnreceived: ack_of_unreceived::find;
+    ack_of_unsent AckOfUnsent: ack_of_unsent::find;
+    address_changed AddressChanged: address_changed::find;
+    answered_from_elsewhere AnsweredFromElsewhere: answered_from_elsewhere::find;
+    belief_differs BeliefDiffers: belief_differs::find;
+    checksums_differ ChecksumsDiffer: checksums_differ::find;
+    clock_disagreement ClockDisagreement: |it| clock_disagreement::find(it.session, it.history);
+    clock_set ClockSet: |it| clock_set::find(it.session, it.history);
+    connection_restarted ConnectionRestarted: connection_restarted::find;
+    copies_differ CopiesDiffer: copies_differ::find;
+    counter_falls CounterFalls: counter_falls::find;
+    derived_field_wrong DerivedFieldWrong: |it| derived_field_wrong::find(it.session, it.history);
+    destroy_untold DestroyUntold: destroy_untold::find;
+    difference_lasts DifferenceLasts;
+    duplicate_sequence DuplicateSequence: duplicate_sequence::find;
+    fragments_never_join FragmentsNeverJoin: fragments_never_join::find;
+    head_of_line_wait HeadOfLineWait: head_of_line_wait::find;
+    incomplete_reel IncompleteReel: |it| incomplete_reel::find(it.session, it.history);
+    input_late InputLate: input_late::find;
+    loss_pattern LossPattern: loss_pattern::find;
+    migrate_before_create MigrateBeforeCreate: |it| migrate_before_create::find(it.session, it.history);
+    migrate_not_from_host MigrateNotFromHost: migrate_not_from_host::find;
+    nack_of_received NackOfReceived: nack_of_received::find;
+    never_acked NeverAcked: never_acked::find;
+    nobody_owns NobodyOwns;
+    number_space_exhausted NumberSpaceExhausted: number_space_exhausted::find;
+    objects_differ_at_rest ObjectsDifferAtRest;
+    old_connection OldConnection: old_connection::find;
+    origin_wrong OriginWrong: origin_wrong::find;
+    reliable_not_delivered ReliableNotDelivered: reliable_not_delivered::find;
+    reliable_stuck ReliableStuck: reliable_stuck::find;
+    resend_storm ResendStorm: resend_storm::find;
+    rollback_deep RollbackDeep: rollback_deep::find;
+    rtt_step RttStep: rtt_step::find;
+    silent_link SilentLink: silent_link::find;
+    stale_message_ignored StaleMessageIgnored: |it| stale_message_ignored::find(it.session, it.history);
+    stream_gap StreamGap: stream_gap::find;
+    tick_drift TickDrift: tick_drift::find;
+    tick_stall TickStall: tick_stall::find;
+    told_twice ToldTwice: told_twice::find;
+    two_owners TwoOwners: |it| two_owners::find(it.session, it.history);
+    undecodable_packet UndecodablePacket: |it| undecodable_packet::find(it.session, it.history);
+    update_after_destroy UpdateAfterDestroy: update_after_destroy::find;
+    update_before_create UpdateBeforeCreate: update_before_create::find;
+    update_twice UpdateTwice: update_twice::find;
+    update_unowned UpdateUnowned: update_unowned::find;
+    values_differ ValuesDiffer;
+    zombie_object ZombieObject: zombie_object::find;
+}
 
 /// What the rules go by.
 #[derive(Clone, Copy)]
@@ -195,54 +220,7 @@ pub(super) struct All {
 /// Asks all rules, as long as they are wanted.
 pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> All {
     let session = case.session;
-    type Rule = fn(&Case<'_>) -> Vec<Found>;
-    let rules: Vec<Rule> = vec![
-        |case| clock_disagreement::find(case.session, case.history),
-        |case| clock_set::find(case.session, case.history),
-        |case| derived_field_wrong::find(case.session, case.history),
-        |case| incomplete_reel::find(case.session, case.history),
-        |case| migrate_before_create::find(case.session, case.history),
-        |case| stale_message_ignored::find(case.session, case.history),
-        |case| two_owners::find(case.session, case.history),
-        |case| undecodable_packet::find(case.session, case.history),
-        ack_of_unreceived::find,
-        ack_of_unsent::find,
-        address_changed::find,
-        answered_from_elsewhere::find,
-        belief_differs::find,
-        connection_restarted::find,
-        copies_differ::find,
-        checksums_differ::find,
-        counter_falls::find,
-        destroy_untold::find,
-        duplicate_sequence::find,
-        fragments_never_join::find,
-        head_of_line_wait::find,
-        input_late::find,
-        loss_pattern::find,
-        migrate_not_from_host::find,
-        nack_of_received::find,
-        never_acked::find,
-        number_space_exhausted::find,
-        old_connection::find,
-        origin_wrong::find,
-        reliable_not_delivered::find,
-        reliable_stuck::find,
-        resend_storm::find,
-        rollback_deep::find,
-        rtt_step::find,
-        silent_link::find,
-        stream_gap::find,
-        tick_drift::find,
-        tick_stall::find,
-        told_twice::find,
-        update_after_destroy::find,
-        update_before_create::find,
-        update_twice::find,
-        update_unowned::find,
-        zombie_object::find,
-    ];
-    let found = parallel::map(rules, session.workers(), |rule| match wanted() {
+    let found = parallel::map(ALONE.to_vec(), session.workers(), |rule| match wanted() {
         true => rule(case),
         false => Vec::new(),
     });
