@@ -20,7 +20,7 @@ fn declared(surface: fn(&Declaration) -> &'static str) -> Vec<&'static str> {
 }
 
 fn out(arguments: &[&str]) -> String {
-    String::from_utf8(netreel(arguments).expect(0).out).expect("UTF-8")
+    netreel(arguments).expect(0).out
 }
 
 /// Where a surface lacks what is declared for it, or has more, a sentence says what to do.
