@@ -8,7 +8,7 @@ use std::process::Command;
 
 use netreel_record::{open, open_session};
 use netreel_reel::{Ending, Event, EventKind, Reel, SendOutcome, ThreadId};
-use support::{C99, CPP11, Compiler, checked, file, replay, session};
+use support::{C99, CPP11, CPP17, Compiler, checked, file, replay, session};
 
 fn counts(reel: &Reel) -> BTreeMap<EventKind, u64> {
     reel.counts()
@@ -166,7 +166,7 @@ fn the_program_of_the_guide_records_and_replays() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("guide.cpp");
     std::fs::write(&source, guide()).unwrap();
-    let Some(program) = CPP11.build(&source, folder.path(), &[]) else {
+    let Some(program) = CPP17.build(&source, folder.path(), &[]) else {
         return;
     };
     let reel = folder.path().join("player.reel");

@@ -44,6 +44,14 @@ pub const CPP11: Compiler = Compiler {
     language: "c++",
     standard: "-std=c++11",
 };
+pub const CPP17: Compiler = Compiler {
+    standard: "-std=c++17",
+    ..CPP11
+};
+pub const CPP20: Compiler = Compiler {
+    standard: "-std=c++20",
+    ..CPP11
+};
 
 impl Compiler {
     /// Whether it can compile; says what is skipped where it cannot.
