@@ -13,23 +13,18 @@
  * a replay the reel answers.
  */
 #define _DEFAULT_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
+#include "system.h"
 #include <netreel.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 static netreel_api net;
 static netreel_recorder *recorder;
 static netreel_thread *thread; /* while recording */
 static netreel_replay *replay; /* while replaying */
 static uint32_t socket_number; /* in the reel */
-static int fd = -1;
+static system_socket own = SYSTEM_NO_SOCKET;
 
 static void must(int32_t code, const char *what)
 {
@@ -43,14 +38,12 @@ static void must(int32_t code, const char *what)
 
 static uint64_t io_now(void)
 {
-    struct timespec now;
     uint64_t ns;
     if (replay) {
         net.replay_clock(replay, &ns);
         return ns;
     }
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    ns = system_now_ns();
     net.clock_read(thread, ns);
     return ns;
 }
@@ -62,7 +55,7 @@ static uint64_t io_random(void)
         net.replay_random(replay, &drawn);
         return drawn;
     }
-    drawn = (uint64_t)random() << 31 ^ (uint64_t)random();
+    drawn = (uint64_t)rand() << 31 ^ (uint64_t)rand();
     net.random_drawn(thread, drawn);
     return drawn;
 }
@@ -72,23 +65,22 @@ static void io_send(const netreel_endpoint *to, const void *bytes, size_t length
     struct sockaddr_in address;
     uint32_t size = sizeof address;
     netreel_sent sent;
-    ssize_t taken;
+    long taken;
     if (replay) {
         net.replay_send(replay, socket_number, to, bytes, length, NULL);
         return;
     }
     net.endpoint_to_sockaddr(to, &address, &size);
     net.packet_sent(thread, socket_number, to, bytes, length, &sent);
-    taken = sendto(fd, bytes, length, 0, (struct sockaddr *)&address, size);
-    net.send_result(thread, &sent, taken < 0 ? -errno : taken);
+    taken = system_send(own, &address, bytes, length);
+    net.send_result(thread, &sent, taken < 0 ? -system_error() : taken);
 }
 
 /* Returns the length of the packet, or -1 if there is none. */
 static long io_receive(netreel_endpoint *from, void *buffer, size_t room)
 {
     struct sockaddr_in address;
-    socklen_t size = sizeof address;
-    ssize_t length;
+    long length;
     if (replay) {
         netreel_packet packet;
         packet.size = sizeof packet;
@@ -96,16 +88,16 @@ static long io_receive(netreel_endpoint *from, void *buffer, size_t room)
         *from = packet.from;
         return packet.kind == NETREEL_RECEIVED ? (long)packet.length : -1;
     }
-    length = recvfrom(fd, buffer, room, MSG_DONTWAIT, (struct sockaddr *)&address, &size);
+    length = system_receive(own, &address, buffer, room);
     if (length >= 0) {
-        net.endpoint_from_sockaddr(&address, size, from);
+        net.endpoint_from_sockaddr(&address, sizeof address, from);
         net.packet_received(thread, socket_number, from, buffer, (uint64_t)length);
-    } else if (errno == EAGAIN) {
+    } else if (system_error() == SYSTEM_NO_PACKET) {
         net.poll_empty(thread, socket_number);
     } else {
-        net.receive_failed(thread, socket_number, errno);
+        net.receive_failed(thread, socket_number, system_error());
     }
-    return (long)length;
+    return length;
 }
 
 /* ---- The protocol: knows nothing of netreel ---- */
@@ -154,25 +146,18 @@ static void layer_walk(int8_t direction)
 static void play(const char *path, unsigned port)
 {
     struct sockaddr_in address;
-    socklen_t size = sizeof address;
-    struct timespec pause = {0, 2000000};
     netreel_options options;
     netreel_summary summary;
     netreel_endpoint local;
-    struct pollfd waited = {-1, POLLIN, 0};
     uint64_t tick;
 
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    fd = socket(AF_INET, SOCK_DGRAM, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &size) != 0) {
-        perror("udp: no socket");
+    own = system_open(&address);
+    if (own == SYSTEM_NO_SOCKET) {
+        fprintf(stderr, "udp: no socket: error %d\n", system_error());
         exit(2);
     }
-    waited.fd = fd;
-    net.endpoint_from_sockaddr(&address, size, &local);
+    system_do_not_wait(own);
+    net.endpoint_from_sockaddr(&address, sizeof address, &local);
     if (port) {
         layer.peer = local;
         layer.peer.port = (uint16_t)port;
@@ -192,7 +177,7 @@ static void play(const char *path, unsigned port)
     fflush(stdout);
 
     if (!port)
-        poll(&waited, 1, 10000);
+        system_wait(own, 10);
     for (tick = 0; tick < 120 || (layer.ack < 60 && tick < 5000); ++tick) {
         if (tick % 3 == 0) {
             int8_t call = tick % 2 ? 1 : -2;
@@ -201,14 +186,14 @@ static void play(const char *path, unsigned port)
         }
         net.tick(thread, tick, tick * 2000000u);
         layer_tick();
-        nanosleep(&pause, NULL);
+        system_sleep_ms(2);
     }
     net.socket_closed(thread, socket_number);
     net.thread_close(thread);
     summary.size = sizeof summary;
     must(net.close(recorder, &summary), "close");
     printf("%lu events\n", (unsigned long)summary.events);
-    close(fd);
+    system_close(own);
 }
 
 static int play_again(const char *path, const char *step_given)
@@ -250,7 +235,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "udp record REEL [PORT] | udp replay REEL [STEP]\n");
         return 2;
     }
-    srandom((unsigned)getpid());
+    srand(system_process());
     play(argv[2], argc > 3 ? (unsigned)atoi(argv[3]) : 0);
     return 0;
 }

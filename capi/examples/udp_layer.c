@@ -3,16 +3,16 @@
  * `netreel replay REEL --layer ./udp_layer.so` plays once more.
  *
  *     cc -std=c99 -shared -fPIC udp_layer.c -I ../include -o udp_layer.so
+ *     x86_64-w64-mingw32-gcc -std=c99 -shared udp_layer.c -I ../include -lws2_32 -o udp_layer.dll
  *
  * With -DSTEP=7 it is a changed layer, and diverges. With -DTIME_OUT_NS=1000000000 it fails where a
  * second of the machine's clock passes between two ticks, unless its time-outs are off.
  */
-#define _POSIX_C_SOURCE 199309L /* clock_gettime */
-#include <arpa/inet.h>
+#define _POSIX_C_SOURCE 200112L
+#include "system.h"
 #include <netreel_layer.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct packet {
     uint32_t sequence, ack, milliseconds, nonce;
@@ -43,16 +43,9 @@ static const char *create_error = "";
 #ifdef TIME_OUT_NS
 /* A watchdog, as engines have one: it reads a clock that is not netreel's, so that an hour in a
  * debugger counts. */
-static uint64_t machine_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int32_t watchdog(struct made *made)
 {
-    uint64_t now = machine_ns();
+    uint64_t now = system_now_ns();
     int32_t late = made->last_tick_ns != 0 && now - made->last_tick_ns >= TIME_OUT_NS;
     made->last_tick_ns = now;
     if (!made->time_outs || !late)

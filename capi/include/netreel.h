@@ -8,7 +8,8 @@
  *
  * CODES. Functions return an int32_t: 0 and above is no error, below 0 is one. error_text tells
  * the last error of the calling thread in a sentence that says what to do. No function ever
- * throws, unwinds, aborts or changes what your program does; errno is left alone.
+ * throws, unwinds, aborts or changes what your program does; errno is left alone. On Windows errno
+ * means here what GetLastError and WSAGetLastError return.
  *
  * HANDLES are numbers dressed as pointers, and never point anywhere. NULL, a handle that was
  * closed, and one of another kind give an error code.

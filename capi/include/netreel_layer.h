@@ -132,11 +132,17 @@ typedef struct netreel_layer_api {
     int32_t (*beliefs)(void *layer, netreel_belief *beliefs, uint64_t room, uint64_t *count);
 } netreel_layer_api;
 
+#ifdef _WIN32
+#define NETREEL_LAYER_EXPORT __declspec(dllexport)
+#else
+#define NETREEL_LAYER_EXPORT NETREEL_EXPORT
+#endif
+
 /*
  * What a plugin exports. `version` is what netreel asks for; return NULL if you do not serve it.
  * The table stays as long as the plugin is loaded.
  */
-NETREEL_EXPORT const netreel_layer_api *netreel_layer(uint32_t version);
+NETREEL_LAYER_EXPORT const netreel_layer_api *netreel_layer(uint32_t version);
 
 #ifdef __cplusplus
 }
