@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use netreel_capture::open;
 use netreel_plugin::Plugin;
+use netreel_record::open;
 use netreel_reel::{Ending, EventKind};
 use netreel_replay::{Driver, Outcome};
 use support::{CPP17, CPP20, Compiler, checked, file, replay, session};

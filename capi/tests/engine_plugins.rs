@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use netreel_capture::{open, open_session};
+use netreel_record::{open, open_session};
 use netreel_reel::{Ending, Event, EventKind, Reel, SendOutcome};
 use support::{CPP20, checked, file, library_folder, skipped};
 
