@@ -1,4 +1,4 @@
-//! A console in an engine in C: what a `netreel_console` names, and the functions of the table for it.
+//! A console in an engine in C: what a `netreel_console` names.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char};
@@ -7,11 +7,9 @@ use std::net::SocketAddr;
 
 use netreel_console::{Asked, Commands, Console, Kind, ListenError, Request, Value};
 
-use crate::error::{Failure, failure, guarded};
-use crate::handles::{Object, remove, with_shared};
-use crate::memory::{bytes, check_sized, items, put, read_sized, text, write_sized, zeroed};
+use crate::error::{Failure, failure};
+use crate::memory::{bytes, items, read_sized, text, zeroed};
 use crate::record::forked;
-use crate::table::opened;
 use crate::types::{
     ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_ONE_OF, ARGUMENT_REST, ARGUMENT_TEXT, CCommand,
     CConsoleOptions, CEndpoint, CParameter, CRequest, CValue, E_ARGUMENT, E_INTERNAL, E_IO,
@@ -61,7 +59,7 @@ impl Drop for Answering {
 impl Answering {
     /// # Safety
     /// `options` is null, or as `netreel.h` says.
-    unsafe fn listen(options: *const CConsoleOptions) -> Result<Answering, Failure> {
+    pub(crate) unsafe fn listen(options: *const CConsoleOptions) -> Result<Answering, Failure> {
         // SAFETY: promised by the caller, as for all reads below.
         let (address, token, (commands, places)) = unsafe {
             let given = read_sized(options)?;
@@ -85,7 +83,7 @@ impl Answering {
     }
 
     /// The next request; one of kind 0 where there is none.
-    fn take(&mut self) -> Result<CRequest, Failure> {
+    pub(crate) fn take(&mut self) -> Result<CRequest, Failure> {
         if self.process != std::process::id() {
             return Err(forked());
         }
@@ -102,7 +100,12 @@ impl Answering {
         Ok(taken.seen(id, &self.places))
     }
 
-    fn answer(&mut self, id: u64, is_done: bool, text: &[u8]) -> Result<i32, Failure> {
+    /// Where it listens.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.console.local()
+    }
+
+    pub(crate) fn answer(&mut self, id: u64, is_done: bool, text: &[u8]) -> Result<i32, Failure> {
         if self.process != std::process::id() {
             return Err(forked());
         }
@@ -298,61 +301,4 @@ unsafe fn parameters(command: &CCommand) -> Result<Vec<(String, Kind, bool)>, St
         read.push((name, kind, parameter.optional == 1));
     }
     Ok(read)
-}
-
-pub(crate) unsafe extern "C" fn console_open(
-    options: *const CConsoleOptions,
-    console: *mut Handle,
-) -> i32 {
-    // SAFETY: the header asks the caller for what these functions ask for; the same holds for
-    // every function below.
-    unsafe { opened(console, "console", || Answering::listen(options)) }
-}
-
-pub(crate) unsafe extern "C" fn console_close(console: Handle) -> i32 {
-    guarded(|| match remove::<Answering>(console, true)? {
-        Object::Console(_) => Ok(OK),
-        _ => Err(failure(E_INTERNAL, "a handle's object has another kind")),
-    })
-}
-
-pub(crate) unsafe extern "C" fn console_local(console: Handle, local: *mut CEndpoint) -> i32 {
-    guarded(|| {
-        let at = with_shared(console, |it: &mut Answering| Ok(it.console.local()))?;
-        // SAFETY: see above.
-        unsafe { put(local, at.into(), "local")? };
-        Ok(OK)
-    })
-}
-
-pub(crate) unsafe extern "C" fn console_take(console: Handle, request: *mut CRequest) -> i32 {
-    guarded(|| {
-        // SAFETY: see above.
-        unsafe { check_sized(request)? };
-        let taken = with_shared(console, |it: &mut Answering| it.take());
-        let (result, seen) = match taken {
-            Ok(seen) => (Ok(OK), seen),
-            // Who does not look at the code sees no request.
-            Err(failure) => (Err(failure), zeroed()),
-        };
-        // SAFETY: see above.
-        unsafe { write_sized(request, seen)? };
-        result
-    })
-}
-
-pub(crate) unsafe extern "C" fn console_answer(
-    console: Handle,
-    id: u64,
-    done: i32,
-    answer: *const c_char,
-    length: u64,
-) -> i32 {
-    guarded(|| {
-        // SAFETY: see above.
-        let answer = unsafe { bytes(answer.cast(), length, "text")? };
-        with_shared(console, |it: &mut Answering| {
-            it.answer(id, done != 0, answer)
-        })
-    })
 }

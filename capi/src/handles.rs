@@ -9,13 +9,13 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::console::Answering;
-use crate::error::{Failure, failure};
+use crate::error::{Failure, failure, guarded};
+use crate::memory::put;
 use crate::record::{Recording, Thread, forked};
 use crate::replay::Replaying;
-use crate::types::{E_BUSY, E_CLOSED, E_HANDLE, E_INTERNAL, E_KIND, E_LIMIT, Handle};
-
-/// How many handles may be open at a time.
-pub const HANDLES_MAX: usize = 1024;
+use crate::types::{
+    E_BUSY, E_CLOSED, E_HANDLE, E_INTERNAL, E_KIND, E_LIMIT, HANDLES_MAX, Handle, OK,
+};
 
 const INDEX_BITS: u32 = 16;
 const KIND_BITS: u32 = 4;
@@ -298,6 +298,25 @@ fn broken() -> Failure {
         E_INTERNAL,
         "a call on this handle failed inside the netreel library; it can only be closed",
     )
+}
+
+/// Puts a new object's handle where the caller wants it; a null handle where there is an error.
+///
+/// # Safety
+/// A handle may be written at `place`, or `place` is null.
+pub(crate) unsafe fn opened<T: Named>(
+    place: *mut Handle,
+    name: &str,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: promised by the caller, as below.
+        unsafe { put(place, Handle(std::ptr::null_mut()), name)? };
+        let handle = insert(make()?)?;
+        // SAFETY: see above.
+        unsafe { put(place, handle, name)? };
+        Ok(OK)
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod addresses;
 mod believes;
 mod console;
+mod console_calls;
 mod error;
 mod handles;
 mod memory;
@@ -16,5 +17,5 @@ mod replay;
 mod table;
 pub mod types;
 
-pub use handles::HANDLES_MAX;
 pub use table::{Api, netreel_load};
+pub use types::HANDLES_MAX;

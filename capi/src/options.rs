@@ -9,10 +9,10 @@ use netreel_record::{Limits, Options, WhenFull, clock_anchor};
 use netreel_reel::{Header, WireText};
 
 use crate::error::{Failure, failure};
-use crate::handles::HANDLES_MAX;
 use crate::memory::{bytes, items, null, read_sized, text};
 use crate::types::{
-    CLOCK_MONOTONIC, COptions, CText, DROP_WHEN_FULL, E_ARGUMENT, E_UNSUPPORTED, REPLACE, ZSTD,
+    CLOCK_MONOTONIC, COptions, CText, DROP_WHEN_FULL, E_ARGUMENT, E_UNSUPPORTED, HANDLES_MAX,
+    REPLACE, ZSTD,
 };
 
 /// What to record, and how.

@@ -10,9 +10,11 @@ use crate::addresses;
 use crate::believes::{
     believes_created, believes_destroyed, believes_owner, believes_text, believes_value,
 };
-use crate::console::{console_answer, console_close, console_local, console_open, console_take};
+use crate::console_calls::{
+    console_answer, console_close, console_local, console_open, console_take,
+};
 use crate::error::{self, Failure, failure, guarded};
-use crate::handles::{Object, insert, remove, with, with_shared};
+use crate::handles::{Object, insert, opened, remove, with, with_shared};
 use crate::memory::{SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized};
 use crate::options;
 use crate::record::{Recording, Thread};
@@ -165,22 +167,6 @@ unsafe extern "C" fn endpoint_to_sockaddr(
             let written = addresses::write(endpoint, sockaddr, room)?;
             put(length, written, "length")?;
         }
-        Ok(OK)
-    })
-}
-
-/// Puts a new object's handle where the caller wants it; a null handle where there is an error.
-pub(crate) unsafe fn opened<T: crate::handles::Named>(
-    place: *mut Handle,
-    name: &str,
-    make: impl FnOnce() -> Result<T, Failure>,
-) -> i32 {
-    guarded(|| {
-        // SAFETY: see above.
-        unsafe { put(place, Handle(std::ptr::null_mut()), name)? };
-        let handle = insert(make()?)?;
-        // SAFETY: see above.
-        unsafe { put(place, handle, name)? };
         Ok(OK)
     })
 }

@@ -7,6 +7,9 @@ pub use netreel_plugin::abi::{CEndpoint, CPacket, EMPTY, FAILED, RECEIVED};
 
 pub const API_VERSION: u32 = 1;
 
+/// How many handles may be open at a time.
+pub const HANDLES_MAX: usize = 1024;
+
 macro_rules! codes {
     ($($name:ident $value:literal $c_name:literal)*) => {
         $(pub const $name: i32 = $value;)*

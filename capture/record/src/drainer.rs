@@ -14,10 +14,10 @@ use netreel_transport::GateRef;
 
 use crate::file::os_code;
 use crate::options::Reached;
+use crate::pause::Pause;
 use crate::ring_mode::{RingRecording, Triggers};
 use crate::rings::{MappedRing, RingFile};
 use crate::series::{Done, Series, code};
-use crate::writer::Pause;
 
 /// What the recorder and its drainer share.
 pub(crate) struct Shared {
@@ -104,6 +104,12 @@ pub(crate) struct Drained {
     pub(crate) failed: Option<(WriteError, EventNumber)>,
 }
 
+/// Since when the disk has no room.
+struct Full {
+    since: Instant,
+    error: WriteError,
+}
+
 /// A block is sealed at this age, so that whoever follows the reel sees it grow.
 const SEAL_AFTER: Duration = Duration::from_millis(500);
 /// How long, at the end, a number that was taken is waited for.
@@ -138,7 +144,7 @@ pub(crate) struct Drainer {
     limit: Option<Reached>,
     /// All before this number were shown to the watch and counted.
     shown: u64,
-    full: Option<room::Full>,
+    full: Option<Full>,
     /// A note of the drainer's own, and its number.
     note: Option<(u64, String)>,
 }

@@ -41,6 +41,7 @@ mod open;
 mod options;
 pub mod others;
 mod part_file;
+mod pause;
 mod presence;
 mod recorder;
 mod ring_image;

@@ -39,6 +39,7 @@ mod faults;
 mod gates;
 mod journal;
 mod memory;
+mod memory_reel;
 mod pusher;
 mod recorded;
 mod recorded_socket;

@@ -8,7 +8,7 @@ use netreel_reel::bell::Bell;
 use netreel_reel::ring::RingWriter;
 use netreel_reel::{Event, EventNumber, SocketId, ThreadId, Time, plain_parts};
 
-use crate::memory::MemoryReel;
+use crate::memory_reel::MemoryReel;
 
 /// Where one thread hands its events to a recorder. Never fails and never panics: what cannot be
 /// recorded is counted, and the count is in the reel.

@@ -6,17 +6,12 @@ use std::time::{Duration, Instant};
 use netreel_reel::{Event, EventNumber, Record, ThreadId, WriteError};
 use netreel_system::codes::{NO_ROOM, NO_ROOM_FOR_USER};
 
-use super::Drainer;
+use super::{Drainer, Full};
+use crate::pause::Pause;
 use crate::series::code;
-use crate::writer::Pause;
 
 /// How often it is tried again to write on a disk that was full.
 const ROOM_EVERY: Duration = Duration::from_millis(500);
-/// Since when the disk has no room.
-pub(super) struct Full {
-    since: Instant,
-    error: WriteError,
-}
 
 impl Drainer {
     /// Nothing could be written. Where the disk is full, what was pushed stays in the rings, and
