@@ -15,10 +15,11 @@ use super::acts::Disturbed;
 use super::build::{proofs, undelivered};
 use super::claims::{Claiming, Claims};
 use super::lanes::{self, Merged};
+use super::model::Straggler;
 use super::nodes::Facts;
 use super::punctual::punctuality;
 use super::streams::Streams;
-use super::walked::Walked;
+use super::walked::{NodeHistory, Walked};
 use super::wholes::Wholes;
 use super::{History, Wanted, ambiguous, finding, game};
 use crate::session::{Node, NodeId, PacketId, Session, SessionTime, parallel};
@@ -202,6 +203,17 @@ impl Fold {
         })
     }
 
+    /// Forgets what was heard, which takes much memory. The packets whose ack may mean an earlier copy, in
+    /// order.
+    fn forget_heard(&mut self) -> Vec<PacketId> {
+        let heard = self.nodes.iter_mut();
+        let heard = heard.map(|own| std::mem::take(&mut own.heard));
+        let ambiguous = heard.flat_map(|heard| heard.ambiguous().to_vec());
+        let mut ambiguous: Vec<PacketId> = ambiguous.collect();
+        ambiguous.sort_unstable();
+        ambiguous
+    }
+
     /// The history, with all that is still to come.
     ///
     /// # Errors
@@ -235,13 +247,7 @@ impl Fold {
         self.acks.go_on(heard, whole.packets);
         self.acks.acked.shrink();
         self.acks.named.sort_unstable();
-        let ambiguous = self.nodes.iter().flat_map(|own| own.heard.ambiguous());
-        let mut ambiguous: Vec<PacketId> = ambiguous.copied().collect();
-        ambiguous.sort_unstable();
-        // What was heard takes much memory, and nobody asks for it any more.
-        self.nodes
-            .iter_mut()
-            .for_each(|own| own.heard = Heard::default());
+        let ambiguous = self.forget_heard();
         let facts = Facts {
             session,
             streams: &streams,
@@ -261,11 +267,7 @@ impl Fold {
         let handed = nodes.iter_mut().map(|(_, node)| node);
         self.merged.go_on(handed.collect(), SessionTime(i64::MAX))?;
         let undelivered = undelivered(session, &streams, &nodes);
-        let stragglers = nodes.iter().flat_map(|(id, node)| {
-            let own = node.stragglers.iter();
-            own.map(move |&straggler| (*id, straggler))
-        });
-        let stragglers = stragglers.collect();
+        let stragglers = stragglers(&nodes);
         let mixed = std::mem::take(&mut wholes.mixed);
         let mut history = History {
             stragglers,
@@ -290,25 +292,39 @@ impl Fold {
         game::overlay(session, &mut history);
         lanes::orphan(session, &mut history);
         let claims = Claims::of(claiming.into_iter());
-        let case = finding::Case {
-            session,
-            history: &history,
-            streams: &streams,
-            claims: &claims,
-            half_apart: &half_apart,
-            states: &OnceLock::new(),
-        };
-        let finding::All {
-            found,
-            standing,
-            unknown_values,
-        } = finding::all(&case, wanted);
-        let found = found.into_iter();
+        let judged = finding::all(
+            &finding::Case {
+                session,
+                history: &history,
+                streams: &streams,
+                claims: &claims,
+                half_apart: &half_apart,
+                states: &OnceLock::new(),
+            },
+            wanted,
+        );
+        history.take_findings(judged);
         (history.resends, history.copies) = streams.into_resends();
-        (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
-        history.proofs = proofs(&history.findings);
-        history.standing = standing;
-        history.unknown_values = unknown_values;
         Ok(history)
+    }
+}
+
+/// What came to nodes of connections that were over.
+fn stragglers(nodes: &[(NodeId, NodeHistory)]) -> Vec<(NodeId, Straggler)> {
+    let stragglers = nodes.iter().flat_map(|(id, node)| {
+        let own = node.stragglers.iter();
+        own.map(move |&straggler| (*id, straggler))
+    });
+    stragglers.collect()
+}
+
+impl History {
+    /// Takes what all rules found.
+    fn take_findings(&mut self, judged: finding::All) {
+        let found = judged.found.into_iter();
+        (self.findings, self.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
+        self.proofs = proofs(&self.findings);
+        self.standing = judged.standing;
+        self.unknown_values = judged.unknown_values;
     }
 }

@@ -39,7 +39,6 @@ mod until;
 mod walked;
 mod wholes;
 
-pub use ambiguous::Ambiguity;
 pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
 pub use connected::Connection;
@@ -50,9 +49,9 @@ pub(crate) use finding::{Told, came, sent, told, word};
 pub use found::{Evidence, Finding, Instance, Level};
 pub(crate) use migrations::request;
 pub use migrations::{Migration, MigrationStep, MigrationWhat};
-use model::Parting;
 pub(crate) use model::Standing;
-pub use model::{Belief, Delivery, Effect, Joined, Link, Object, Span, Wanted};
+pub use model::{Ambiguity, Belief, Delivery, Effect, Joined, Link, Object, Span, Wanted};
+use model::{Ambiguous, Parting, Straggler};
 pub(crate) use nodes::{is_about_object, rules_of};
 pub use ongoing::Ongoing;
 pub(crate) use overtaken::had_newer;
@@ -65,9 +64,8 @@ use std::sync::OnceLock;
 
 use netreel_table::{Column, List};
 
-use build::Delivered;
+use delivered::Delivered;
 use shelf::Shelf;
-use walked::Straggler;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
 
@@ -115,9 +113,9 @@ pub struct History {
     /// each with the part before; for the rules alone.
     reused: Vec<(MessageId, MessageId)>,
     /// Messages that their numbers do not tell apart from others, in order.
-    ambiguous_messages: Vec<ambiguous::Ambiguous>,
+    ambiguous_messages: Vec<Ambiguous>,
     /// Where nodes met more than once.
-    again: connected::Again,
+    again: meetings::Again,
     /// Packets that are of an earlier meeting of their nodes than the one in which they left or came, in order.
     of_before: Vec<PacketId>,
     /// What came to nodes of connections that were over, by node, in the order of their events; for the

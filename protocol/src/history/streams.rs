@@ -199,30 +199,7 @@ impl Streams {
             }
             self.note_acks_before(spoken, &MessageFacts::default(), said.acknowledges_before);
             for (message, facts) in messages {
-                let facts = &facts;
-                self.pass(message);
-                if !is_over && self.restart(session, spoken, (message, facts)) {
-                    spoken.at = self.meetings.number(session, packet, link);
-                }
-                let at = spoken.at;
-                self.note_acks_before(spoken, facts, facts.acknowledges_before);
-                let sent = Sent {
-                    link,
-                    message,
-                    facts,
-                };
-                self.take(session, sent, at);
-                if let Some(object) = facts.object {
-                    self.was_born(object, first);
-                }
-                if let Some(host) = facts.host {
-                    self.take_host(session, (packet, link), host);
-                }
-                if session.role(facts) == Role::Disconnect {
-                    self.partings.push(message);
-                }
-                self.acknowledges |=
-                    facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
+                self.take_message(session, &mut spoken, (message, &facts), is_over);
                 of_ticks.0 |= facts.checksum.is_some();
                 of_ticks.1 |= facts.input.is_some();
             }
@@ -240,6 +217,38 @@ impl Streams {
             self.take_packet((packet, link, at), said.sequence);
         }
         self.next = self.next.max(until);
+    }
+
+    /// Takes a message of a packet; `is_over`: one of a connection that is over.
+    fn take_message(
+        &mut self,
+        session: &Session,
+        spoken: &mut Spoken,
+        (message, facts): (MessageId, &MessageFacts),
+        is_over: bool,
+    ) {
+        let (packet, link) = (spoken.packet, spoken.link);
+        self.pass(message);
+        if !is_over && self.restart(session, *spoken, (message, facts)) {
+            spoken.at = self.meetings.number(session, packet, link);
+        }
+        self.note_acks_before(*spoken, facts, facts.acknowledges_before);
+        let sent = Sent {
+            link,
+            message,
+            facts,
+        };
+        self.take(session, sent, spoken.at);
+        if let Some(object) = facts.object {
+            self.was_born(object, spoken.time);
+        }
+        if let Some(host) = facts.host {
+            self.take_host(session, (packet, link), host);
+        }
+        if session.role(facts) == Role::Disconnect {
+            self.partings.push(message);
+        }
+        self.acknowledges |= facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
     }
 
     /// A packet says who is host. What was lost is news when it is said again.

@@ -29,7 +29,7 @@ use netreel_wire::{Property, PropertyId, Role};
 
 use self::said::{Changes, Marks};
 use self::snapshots::Snapshots;
-use self::told::Told;
+use self::told::MessageProperties;
 use super::{Delivery, Effect, History};
 use crate::session::facts::values::Values;
 use crate::session::{MessageId, Node, NodeId, Session, SessionTime, Way, parallel};
@@ -103,7 +103,7 @@ impl States {
         if properties.is_empty() {
             return States::default();
         }
-        let mut told = Told::new(session, history, wanted);
+        let mut told = MessageProperties::new(session, history, wanted);
         let said = said::said(session, properties, &mut told, wanted);
         let mut deliveries: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
         for (_, known) in history.objects.iter().filter(|(id, _)| wanted(**id)) {
@@ -326,7 +326,7 @@ type Change = (SessionTime, u32, Option<MessageId>);
 struct Walk<'a> {
     session: &'a Session,
     history: &'a History,
-    told: &'a Told,
+    told: &'a MessageProperties,
     id: NodeId,
     node: &'a Node,
     lanes: BTreeMap<(u64, u16), Vec<Change>>,

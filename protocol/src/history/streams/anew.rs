@@ -10,8 +10,8 @@ use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role, Sequence};
 
 use super::{MessageStream, NumberedLink, Streams, reliable};
-use crate::history::connected::passed;
 use crate::history::finding::says_the_same;
+use crate::history::meetings::passed;
 use crate::history::meetings::{self, Pair};
 use crate::history::sequence::unwrap;
 use crate::session::{MessageId, NodeId, PacketId, Said, Session, SessionTime};
