@@ -9,7 +9,7 @@ use std::ops::Range;
 use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role};
 
-use super::nodes::Facts;
+use super::facts::Facts;
 use super::shelf::Shelf;
 use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
 

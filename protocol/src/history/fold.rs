@@ -12,17 +12,17 @@ use netreel_reel::EventNumber;
 
 use super::acks::{Acks, Heard};
 use super::acts::Disturbed;
-use super::build::{proofs, undelivered};
 use super::claims::{Claiming, Claims};
+use super::facts::Facts;
+use super::found::proofs;
 use super::lanes::{self, Merged};
 use super::model::Straggler;
-use super::nodes::Facts;
 use super::punctual::punctuality;
-use super::streams::Streams;
+use super::streams::{MessageStream, Streams};
 use super::walked::{NodeHistory, Walked};
 use super::wholes::Wholes;
 use super::{History, Wanted, ambiguous, finding, game};
-use crate::session::{Node, NodeId, PacketId, Session, SessionTime, parallel};
+use crate::session::{MessageId, Node, NodeId, PacketId, Session, SessionTime, parallel};
 
 /// How many packets before its end a fold may still lack acks of: acks come in later packets.
 const ACKED_LATER: u32 = 4096;
@@ -307,6 +307,64 @@ impl Fold {
         (history.resends, history.copies) = streams.into_resends();
         Ok(history)
     }
+}
+
+/// See [`History::undelivered`]. What is of a connection that is over is not under way. Nor is what was
+/// sent to or by a node that left, unless the receiver's reel ended before either of them knew: then it was
+/// when the reel ended.
+fn undelivered(
+    session: &Session,
+    streams: &Streams,
+    nodes: &[(NodeId, NodeHistory)],
+) -> Vec<MessageId> {
+    let history = |node: NodeId| {
+        nodes
+            .iter()
+            .find(|(id, _)| *id == node)
+            .map(|(_, each)| each)
+    };
+    let knew = |node: NodeId, (from, to): (NodeId, NodeId)| {
+        let gone = history(node).map(|each| &each.gone);
+        let end = session
+            .nodes
+            .get(usize::from(to.0))
+            .map(|node| node.span.end);
+        let peers = [from, to].map(|id| session.nodes.get(usize::from(id.0)));
+        let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
+        peers.any(|peer| {
+            let since = gone.and_then(|gone| gone.get(&peer));
+            since.is_some_and(|&since| end.is_none_or(|end| since <= end))
+        })
+    };
+    let mut undelivered = Vec::new();
+    for (&key, line) in &streams.links {
+        let MessageStream { from, to, .. } = key;
+        let from_place = |floor| line.from(floor).map(|(place, id)| (place, MessageId(id)));
+        let Some(receiver) = history(to) else {
+            continue;
+        };
+        if streams.is_over(session, key) {
+            continue;
+        }
+        if knew(from, (from, to)) || knew(to, (from, to)) {
+            continue;
+        }
+        if streams.unordered.contains(&key) {
+            if !receiver.is_blind {
+                let all = from_place(i64::MIN).map(|(_, id)| id);
+                undelivered.extend(all.filter(|id| !receiver.seen.contains(id.0)));
+            }
+            continue;
+        }
+        let floor = match receiver.waits_for.get(&key) {
+            Some(&next) => next,
+            None if receiver.is_blind => continue,
+            None => i64::MIN,
+        };
+        undelivered.extend(from_place(floor).map(|(_, message)| message));
+    }
+    undelivered.sort_unstable();
+    undelivered
 }
 
 /// What came to nodes of connections that were over.

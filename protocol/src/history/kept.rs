@@ -8,8 +8,8 @@ use bytes::Bytes;
 use netreel_table::{Column, Misfit, Putting, Taking};
 use serde::{Deserialize, Serialize};
 
-use super::build::proofs;
 use super::delivered::{Delivered, Deliveries};
+use super::found::proofs;
 use super::{Evidence, Finding, History, Instance, Level, Object, RULES, Span};
 use crate::session::{MessageId, NodeId, SessionTime, put_plain, take_plain};
 

@@ -2,14 +2,16 @@
 //! which order.
 
 mod anew;
+mod met;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_table::{Column, List};
 use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
-use anew::{Anew, FOLLOWS_MAX, Spoken};
 pub(super) use anew::{Restart, Sign};
+use met::{Anew, FOLLOWS_MAX, Spoken};
+pub(super) use met::{MessageStream, NumberedLink};
 
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;
@@ -22,19 +24,6 @@ use crate::session::{
     ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
     RELIABLE_SEQUENCE, Session, SessionTime, Shape,
 };
-
-/// Messages that share one row of sequence numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MessageStream {
-    pub from: NodeId,
-    pub to: NodeId,
-    /// How often these two had connected anew: numbering begins again.
-    pub meeting: u16,
-    /// Where each channel counts for itself.
-    pub channel: Option<u64>,
-    /// Whether the numbers are those of `@ordered_sequence`.
-    pub ordered: bool,
-}
 
 /// When the engine is handed a message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +45,6 @@ pub(super) struct Sent<'a> {
     pub message: MessageId,
     pub facts: &'a MessageFacts,
 }
-
-/// From whom to whom packets go, and how often these two had connected anew.
-pub(super) type NumberedLink = (NodeId, NodeId, u16);
 
 /// The number of a meeting with somebody else.
 const WITH_ANOTHER: u16 = u16::MAX;

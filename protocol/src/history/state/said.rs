@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use netreel_reel::{EventNumber, SaidNumber, SaidValue, said_value};
 use netreel_wire::Property;
 
+use super::change::{Change, NOTHING, UNKNOWN, VALUE, put};
 use super::told::MessageProperties;
-use super::{Change, NOTHING, UNKNOWN, VALUE, put};
 use crate::history::{Belief, History};
 use crate::session::facts::values::{Scalar, write_scalars};
 use crate::session::{NodeId, Session, SessionTime, Stamp};

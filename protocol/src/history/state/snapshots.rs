@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use netreel_wire::Role;
 
+use super::change::{Change, NOTHING, VALUE, put};
 use super::told::MessageProperties;
-use super::{Change, NOTHING, VALUE, put};
 use crate::history::History;
 use crate::session::{Crossing, MessageId, NodeId, Session, SessionTime, Way};
 
