@@ -7,7 +7,9 @@ use serde_json::Value as Json;
 
 use super::check::{FindingJson, finding};
 use super::state::{known_json, known_words};
-use crate::diff::{ComparedSession, Counted, Diff, First, Only, Spoken, Valued};
+use crate::diff::{
+    Changed, ComparedSession, Counted, Diff, Differently, First, Only, Spoken, Valued,
+};
 use crate::history::Belief;
 use crate::history::state::{Apart, apart_words};
 use crate::query::effect_name;
@@ -218,30 +220,9 @@ pub fn diff(sides: [ComparedSession<'_>; 2], diff: &Diff) -> DiffJson {
         let all = diff.said.only[side].iter();
         all.map(|it| names.only(side, it)).collect()
     }));
-    let changed = diff.said.changed.iter().map(|it| ChangedJson {
-        from: names.node(it.spoken.from),
-        to: names.node(it.spoken.to),
-        about: names.about(0, &it.spoken),
-        packets: both(it.packets.map(|packet| packet.0)),
-        time_ns: it.time.0,
-        fields: it
-            .fields
-            .iter()
-            .map(|field| FieldChangeJson {
-                path: field.path.clone(),
-                values: both(field.values.clone()),
-            })
-            .collect(),
-    });
-    let differently = diff.said.differently.iter().map(|it| DifferentlyJson {
-        node: names.node(it.node),
-        from: names.node(it.spoken.from),
-        to: names.node(it.spoken.to),
-        about: names.about(0, &it.spoken),
-        packets: both(it.packets.map(|packet| packet.0)),
-        time_ns: it.time.0,
-        effects: both(it.effects.map(|effect| effect.map(effect_name))),
-    });
+    let changed = diff.said.changed.iter().map(|it| names.changed(it));
+    let differently = diff.said.differently.iter();
+    let differently = differently.map(|it| names.differently(it));
     let believed = diff.believed.iter().map(|it| {
         let beliefs = [0, 1].map(|side| {
             let all = it.beliefs[side].iter();
@@ -464,6 +445,33 @@ impl Names<'_> {
             from: self.node(only.spoken.from),
             to: self.node(only.spoken.to),
             about: self.about(side, &only.spoken),
+        }
+    }
+
+    fn changed(&self, changed: &Changed) -> ChangedJson {
+        let fields = changed.fields.iter().map(|field| FieldChangeJson {
+            path: field.path.clone(),
+            values: both(field.values.clone()),
+        });
+        ChangedJson {
+            from: self.node(changed.spoken.from),
+            to: self.node(changed.spoken.to),
+            about: self.about(0, &changed.spoken),
+            packets: both(changed.packets.map(|packet| packet.0)),
+            time_ns: changed.time.0,
+            fields: fields.collect(),
+        }
+    }
+
+    fn differently(&self, done: &Differently) -> DifferentlyJson {
+        DifferentlyJson {
+            node: self.node(done.node),
+            from: self.node(done.spoken.from),
+            to: self.node(done.spoken.to),
+            about: self.about(0, &done.spoken),
+            packets: both(done.packets.map(|packet| packet.0)),
+            time_ns: done.time.0,
+            effects: both(done.effects.map(|effect| effect.map(effect_name))),
         }
     }
 

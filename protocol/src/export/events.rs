@@ -208,29 +208,10 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         Event::WriteFailed { code } => format!("recording stopped: {}", os_code_words(code)),
         Event::ClockRead { clock, value } => format!("{}: {value} ns", clock_name(clock)),
         Event::Called {
-            call: CallId::PRINTED,
-            details: [descriptor, line @ ..],
-            ..
-        } => format!("prints on descriptor {descriptor}: {}", printed(line)),
-        Event::Called {
-            call: CallId::STATUS,
-            result,
-            ..
-        } if ProcessEnd::from_result(result).is_some() => {
-            let end = ProcessEnd::from_result(result);
-            format!(
-                "the process ended: {}",
-                end.map(|it| it.to_string()).unwrap_or_default()
-            )
-        }
-        Event::Called {
             call,
             result,
             details,
-        } => match details {
-            [] => format!("{} = {result}", call.name()),
-            _ => format!("{} = {result}, {}", call.name(), length(details)),
-        },
+        } => called_words(call, result, details),
         Event::Seen { from, to, payload } => format!(
             "from {} to {}, {}",
             of.name_of(from),
@@ -263,6 +244,18 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         Event::Believed { object, believed } => {
             format!("the game says: {}", text(believed.words(object).as_bytes()))
         }
+    }
+}
+
+fn called_words(call: CallId, result: i32, details: &[u8]) -> String {
+    if let (CallId::PRINTED, [descriptor, line @ ..]) = (call, details) {
+        return format!("prints on descriptor {descriptor}: {}", printed(line));
+    }
+    let end = (call == CallId::STATUS).then(|| ProcessEnd::from_result(result));
+    match (end.flatten(), details) {
+        (Some(end), _) => format!("the process ended: {end}"),
+        (None, []) => format!("{} = {result}", call.name()),
+        (None, _) => format!("{} = {result}, {}", call.name(), length(details)),
     }
 }
 

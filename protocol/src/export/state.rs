@@ -137,6 +137,36 @@ pub struct StateQuestion<'a> {
     pub wanted: &'a dyn Fn(u64) -> bool,
 }
 
+impl StateProperty {
+    /// Without what anybody holds.
+    fn of(states: &States, property: PropertyId) -> Option<StateProperty> {
+        let declared = states.property(property)?;
+        Some(StateProperty {
+            property: declared.name.clone(),
+            kind: declared.kind.name(),
+            unit: declared.unit.clone(),
+            tolerance: declared.tolerance,
+            nodes: Vec::new(),
+        })
+    }
+}
+
+impl StateQuestion<'_> {
+    fn asks(&self, node: NodeId) -> bool {
+        self.node.is_none_or(|asked| asked == node)
+    }
+}
+
+impl State {
+    /// Counts what somebody holds who does not own the object.
+    fn count(&mut self, value: Option<&StateValue>) {
+        if let Some(value) = value.filter(|it| it.known == "value") {
+            self.compared += 1;
+            self.differ += u64::from(value.differs.is_some());
+        }
+    }
+}
+
 /// What nodes believed of the values of objects at a moment.
 pub fn state(
     session: &Session,
@@ -155,11 +185,9 @@ pub fn state(
     let existence = Existence::new(session, history);
     for &object in history.objects.keys().filter(|it| (question.wanted)(**it)) {
         let differing = existence.differing(session, history, object, question.at);
-        let asked = differing.iter();
-        let asked = asked.filter(|it| question.node.is_none_or(|node| node == it.node));
-        answer
-            .existence
-            .extend(asked.map(|it| existing(session, it)));
+        let asked = differing.iter().filter(|it| question.asks(it.node));
+        let existing = asked.map(|it| existing(session, it));
+        answer.existence.extend(existing);
     }
     let recorded = (0u16..).map(NodeId).zip(&session.nodes);
     let recorded = recorded.filter(|(_, node)| node.recorded).map(|(id, _)| id);
@@ -177,8 +205,7 @@ pub fn state(
             };
             lives(history, object, node, question.at) && knows()
         };
-        let asked = |node: &NodeId| question.node.is_none_or(|asked| asked == *node);
-        if !nodes.iter().any(|&node| asked(&node) && lives(node)) {
+        if !nodes.iter().any(|&node| question.asks(node) && lives(node)) {
             continue;
         }
         let owners = owners(session, history, object, &nodes, question.at);
@@ -197,33 +224,20 @@ pub fn state(
             properties: Vec::new(),
             without: nodes
                 .iter()
-                .filter(|&&node| asked(&node) && !lives(node))
+                .filter(|&&node| question.asks(node) && !lives(node))
                 .map(|&node| session.name(node))
                 .collect(),
         };
         for &property in &properties {
-            let Some(declared) = states.property(property) else {
+            let Some(mut shown) = StateProperty::of(states, property) else {
                 continue;
-            };
-            let mut shown = StateProperty {
-                property: declared.name.clone(),
-                kind: declared.kind.name(),
-                unit: declared.unit.clone(),
-                tolerance: declared.tolerance,
-                nodes: Vec::new(),
             };
             for &node in nodes.iter().filter(|&node| lives(*node)) {
                 let about = (object, property, node);
-                let Some(value) = value(session, states, about, owner, question.at) else {
-                    continue;
-                };
-                if owner.is_some_and(|owner| owner != node) && value.known == "value" {
-                    answer.compared += 1;
-                    answer.differ += u64::from(value.differs.is_some());
-                }
-                if asked(&node) {
-                    shown.nodes.push(value);
-                }
+                let value = value(session, states, about, owner, question.at);
+                let is_other = owner.is_some_and(|owner| owner != node);
+                answer.count(value.as_ref().filter(|_| is_other));
+                shown.nodes.extend(value.filter(|_| question.asks(node)));
             }
             if !shown.nodes.is_empty() {
                 told.properties.push(shown);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role};
 
-use super::nodes::Facts;
+use super::facts::Facts;
 use super::shelf::Shelf;
 use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
 
@@ -29,7 +29,7 @@ pub(super) struct Act {
 #[derive(Clone, Default)]
 pub(super) struct Acting {
     /// By object, and for each thing that can be done to it, at which counter.
-    done: Shelf<BTreeMap<(Role, Option<u64>), Told>>,
+    done: Shelf<BTreeMap<(Role, Option<u64>), ActsTold>>,
     /// The tick in which the node dropped a peer: what it does then is its own doing.
     dropped_in: Option<EventNumber>,
     /// The objects, and at which counter, that the node was ordered to take over.
@@ -167,7 +167,7 @@ impl Acting {
 /// How often a node did one thing to one object at one counter, told by the messages that it sent
 /// about it.
 #[derive(Clone, Default)]
-struct Told {
+struct ActsTold {
     done: u64,
     told: BTreeMap<NodeId, u64>,
 }
@@ -175,7 +175,7 @@ struct Told {
 /// Whether this telling is the first of an act. The n-th telling on one link is the n-th act,
 /// whoever was told first.
 fn is_new(
-    done: &mut Shelf<BTreeMap<(Role, Option<u64>), Told>>,
+    done: &mut Shelf<BTreeMap<(Role, Option<u64>), ActsTold>>,
     to: NodeId,
     role: Role,
     facts: &MessageFacts,

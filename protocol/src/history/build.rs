@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use netreel_table::Column;
 use netreel_wire::MessageFacts;
 
-use super::delivered::Deliveries;
+use super::delivered::Delivered;
 use super::finding::LOSS_PATTERN;
 use super::fold::{Fold, Known};
-use super::streams::{MessageStream, Streams};
-use super::walked::NodeHistory;
+use super::found::proofs;
+use super::streams::Streams;
 use super::{Belief, Finding, History, Joined, Link, Object, Span, Wanted, kept, links};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
 
@@ -246,117 +245,4 @@ impl History {
     pub fn last_belief(&self, object: u64, node: NodeId) -> Option<Belief> {
         Some(self.objects.get(&object)?.lanes.get(&node)?.last()?.belief)
     }
-}
-
-/// See [`History::proofs`].
-pub(super) fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
-    let mut proofs: Vec<(PacketId, u32)> = (0u32..)
-        .zip(findings)
-        .flat_map(|(place, finding)| {
-            let evidence = finding.proof();
-            evidence.map(move |evidence| (evidence.packet, place))
-        })
-        .collect();
-    proofs.sort_unstable();
-    proofs.dedup();
-    proofs
-}
-
-/// The deliveries of each message.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Delivered {
-    /// For each message where its deliveries begin in [`Delivered::places`].
-    pub(super) starts: Column,
-    pub(super) places: Column,
-}
-
-impl Delivered {
-    fn new(deliveries: &Deliveries) -> Delivered {
-        let last = deliveries.messages().max();
-        let mut starts = vec![0u32; last.map_or(0, |last| last.0 as usize + 1) + 1];
-        for message in deliveries.messages() {
-            starts[message.0 as usize + 1] += 1;
-        }
-        for place in 1..starts.len() {
-            starts[place] += starts[place - 1];
-        }
-        let mut places = vec![0u32; deliveries.len()];
-        let mut next = starts.clone();
-        for (place, message) in deliveries.messages().enumerate() {
-            let at = &mut next[message.0 as usize];
-            places[*at as usize] = place as u32;
-            *at += 1;
-        }
-        Delivered {
-            starts: starts.into_iter().map(u64::from).collect(),
-            places: places.into_iter().map(u64::from).collect(),
-        }
-    }
-
-    fn of(&self, message: MessageId) -> impl Iterator<Item = u32> + '_ {
-        let row = message.0 as usize;
-        let range = match row + 1 < self.starts.len() {
-            true => self.starts.get(row) as usize..self.starts.get(row + 1) as usize,
-            false => 0..0,
-        };
-        range.map(|at| self.places.get(at) as u32)
-    }
-}
-
-/// See [`History::undelivered`]. What is of a connection that is over is not under way. Nor is what was
-/// sent to or by a node that left, unless
-/// the receiver's reel ended before either of them knew: then it was when the reel ended.
-pub(super) fn undelivered(
-    session: &Session,
-    streams: &Streams,
-    nodes: &[(NodeId, NodeHistory)],
-) -> Vec<MessageId> {
-    let history = |node: NodeId| {
-        nodes
-            .iter()
-            .find(|(id, _)| *id == node)
-            .map(|(_, each)| each)
-    };
-    let knew = |node: NodeId, (from, to): (NodeId, NodeId)| {
-        let gone = history(node).map(|each| &each.gone);
-        let end = session
-            .nodes
-            .get(usize::from(to.0))
-            .map(|node| node.span.end);
-        let peers = [from, to].map(|id| session.nodes.get(usize::from(id.0)));
-        let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
-        peers.any(|peer| {
-            let since = gone.and_then(|gone| gone.get(&peer));
-            since.is_some_and(|&since| end.is_none_or(|end| since <= end))
-        })
-    };
-    let mut undelivered = Vec::new();
-    for (&key, line) in &streams.links {
-        let MessageStream { from, to, .. } = key;
-        let from_place = |floor| line.from(floor).map(|(place, id)| (place, MessageId(id)));
-        let Some(receiver) = history(to) else {
-            continue;
-        };
-        if streams.is_over(session, key) {
-            continue;
-        }
-        if knew(from, (from, to)) || knew(to, (from, to)) {
-            continue;
-        }
-        if streams.unordered.contains(&key) {
-            if !receiver.is_blind {
-                let all = from_place(i64::MIN).map(|(_, id)| id);
-                undelivered.extend(all.filter(|id| !receiver.seen.contains(id.0)));
-            }
-            continue;
-        }
-        let floor = match receiver.waits_for.get(&key) {
-            Some(&next) => next,
-            None if receiver.is_blind => continue,
-            None => i64::MIN,
-        };
-        undelivered.extend(from_place(floor).map(|(_, message)| message));
-    }
-    undelivered.sort_unstable();
-    undelivered
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::History;
-use super::meetings::{Pair, pair};
+use super::meetings::{Pair, pair, passed};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 
 /// Two nodes, from the packet with which they met to the last one before they met anew.
@@ -22,9 +22,6 @@ pub struct Connection {
     /// Who one of the two was before its address changed: the connection with it goes on in this one.
     pub goes_on: Option<NodeId>,
 }
-
-/// For each two nodes that met more than once, the packets with which they met anew, in order.
-pub(super) type Again = Vec<(Pair, Vec<PacketId>)>;
 
 impl History {
     /// All connections, by their nodes, then by their epochs.
@@ -82,10 +79,4 @@ impl History {
             Some((finding.node, before, partner))
         })
     }
-}
-
-/// When a packet passed whoever recorded it.
-pub(super) fn passed(session: &Session, packet: PacketId) -> Option<SessionTime> {
-    let departed = session.departed(packet).map(|(_, at)| at.time);
-    departed.or_else(|| Some(session.packet(packet)?.received?.time))
 }

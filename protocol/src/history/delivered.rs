@@ -210,6 +210,47 @@ impl Effect {
     ];
 }
 
+/// The deliveries of each message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Delivered {
+    /// For each message where its deliveries begin in [`Delivered::places`].
+    pub(super) starts: Column,
+    pub(super) places: Column,
+}
+
+impl Delivered {
+    pub(super) fn new(deliveries: &Deliveries) -> Delivered {
+        let last = deliveries.messages().max();
+        let mut starts = vec![0u32; last.map_or(0, |last| last.0 as usize + 1) + 1];
+        for message in deliveries.messages() {
+            starts[message.0 as usize + 1] += 1;
+        }
+        for place in 1..starts.len() {
+            starts[place] += starts[place - 1];
+        }
+        let mut places = vec![0u32; deliveries.len()];
+        let mut next = starts.clone();
+        for (place, message) in deliveries.messages().enumerate() {
+            let at = &mut next[message.0 as usize];
+            places[*at as usize] = place as u32;
+            *at += 1;
+        }
+        Delivered {
+            starts: starts.into_iter().map(u64::from).collect(),
+            places: places.into_iter().map(u64::from).collect(),
+        }
+    }
+
+    pub(super) fn of(&self, message: MessageId) -> impl Iterator<Item = u32> + '_ {
+        let row = message.0 as usize;
+        let range = match row + 1 < self.starts.len() {
+            true => self.starts.get(row) as usize..self.starts.get(row + 1) as usize,
+            false => 0..0,
+        };
+        range.map(|at| self.places.get(at) as u32)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

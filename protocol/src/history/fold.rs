@@ -12,16 +12,17 @@ use netreel_reel::EventNumber;
 
 use super::acks::{Acks, Heard};
 use super::acts::Disturbed;
-use super::build::{proofs, undelivered};
 use super::claims::{Claiming, Claims};
+use super::facts::Facts;
+use super::found::proofs;
 use super::lanes::{self, Merged};
-use super::nodes::Facts;
+use super::model::Straggler;
 use super::punctual::punctuality;
-use super::streams::Streams;
-use super::walked::Walked;
+use super::streams::{MessageStream, Streams};
+use super::walked::{NodeHistory, Walked};
 use super::wholes::Wholes;
 use super::{History, Wanted, ambiguous, finding, game};
-use crate::session::{Node, NodeId, PacketId, Session, SessionTime, parallel};
+use crate::session::{MessageId, Node, NodeId, PacketId, Session, SessionTime, parallel};
 
 /// How many packets before its end a fold may still lack acks of: acks come in later packets.
 const ACKED_LATER: u32 = 4096;
@@ -202,6 +203,17 @@ impl Fold {
         })
     }
 
+    /// Forgets what was heard, which takes much memory. The packets whose ack may mean an earlier copy, in
+    /// order.
+    fn forget_heard(&mut self) -> Vec<PacketId> {
+        let heard = self.nodes.iter_mut();
+        let heard = heard.map(|own| std::mem::take(&mut own.heard));
+        let ambiguous = heard.flat_map(|heard| heard.ambiguous().to_vec());
+        let mut ambiguous: Vec<PacketId> = ambiguous.collect();
+        ambiguous.sort_unstable();
+        ambiguous
+    }
+
     /// The history, with all that is still to come.
     ///
     /// # Errors
@@ -235,13 +247,7 @@ impl Fold {
         self.acks.go_on(heard, whole.packets);
         self.acks.acked.shrink();
         self.acks.named.sort_unstable();
-        let ambiguous = self.nodes.iter().flat_map(|own| own.heard.ambiguous());
-        let mut ambiguous: Vec<PacketId> = ambiguous.copied().collect();
-        ambiguous.sort_unstable();
-        // What was heard takes much memory, and nobody asks for it any more.
-        self.nodes
-            .iter_mut()
-            .for_each(|own| own.heard = Heard::default());
+        let ambiguous = self.forget_heard();
         let facts = Facts {
             session,
             streams: &streams,
@@ -261,11 +267,7 @@ impl Fold {
         let handed = nodes.iter_mut().map(|(_, node)| node);
         self.merged.go_on(handed.collect(), SessionTime(i64::MAX))?;
         let undelivered = undelivered(session, &streams, &nodes);
-        let stragglers = nodes.iter().flat_map(|(id, node)| {
-            let own = node.stragglers.iter();
-            own.map(move |&straggler| (*id, straggler))
-        });
-        let stragglers = stragglers.collect();
+        let stragglers = stragglers(&nodes);
         let mixed = std::mem::take(&mut wholes.mixed);
         let mut history = History {
             stragglers,
@@ -290,25 +292,97 @@ impl Fold {
         game::overlay(session, &mut history);
         lanes::orphan(session, &mut history);
         let claims = Claims::of(claiming.into_iter());
-        let case = finding::Case {
-            session,
-            history: &history,
-            streams: &streams,
-            claims: &claims,
-            half_apart: &half_apart,
-            states: &OnceLock::new(),
-        };
-        let finding::All {
-            found,
-            standing,
-            unknown_values,
-        } = finding::all(&case, wanted);
-        let found = found.into_iter();
+        let judged = finding::all(
+            &finding::Case {
+                session,
+                history: &history,
+                streams: &streams,
+                claims: &claims,
+                half_apart: &half_apart,
+                states: &OnceLock::new(),
+            },
+            wanted,
+        );
+        history.take_findings(judged);
         (history.resends, history.copies) = streams.into_resends();
-        (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
-        history.proofs = proofs(&history.findings);
-        history.standing = standing;
-        history.unknown_values = unknown_values;
         Ok(history)
+    }
+}
+
+/// See [`History::undelivered`]. What is of a connection that is over is not under way. Nor is what was
+/// sent to or by a node that left, unless the receiver's reel ended before either of them knew: then it was
+/// when the reel ended.
+fn undelivered(
+    session: &Session,
+    streams: &Streams,
+    nodes: &[(NodeId, NodeHistory)],
+) -> Vec<MessageId> {
+    let history = |node: NodeId| {
+        nodes
+            .iter()
+            .find(|(id, _)| *id == node)
+            .map(|(_, each)| each)
+    };
+    let knew = |node: NodeId, (from, to): (NodeId, NodeId)| {
+        let gone = history(node).map(|each| &each.gone);
+        let end = session
+            .nodes
+            .get(usize::from(to.0))
+            .map(|node| node.span.end);
+        let peers = [from, to].map(|id| session.nodes.get(usize::from(id.0)));
+        let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
+        peers.any(|peer| {
+            let since = gone.and_then(|gone| gone.get(&peer));
+            since.is_some_and(|&since| end.is_none_or(|end| since <= end))
+        })
+    };
+    let mut undelivered = Vec::new();
+    for (&key, line) in &streams.links {
+        let MessageStream { from, to, .. } = key;
+        let from_place = |floor| line.from(floor).map(|(place, id)| (place, MessageId(id)));
+        let Some(receiver) = history(to) else {
+            continue;
+        };
+        if streams.is_over(session, key) {
+            continue;
+        }
+        if knew(from, (from, to)) || knew(to, (from, to)) {
+            continue;
+        }
+        if streams.unordered.contains(&key) {
+            if !receiver.is_blind {
+                let all = from_place(i64::MIN).map(|(_, id)| id);
+                undelivered.extend(all.filter(|id| !receiver.seen.contains(id.0)));
+            }
+            continue;
+        }
+        let floor = match receiver.waits_for.get(&key) {
+            Some(&next) => next,
+            None if receiver.is_blind => continue,
+            None => i64::MIN,
+        };
+        undelivered.extend(from_place(floor).map(|(_, message)| message));
+    }
+    undelivered.sort_unstable();
+    undelivered
+}
+
+/// What came to nodes of connections that were over.
+fn stragglers(nodes: &[(NodeId, NodeHistory)]) -> Vec<(NodeId, Straggler)> {
+    let stragglers = nodes.iter().flat_map(|(id, node)| {
+        let own = node.stragglers.iter();
+        own.map(move |&straggler| (*id, straggler))
+    });
+    stragglers.collect()
+}
+
+impl History {
+    /// Takes what all rules found.
+    fn take_findings(&mut self, judged: finding::All) {
+        let found = judged.found.into_iter();
+        (self.findings, self.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
+        self.proofs = proofs(&self.findings);
+        self.standing = judged.standing;
+        self.unknown_values = judged.unknown_values;
     }
 }

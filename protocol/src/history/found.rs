@@ -106,3 +106,17 @@ pub struct Evidence {
     /// When.
     pub time: SessionTime,
 }
+
+/// For each packet that is evidence of findings these, by their places, in the order of the packets.
+pub(super) fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
+    let mut proofs: Vec<(PacketId, u32)> = (0u32..)
+        .zip(findings)
+        .flat_map(|(place, finding)| {
+            let evidence = finding.proof();
+            evidence.map(move |evidence| (evidence.packet, place))
+        })
+        .collect();
+    proofs.sort_unstable();
+    proofs.dedup();
+    proofs
+}

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use netreel_table::{Column, Misfit, Putting, Taking};
 use serde::{Deserialize, Serialize};
 
-use super::build::{Delivered, proofs};
-use super::delivered::Deliveries;
+use super::delivered::{Delivered, Deliveries};
+use super::found::proofs;
 use super::{Evidence, Finding, History, Instance, Level, Object, RULES, Span};
 use crate::session::{MessageId, NodeId, SessionTime, put_plain, take_plain};
 
@@ -35,6 +35,24 @@ struct KeptFinding {
     evidence: Vec<Evidence>,
     each: Vec<Instance>,
     fixed: Option<SessionTime>,
+}
+
+impl KeptFinding {
+    fn of(finding: &Finding, fixed: Option<SessionTime>) -> io::Result<KeptFinding> {
+        let rule = RULES.iter().position(|&rule| rule == finding.rule);
+        let rule = rule.ok_or_else(|| io::Error::other("a finding of no rule"))?;
+        Ok(KeptFinding {
+            rule: rule as u16,
+            level: finding.level,
+            node: finding.node,
+            objects: finding.objects.clone(),
+            time: finding.time,
+            sentence: finding.sentence.clone(),
+            evidence: finding.evidence.clone(),
+            each: finding.each.clone(),
+            fixed,
+        })
+    }
 }
 
 impl History {
@@ -88,21 +106,8 @@ impl History {
             deliveries: object.deliveries.len() as u64,
         });
         put_plain(&objects.collect::<Vec<_>>(), to)?;
-        let findings = findings.iter().zip(fixed).map(|(finding, &fixed)| {
-            let rule = RULES.iter().position(|&rule| rule == finding.rule);
-            let rule = rule.ok_or_else(|| io::Error::other("a finding of no rule"))?;
-            Ok(KeptFinding {
-                rule: rule as u16,
-                level: finding.level,
-                node: finding.node,
-                objects: finding.objects.clone(),
-                time: finding.time,
-                sentence: finding.sentence.clone(),
-                evidence: finding.evidence.clone(),
-                each: finding.each.clone(),
-                fixed,
-            })
-        });
+        let findings = findings.iter().zip(fixed);
+        let findings = findings.map(|(finding, &fixed)| KeptFinding::of(finding, fixed));
         put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
         let resends: Vec<(MessageId, MessageId)> = resends.iter().copied().collect();
         put_plain(

@@ -8,8 +8,8 @@ use netreel_table::Column;
 
 use super::acts::Disturbed;
 use super::delivered::Deliveries;
-use super::settled::unrecorded;
 use super::shelf::Shelf;
+use super::unrecorded::unrecorded;
 use super::walked::NodeHistory;
 use super::{Belief, History, Parting, Span};
 use crate::session::{NodeId, Session, SessionTime};

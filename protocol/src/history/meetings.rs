@@ -9,10 +9,13 @@ use std::collections::BTreeMap;
 
 use netreel_wire::Role;
 
-use crate::session::{NodeId, PacketId, Ports, Session};
+use crate::session::{NodeId, PacketId, Ports, Session, SessionTime};
 
 /// Two nodes, the lower one first.
 pub(super) type Pair = (NodeId, NodeId);
+
+/// For each two nodes that met more than once, the packets with which they met anew, in order.
+pub(super) type Again = Vec<(Pair, Vec<PacketId>)>;
 
 /// The pair of a link.
 pub(super) fn pair((from, to): (NodeId, NodeId)) -> Pair {
@@ -112,8 +115,8 @@ impl Meetings {
         }
     }
 
-    /// For each two nodes that met more than once, the packets with which they met anew, in order.
-    pub fn again_all(&self) -> super::connected::Again {
+    /// Where nodes met more than once.
+    pub fn again_all(&self) -> Again {
         let pairs = self.pairs.iter().map(|(&pair, met)| {
             let again = met.all.iter().filter(|&&(_, number)| number > 0);
             (pair, again.map(|&(first, _)| first).collect())
@@ -201,4 +204,10 @@ fn ordered((from, to): (NodeId, NodeId), (left, reached): (u16, u16)) -> (u16, u
         true => (left, reached),
         false => (reached, left),
     }
+}
+
+/// When a packet passed whoever recorded it.
+pub(super) fn passed(session: &Session, packet: PacketId) -> Option<SessionTime> {
+    let departed = session.departed(packet).map(|(_, at)| at.time);
+    departed.or_else(|| Some(session.packet(packet)?.received?.time))
 }

@@ -14,6 +14,7 @@ mod connected;
 mod delivered;
 mod elsewhere;
 mod existence;
+mod facts;
 mod finding;
 mod fold;
 mod found;
@@ -35,11 +36,11 @@ mod shelf;
 pub mod state;
 mod streams;
 mod ticks;
+mod unrecorded;
 mod until;
 mod walked;
 mod wholes;
 
-pub use ambiguous::Ambiguity;
 pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
 pub use connected::Connection;
@@ -50,14 +51,14 @@ pub(crate) use finding::{Told, came, sent, told, word};
 pub use found::{Evidence, Finding, Instance, Level};
 pub(crate) use migrations::request;
 pub use migrations::{Migration, MigrationStep, MigrationWhat};
-use model::Parting;
 pub(crate) use model::Standing;
-pub use model::{Belief, Delivery, Effect, Joined, Link, Object, Span, Wanted};
+pub use model::{Ambiguity, Belief, Delivery, Effect, Joined, Link, Object, Span, Wanted};
+use model::{Ambiguous, Parting, Straggler};
 pub(crate) use nodes::{is_about_object, rules_of};
 pub use ongoing::Ongoing;
 pub(crate) use overtaken::had_newer;
 pub use punctual::{Late, Punctuality};
-pub(crate) use settled::took_part_unrecorded;
+pub(crate) use unrecorded::took_part_unrecorded;
 pub(crate) use until::{Unjudged, unjudged};
 
 use std::collections::BTreeMap;
@@ -65,9 +66,8 @@ use std::sync::OnceLock;
 
 use netreel_table::{Column, List};
 
-use build::Delivered;
+use delivered::Delivered;
 use shelf::Shelf;
-use walked::Straggler;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
 
@@ -115,9 +115,9 @@ pub struct History {
     /// each with the part before; for the rules alone.
     reused: Vec<(MessageId, MessageId)>,
     /// Messages that their numbers do not tell apart from others, in order.
-    ambiguous_messages: Vec<ambiguous::Ambiguous>,
+    ambiguous_messages: Vec<Ambiguous>,
     /// Where nodes met more than once.
-    again: connected::Again,
+    again: meetings::Again,
     /// Packets that are of an earlier meeting of their nodes than the one in which they left or came, in order.
     of_before: Vec<PacketId>,
     /// What came to nodes of connections that were over, by node, in the order of their events; for the

@@ -7,7 +7,7 @@ use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, ProtocolId};
 use serde::{Deserialize, Serialize};
 
-use crate::session::{MessageId, NodeId, SessionTime, Stamp};
+use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
 /// Whether somebody still wants what is being worked out. Whoever works asks now and then, and stops
 /// where nobody does; the answer stays no from then on.
@@ -170,3 +170,55 @@ pub struct Link {
     /// recorded, from where its packets were seen and back to there.
     pub rtt_ns: Option<(i64, i64, i64)>,
 }
+
+/// A packet that came to a node when its connection was over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Straggler {
+    pub packet: PacketId,
+    /// When it came.
+    pub at: Stamp,
+    pub over: Over,
+}
+
+/// Why a connection is over when a packet of it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Over {
+    /// A new one had begun with this packet, the node's first of it, which it sent or received then.
+    Since(PacketId, SessionTime),
+    /// It was sent, with this packet, to a node that had the endpoint before.
+    OfAnother(PacketId),
+}
+
+/// Why nobody can say by its number which message one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Ambiguity {
+    /// Half of all numbers are under way: a copy of the older one and a new message look the same.
+    Numbers,
+    /// The id of its fragments came again when parts of the message before were still to be sent.
+    FragmentId,
+    /// Another message has its number and says something else: it is no copy, or one that was changed.
+    Content,
+}
+
+impl Ambiguity {
+    /// The word for it: `numbers`, `fragment-id`, `content`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ambiguity::Numbers => "numbers",
+            Ambiguity::FragmentId => "fragment-id",
+            Ambiguity::Content => "content",
+        }
+    }
+
+    /// What is ambiguous, in words: `ambiguous number`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Ambiguity::Numbers => "ambiguous number",
+            Ambiguity::FragmentId => "ambiguous fragment id",
+            Ambiguity::Content => "ambiguous copy",
+        }
+    }
+}
+
+/// A message, why it is ambiguous, and the other one.
+pub(super) type Ambiguous = (MessageId, Ambiguity, MessageId);

@@ -10,10 +10,11 @@ use netreel_wire::{MessageFacts, Role, Rules};
 use super::acts::{Act, Disturbed};
 use super::belief::{Believer, Speaker};
 use super::claims::is_whole;
-use super::streams::{HandedOver, MessageStream, Sent, Streams};
+use super::facts::Facts;
+use super::streams::{HandedOver, MessageStream, Sent};
 use super::walked::{Inbox, NodeHistory, Walked};
-use super::wholes::{FragmentPart, Wholes};
-use super::{Belief, Delivery, Effect, Parting, Span, Wanted};
+use super::wholes::FragmentPart;
+use super::{Belief, Delivery, Effect, Parting, Span};
 use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
 /// For this long after a hole, what is sent may be a repetition of what was sent in the hole.
@@ -25,14 +26,6 @@ const LACKING_MAX: i64 = 64;
 
 /// After this many ends the walk asks whether the history is still wanted.
 const STEP: usize = 4096;
-
-/// What the packets of all nodes say together.
-pub(super) struct Facts<'a> {
-    pub session: &'a Session,
-    pub streams: &'a Streams,
-    pub wholes: &'a Wholes,
-    pub wanted: Wanted<'a>,
-}
 
 impl Facts<'_> {
     /// Goes on with these of a node's sends and receipts.

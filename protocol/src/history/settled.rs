@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::lanes::{awaited, departures_of_nodes, unaware};
+use super::unrecorded::unrecorded;
 use super::{Belief, History, Object};
-use crate::session::{NodeId, PacketId, Session};
+use crate::session::{NodeId, Session};
 
 /// A node that was told something passes it on, or answers, in less time than this and a few ways.
 const ANSWER_NS: i64 = 1_000_000_000;
@@ -187,62 +188,4 @@ pub(super) fn ends_early(session: &Session, node: NodeId) -> bool {
     let own = session.nodes.get(usize::from(node.0));
     let both = last.zip(own.map(|node| node.span.end));
     both.is_none_or(|(last, end)| last.0.saturating_sub(end.0) > LATE_NS)
-}
-
-/// Says which nodes took part without being recorded; `None` if all were. What such a node sent and
-/// nobody received cannot be seen.
-pub(super) fn unrecorded(session: &Session) -> Option<String> {
-    let missing = took_part_unrecorded(session);
-    let mut names: Vec<String> = missing.iter().map(|&node| session.name(node)).collect();
-    let last = names.pop()?;
-    Some(match names.len() {
-        0 => format!("the reel of {last} is missing"),
-        _ => format!("the reels of {} and {last} are missing", names.join(", ")),
-    })
-}
-
-/// The nodes without a reel that took part: a node sent a packet that fits the wire, and a message
-/// of a kind that the wire knows went from it or to it. So a peer that answers with nothing but acks
-/// took part. Who was only spoken to did not, nor did a group address, nor a server of another
-/// protocol, whose packets do not fit the wire.
-pub(crate) fn took_part_unrecorded(session: &Session) -> BTreeSet<NodeId> {
-    let unrecorded = |node: NodeId| {
-        let node = session.nodes.get(usize::from(node.0));
-        node.is_some_and(|node| !node.recorded)
-    };
-    // A wire may know no kinds of messages; then a packet is all that can be understood.
-    let has_kinds = session
-        .wire
-        .as_ref()
-        .is_some_and(|wire| !wire.kinds().is_empty());
-    let (mut spoke, mut understood) = (BTreeSet::new(), BTreeSet::new());
-    let mut links = session.links().iter();
-    if !links.any(|&(from, to)| unrecorded(from) || unrecorded(to)) {
-        return spoke;
-    }
-    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-        let Some((from, to)) = session.link(packet) else {
-            continue;
-        };
-        let is_known = |node: NodeId, known: &BTreeSet<NodeId>| known.contains(&node);
-        let both = is_known(from, &understood) && is_known(to, &understood);
-        if !unrecorded(from) && (!unrecorded(to) || both) || both && is_known(from, &spoke) {
-            continue;
-        }
-        let said = session.said(packet).unwrap_or_default();
-        if said.protocol.is_none() || said.diagnostics > 0 {
-            continue;
-        }
-        if unrecorded(from) {
-            spoke.insert(from);
-        }
-        if both {
-            continue;
-        }
-        let mut messages = session.messages_of(packet);
-        if !has_kinds || messages.any(|(_, facts)| facts.kind.is_some()) {
-            understood.extend([from, to]);
-        }
-    }
-    spoke.intersection(&understood).copied().collect()
 }

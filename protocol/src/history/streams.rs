@@ -2,14 +2,16 @@
 //! which order.
 
 mod anew;
+mod met;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_table::{Column, List};
 use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
-use anew::{Anew, FOLLOWS_MAX, Spoken};
 pub(super) use anew::{Restart, Sign};
+use met::{Anew, FOLLOWS_MAX, Spoken};
+pub(super) use met::{MessageStream, NumberedLink};
 
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;
@@ -22,19 +24,6 @@ use crate::session::{
     ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
     RELIABLE_SEQUENCE, Session, SessionTime, Shape,
 };
-
-/// Messages that share one row of sequence numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MessageStream {
-    pub from: NodeId,
-    pub to: NodeId,
-    /// How often these two had connected anew: numbering begins again.
-    pub meeting: u16,
-    /// Where each channel counts for itself.
-    pub channel: Option<u64>,
-    /// Whether the numbers are those of `@ordered_sequence`.
-    pub ordered: bool,
-}
 
 /// When the engine is handed a message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +45,6 @@ pub(super) struct Sent<'a> {
     pub message: MessageId,
     pub facts: &'a MessageFacts,
 }
-
-/// From whom to whom packets go, and how often these two had connected anew.
-pub(super) type NumberedLink = (NodeId, NodeId, u16);
 
 /// The number of a meeting with somebody else.
 const WITH_ANOTHER: u16 = u16::MAX;
@@ -199,30 +185,7 @@ impl Streams {
             }
             self.note_acks_before(spoken, &MessageFacts::default(), said.acknowledges_before);
             for (message, facts) in messages {
-                let facts = &facts;
-                self.pass(message);
-                if !is_over && self.restart(session, spoken, (message, facts)) {
-                    spoken.at = self.meetings.number(session, packet, link);
-                }
-                let at = spoken.at;
-                self.note_acks_before(spoken, facts, facts.acknowledges_before);
-                let sent = Sent {
-                    link,
-                    message,
-                    facts,
-                };
-                self.take(session, sent, at);
-                if let Some(object) = facts.object {
-                    self.was_born(object, first);
-                }
-                if let Some(host) = facts.host {
-                    self.take_host(session, (packet, link), host);
-                }
-                if session.role(facts) == Role::Disconnect {
-                    self.partings.push(message);
-                }
-                self.acknowledges |=
-                    facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
+                self.take_message(session, &mut spoken, (message, &facts), is_over);
                 of_ticks.0 |= facts.checksum.is_some();
                 of_ticks.1 |= facts.input.is_some();
             }
@@ -240,6 +203,38 @@ impl Streams {
             self.take_packet((packet, link, at), said.sequence);
         }
         self.next = self.next.max(until);
+    }
+
+    /// Takes a message of a packet; `is_over`: one of a connection that is over.
+    fn take_message(
+        &mut self,
+        session: &Session,
+        spoken: &mut Spoken,
+        (message, facts): (MessageId, &MessageFacts),
+        is_over: bool,
+    ) {
+        let (packet, link) = (spoken.packet, spoken.link);
+        self.pass(message);
+        if !is_over && self.restart(session, *spoken, (message, facts)) {
+            spoken.at = self.meetings.number(session, packet, link);
+        }
+        self.note_acks_before(*spoken, facts, facts.acknowledges_before);
+        let sent = Sent {
+            link,
+            message,
+            facts,
+        };
+        self.take(session, sent, spoken.at);
+        if let Some(object) = facts.object {
+            self.was_born(object, spoken.time);
+        }
+        if let Some(host) = facts.host {
+            self.take_host(session, (packet, link), host);
+        }
+        if session.role(facts) == Role::Disconnect {
+            self.partings.push(message);
+        }
+        self.acknowledges |= facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
     }
 
     /// A packet says who is host. What was lost is news when it is said again.

@@ -11,26 +11,8 @@ use super::belief::Believer;
 use super::delivered::Deliveries;
 use super::shelf::Shelf;
 use super::streams::MessageStream;
-use super::{Parting, Span};
-use crate::session::{MessageId, Node, NodeId, PacketId, SessionTime, Stamp};
-
-/// A packet that came to a node when its connection was over.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Straggler {
-    pub packet: PacketId,
-    /// When it came.
-    pub at: Stamp,
-    pub over: Over,
-}
-
-/// Why a connection is over when a packet of it comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Over {
-    /// A new one had begun with this packet, the node's first of it, which it sent or received then.
-    Since(PacketId, SessionTime),
-    /// It was sent, with this packet, to a node that had the endpoint before.
-    OfAnother(PacketId),
-}
+use super::{Parting, Span, Straggler};
+use crate::session::{MessageId, Node, NodeId, PacketId, SessionTime};
 
 /// The history of one node.
 #[derive(Clone, Default)]

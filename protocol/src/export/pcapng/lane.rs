@@ -200,38 +200,7 @@ impl<'a> ReelCursor<'a> {
                 }
                 return;
             }
-            event => {
-                match event {
-                    Event::SocketOpened { socket, local } => {
-                        self.sockets.insert(socket, local);
-                    }
-                    Event::Interface { link_type, name } => {
-                        self.interfaces.told(record.thread, link_type, name);
-                    }
-                    Event::CaptureDrops { count } => {
-                        self.missed = self.missed.saturating_add(count);
-                        self.missed_at.push(record.number);
-                    }
-                    Event::Cut { of, length } => {
-                        if let Some(item) = self.find(of) {
-                            item.length = Some(length);
-                        }
-                    }
-                    Event::Fault { of, verdict } => {
-                        if let Some(item) = self.find(of) {
-                            item.faults.push(verdict);
-                        }
-                    }
-                    _ => {}
-                }
-                if self.extra
-                    && let Some(words) = extra::words(&event)
-                {
-                    let time = self.time(record.number, record.time);
-                    self.push(record.number, time, What::Words, None, words.as_bytes());
-                }
-                return;
-            }
+            _ => return self.beside(record),
         };
         while self
             .crossings
@@ -253,6 +222,39 @@ impl<'a> ReelCursor<'a> {
         self.push(record.number, time, what, crossing, payload);
         if let Some(item) = self.ahead.items.back_mut() {
             item.interface = interface;
+        }
+    }
+
+    /// Takes an event that is no packet and no send's result.
+    fn beside(&mut self, record: &Record<'_>) {
+        match record.event {
+            Event::SocketOpened { socket, local } => {
+                self.sockets.insert(socket, local);
+            }
+            Event::Interface { link_type, name } => {
+                self.interfaces.told(record.thread, link_type, name);
+            }
+            Event::CaptureDrops { count } => {
+                self.missed = self.missed.saturating_add(count);
+                self.missed_at.push(record.number);
+            }
+            Event::Cut { of, length } => {
+                if let Some(item) = self.find(of) {
+                    item.length = Some(length);
+                }
+            }
+            Event::Fault { of, verdict } => {
+                if let Some(item) = self.find(of) {
+                    item.faults.push(verdict);
+                }
+            }
+            _ => {}
+        }
+        if self.extra
+            && let Some(words) = extra::words(&record.event)
+        {
+            let time = self.time(record.number, record.time);
+            self.push(record.number, time, What::Words, None, words.as_bytes());
         }
     }
 

@@ -25,10 +25,13 @@ use std::io::{self, Write};
 use addresses::{Addresses, Names};
 use blocks::{Direction, FrameHead};
 use comments::Commenter;
+use datagram::End;
 use interfaces::list;
 use lane::{Item, ReelCursor, What};
 use proxies::Proxies;
 use whose::Whose;
+
+use netreel_reel::Endpoint;
 
 use crate::figures::duration;
 use crate::history::{History, Level};
@@ -124,34 +127,8 @@ pub fn pcapng(
         summary,
         before_1970: 0,
     };
-    // For each interface its frames, and what it lost.
     let mut counts = vec![(0u64, 0u64); interfaces.len()];
-    let mut last = session.span.start;
-    while let Some(next) = next_lane(&mut lanes) {
-        let Some(lane) = lanes.get_mut(next) else {
-            break;
-        };
-        let Some(&first) = first.get(next) else {
-            break;
-        };
-        let whose = lane.whose;
-        let Some((item, payload)) = lane.take() else {
-            break;
-        };
-        last = last.max(item.time);
-        let interface = first + usize::from(item.interface);
-        let Some(counts) = counts.get_mut(interface) else {
-            break;
-        };
-        counts.0 += u64::from(exporter.item(interface as u32, whose, &item, payload)?);
-        counts.1 = counts.1.saturating_add(item.missed);
-    }
-    // What an observer missed last was to pass one of its interfaces; which, nobody knows.
-    for (lane, &first) in lanes.iter().zip(&first) {
-        if let Some(counts) = counts.get_mut(first) {
-            counts.1 = counts.1.saturating_add(lane.missed());
-        }
-    }
+    let last = exporter.frames(&mut lanes, &first, &mut counts)?;
     for (interface, (frames, missed)) in (0..).zip(counts) {
         let utc_ns = utc_ns(session, last).unwrap_or(0);
         blocks::statistics(exporter.out, interface, utc_ns, (frames, missed))?;
@@ -192,6 +169,40 @@ struct Exporter<'a, 'b> {
 }
 
 impl Exporter<'_, '_> {
+    /// Writes the frames of all lanes, merged by time. Counts for each interface its frames, and what it
+    /// lost; `first` is the first interface of each lane. The time of the last frame.
+    fn frames(
+        &mut self,
+        lanes: &mut [ReelCursor<'_>],
+        first: &[usize],
+        counts: &mut [(u64, u64)],
+    ) -> io::Result<SessionTime> {
+        let mut last = self.session.span.start;
+        while let Some(next) = next_lane(lanes) {
+            let (Some(lane), Some(&first)) = (lanes.get_mut(next), first.get(next)) else {
+                break;
+            };
+            let whose = lane.whose;
+            let Some((item, payload)) = lane.take() else {
+                break;
+            };
+            last = last.max(item.time);
+            let interface = first + usize::from(item.interface);
+            let Some(counts) = counts.get_mut(interface) else {
+                break;
+            };
+            counts.0 += u64::from(self.item(interface as u32, whose, &item, payload)?);
+            counts.1 = counts.1.saturating_add(item.missed);
+        }
+        // What an observer missed last was to pass one of its interfaces; which, nobody knows.
+        for (lane, &first) in lanes.iter().zip(first) {
+            if let Some(counts) = counts.get_mut(first) {
+                counts.1 = counts.1.saturating_add(lane.missed());
+            }
+        }
+        Ok(last)
+    }
+
     /// Writes an item's frame, if it has one.
     fn item(
         &mut self,
@@ -224,26 +235,17 @@ impl Exporter<'_, '_> {
         let packet = item.crossing.map(|crossing| crossing.packet);
         let mut left = 0;
         match ends {
-            Some((from, to)) => {
-                let known = packet.and_then(|packet| self.session.packet(packet));
-                let owner = |known: Option<NodeId>, endpoint| {
-                    known.or_else(|| self.addresses.owner(endpoint))
-                };
-                let mut owners = (
-                    owner(known.as_ref().map(|known| known.from), from),
-                    owner(known.map(|known| known.to), to),
-                );
+            Some(ends) => {
                 // Before each end, the proxy stands for the other.
-                match (whose, direction) {
-                    (Whose::Proxy(_), Direction::Inbound) => owners.1 = Some(node),
-                    (Whose::Proxy(_), Direction::Outbound) => owners.0 = Some(node),
-                    _ => {}
-                }
-                let from = self.addresses.shown(owners.0, from);
-                let to = self.addresses.shown(owners.1, to);
+                let proxied = match (whose, direction) {
+                    (Whose::Proxy(_), Direction::Inbound) => (None, Some(node)),
+                    (Whose::Proxy(_), Direction::Outbound) => (Some(node), None),
+                    _ => (None, None),
+                };
+                let ends = self.shown(packet, ends, proxied);
                 // The same at both ends, as if the packet had really travelled.
                 let identification = packet.map_or(0, |packet| packet.0 as u16);
-                left = datagram::udp(&mut self.frame, (from, to), identification, payload);
+                left = datagram::udp(&mut self.frame, ends, identification, payload);
             }
             None => datagram::text(&mut self.frame, node, self.addresses.own(node), payload),
         }
@@ -279,6 +281,29 @@ impl Exporter<'_, '_> {
         self.summary.frames += 1;
         self.summary.commented += u64::from(!comments.is_empty());
         Ok(true)
+    }
+}
+
+impl Exporter<'_, '_> {
+    /// The addresses that are written of a packet's ends. `whose` says whose an end is, else the packet does,
+    /// or the address.
+    fn shown(
+        &mut self,
+        packet: Option<PacketId>,
+        (from, to): (Endpoint, Endpoint),
+        whose: (Option<NodeId>, Option<NodeId>),
+    ) -> (End, End) {
+        let known = packet.and_then(|packet| self.session.packet(packet));
+        let known = known.map(|known| (known.from, known.to)).unzip();
+        let owner = |whose: Option<NodeId>, known: Option<NodeId>, endpoint| {
+            let known = whose.or(known);
+            known.or_else(|| self.addresses.owner(endpoint))
+        };
+        let owners = (owner(whose.0, known.0, from), owner(whose.1, known.1, to));
+        (
+            self.addresses.shown(owners.0, from),
+            self.addresses.shown(owners.1, to),
+        )
     }
 }
 

@@ -15,7 +15,7 @@ use netreel_wire::Value;
 use super::words::{came, sent};
 use super::{Case, Found};
 use crate::figures::duration;
-use crate::history::connected::passed;
+use crate::history::meetings::passed;
 use crate::history::sequence::unwrap;
 use crate::history::{Evidence, Finding, Level};
 use crate::session::{NodeId, PacketId, Session, SessionTime};

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::words::{came, sent};
 use super::{Case, Found};
-use crate::history::connected::passed;
+use crate::history::meetings::passed;
 use crate::history::{Finding, Level};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 

@@ -23,6 +23,12 @@ struct Fall {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let found = falls(case).into_iter();
+    found.map(|(key, it)| finding(case, key, &it)).collect()
+}
+
+/// Where what a node said of an object has a lower counter than what it had said before.
+fn falls(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Fall> {
     let Case {
         session, history, ..
     } = *case;
@@ -34,7 +40,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let counting: Vec<bool> = (0..session.nodes.len())
         .map(|node| counts(NodeId(node as u16)))
         .collect();
-    let mut falls: BTreeMap<(NodeId, u64), Fall> = BTreeMap::new();
+    let mut falls = BTreeMap::new();
     for (&object, known) in &history.objects {
         let mut highest: BTreeMap<NodeId, Told> = BTreeMap::new();
         for &place in &known.deliveries {
@@ -77,33 +83,36 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             }
         }
     }
-    let found = falls.into_iter().map(|((node, object), it)| {
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Error,
-            node,
-            objects: vec![object],
-            each: Vec::new(),
-            time: it.after.delivery.at.time,
-            sentence: format!(
-                "{} said {} of object {} ({}) after {} ({}): whoever heard the higher counter takes \
-                 it for old{}",
-                session.name(node),
-                it.after.words(session),
-                object,
-                it.after.packet_words(),
-                it.before.words(session),
-                it.before.packet_words(),
-                and_more(it.count),
-            ),
-            evidence: vec![it.before.evidence("sent"), it.after.evidence("sent")],
-        };
-        let because = format!(
-            "have counters that fell in what {} said of them: whoever heard the higher one takes it for old",
+    falls
+}
+
+/// What is found of one of them.
+fn finding(case: &Case<'_>, (node, object): (NodeId, u64), it: &Fall) -> Found {
+    let session = case.session;
+    let finding = Finding {
+        rule: RULE,
+        level: Level::Error,
+        node,
+        objects: vec![object],
+        each: Vec::new(),
+        time: it.after.delivery.at.time,
+        sentence: format!(
+            "{} said {} of object {} ({}) after {} ({}): whoever heard the higher counter takes \
+             it for old{}",
             session.name(node),
-        );
-        // More may come, and they are counted.
-        Found::from(finding).because(because)
-    });
-    found.collect()
+            it.after.words(session),
+            object,
+            it.after.packet_words(),
+            it.before.words(session),
+            it.before.packet_words(),
+            and_more(it.count),
+        ),
+        evidence: vec![it.before.evidence("sent"), it.after.evidence("sent")],
+    };
+    let because = format!(
+        "have counters that fell in what {} said of them: whoever heard the higher one takes it for old",
+        session.name(node),
+    );
+    // More may come, and they are counted.
+    Found::from(finding).because(because)
 }

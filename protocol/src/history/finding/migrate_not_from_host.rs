@@ -26,6 +26,12 @@ struct Usurped {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let found = usurped(case).into_iter();
+    found.map(|(key, it)| finding(case, key, &it)).collect()
+}
+
+/// What nodes gave away that were not host, by node and object.
+fn usurped(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Usurped> {
     let Case {
         session,
         history,
@@ -33,9 +39,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         ..
     } = *case;
     if streams.hosts.is_empty() {
-        return Vec::new();
+        return BTreeMap::new();
     }
-    let mut usurped: BTreeMap<(NodeId, u64), Usurped> = BTreeMap::new();
+    let mut usurped = BTreeMap::new();
     for (&object, known) in &history.objects {
         // To whom the host gave the object, and at which counter, as each node was told.
         let mut orders: Vec<(NodeId, Option<u64>)> = Vec::new();
@@ -74,37 +80,40 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             first.count += 1;
         }
     }
-    let found = usurped.into_iter().map(|((node, object), it)| {
-        let name = session.name(node);
-        let evidence = [
-            at_event(session, node, it.known, "the host named"),
-            Some(it.migrate.evidence("sent")),
-        ];
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Error,
-            node,
-            objects: vec![object],
-            each: Vec::new(),
-            time: it.migrate.delivery.at.time,
-            sentence: format!(
-                "{name} said {} of object {} ({}), and {} is host{}",
-                it.migrate.words(session),
-                object,
-                it.migrate.packet_words(),
-                session.peer_name(it.host),
-                and_more(it.count),
-            ),
-            evidence: evidence.into_iter().flatten().collect(),
-        };
-        let because = format!(
-            "were given away by {name}, and {} is host",
-            session.peer_name(it.host)
-        );
-        // More may come, and they are counted.
-        Found::from(finding).because(because)
-    });
-    found.collect()
+    usurped
+}
+
+/// What is found of one of them.
+fn finding(case: &Case<'_>, (node, object): (NodeId, u64), it: &Usurped) -> Found {
+    let session = case.session;
+    let name = session.name(node);
+    let evidence = [
+        at_event(session, node, it.known, "the host named"),
+        Some(it.migrate.evidence("sent")),
+    ];
+    let finding = Finding {
+        rule: RULE,
+        level: Level::Error,
+        node,
+        objects: vec![object],
+        each: Vec::new(),
+        time: it.migrate.delivery.at.time,
+        sentence: format!(
+            "{name} said {} of object {} ({}), and {} is host{}",
+            it.migrate.words(session),
+            object,
+            it.migrate.packet_words(),
+            session.peer_name(it.host),
+            and_more(it.count),
+        ),
+        evidence: evidence.into_iter().flatten().collect(),
+    };
+    let because = format!(
+        "were given away by {name}, and {} is host",
+        session.peer_name(it.host)
+    );
+    // More may come, and they are counted.
+    Found::from(finding).because(because)
 }
 
 /// Who was host when a node did something, as the node itself had said or been told, and when that

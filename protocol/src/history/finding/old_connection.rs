@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::words::{and_more, came, sent};
 use super::{Case, Found};
 use crate::figures::duration;
-use crate::history::walked::{Over, Straggler};
+use crate::history::model::{Over, Straggler};
 use crate::history::{Evidence, Finding, Level};
 use crate::session::{NodeId, PacketId, SessionTime};
 

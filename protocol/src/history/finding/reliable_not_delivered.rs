@@ -29,6 +29,14 @@ struct GivenUp {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let found = given_up(case).into_iter();
+    found
+        .filter_map(|(link, it)| finding(case, link, &it))
+        .collect()
+}
+
+/// The messages of each link that their sender gave up.
+fn given_up(case: &Case<'_>) -> BTreeMap<(NodeId, NodeId), GivenUp> {
     let Case {
         session,
         streams,
@@ -36,7 +44,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         ..
     } = *case;
     let mut until: BTreeMap<(NodeId, NodeId), Option<SessionTime>> = BTreeMap::new();
-    let mut given_up: BTreeMap<(NodeId, NodeId), GivenUp> = BTreeMap::new();
+    let mut given_up = BTreeMap::new();
     // Of what has the number of another one under way nobody can say whether it was sent again.
     let is_known = |it: &&MessageId| history.ambiguous_number(**it).is_none();
     for &message in history.undelivered.iter().filter(is_known) {
@@ -70,44 +78,60 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         given_up.entry(link).or_insert(first).count += 1;
     }
-    let found = given_up.into_iter().filter_map(|((from, to), it)| {
-        let role = session.role(&history.facts(session, it.message)?);
-        let evidence = vec![sent(session, it.last, "a reliable message sent last")?];
-        let copies = streams.copies_of(it.message).iter();
-        let copies = copies.filter_map(|&(_, copy)| session.carrier(copy));
-        let carriers = session.carrier(it.message).into_iter().chain(copies);
-        // One that was lost alone tells nothing of sizes.
-        let bytes = too_large(session, of_link(session, (from, to)), carriers);
-        let bytes = bytes.filter(|_| it.times >= TIMES_MIN);
-        let time = evidence.first()?.time;
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Error,
-            node: from,
-            objects: history.facts(session, it.message)?.object.into_iter().collect(),
-            each: Vec::new(),
-            time,
-            sentence: format!(
-                "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \
-                 that the link went on it was not sent again{}{}",
-                session.name(from),
-                word(role),
-                session.name(to),
-                match it.times {
-                    1 => "once".to_owned(),
-                    times => format!("{times} times"),
-                },
-                it.last.0,
-                duration(last_arrived(session, (from, to), 1)?.0.saturating_sub(time.0)),
-                too_large_words(bytes),
-                and_more(it.count),
+    given_up
+}
+
+/// What is found of those of a link.
+fn finding(case: &Case<'_>, (from, to): (NodeId, NodeId), it: &GivenUp) -> Option<Found> {
+    let Case {
+        session,
+        streams,
+        history,
+        ..
+    } = *case;
+    let role = session.role(&history.facts(session, it.message)?);
+    let evidence = vec![sent(session, it.last, "a reliable message sent last")?];
+    let copies = streams.copies_of(it.message).iter();
+    let copies = copies.filter_map(|&(_, copy)| session.carrier(copy));
+    let carriers = session.carrier(it.message).into_iter().chain(copies);
+    // One that was lost alone tells nothing of sizes.
+    let bytes = too_large(session, of_link(session, (from, to)), carriers);
+    let bytes = bytes.filter(|_| it.times >= TIMES_MIN);
+    let time = evidence.first()?.time;
+    let finding = Finding {
+        rule: RULE,
+        level: Level::Error,
+        node: from,
+        objects: history
+            .facts(session, it.message)?
+            .object
+            .into_iter()
+            .collect(),
+        each: Vec::new(),
+        time,
+        sentence: format!(
+            "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \
+             that the link went on it was not sent again{}{}",
+            session.name(from),
+            word(role),
+            session.name(to),
+            match it.times {
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            },
+            it.last.0,
+            duration(
+                last_arrived(session, (from, to), 1)?
+                    .0
+                    .saturating_sub(time.0)
             ),
-            evidence,
-        };
-        // It may still be sent.
-        Some(finding.into())
-    });
-    found.collect()
+            too_large_words(bytes),
+            and_more(it.count),
+        ),
+        evidence,
+    };
+    // It may still be sent.
+    Some(finding.into())
 }
 
 /// Before when a message must have been sent to be given up; `None` where the reels do not tell.

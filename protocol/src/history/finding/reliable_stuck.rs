@@ -205,23 +205,8 @@ impl Stuck {
                 acks_others,
                 ..
             } => {
-                let what = match answers {
-                    0 => format!("{to} sent nothing back"),
-                    _ => format!(
-                        "none of the {} that {to} sent back acks it{}",
-                        packets(*answers as u64),
-                        if *acks_others {
-                            ", and they ack what came later"
-                        } else {
-                            ""
-                        }
-                    ),
-                };
-                let lacks = match nacks {
-                    0 => String::new(),
-                    nacks => format!("; {nacks} of them say that {to} lacks what had arrived"),
-                };
-                format!("; {arrived} copies arrived, and {what}{lacks}")
+                let what = unacked_words(&to, (*answers, *nacks), *acks_others);
+                format!("; {arrived} copies arrived, and {what}")
             }
             Cause::Standing {
                 arrived,
@@ -268,6 +253,27 @@ impl Stuck {
             }
         }
     }
+}
+
+/// What came back of a message whose copies arrived, where none of it acks it.
+fn unacked_words(to: &str, (answers, nacks): (usize, usize), acks_others: bool) -> String {
+    let what = match answers {
+        0 => format!("{to} sent nothing back"),
+        _ => format!(
+            "none of the {} that {to} sent back acks it{}",
+            packets(answers as u64),
+            if acks_others {
+                ", and they ack what came later"
+            } else {
+                ""
+            }
+        ),
+    };
+    let lacks = match nacks {
+        0 => String::new(),
+        nacks => format!("; {nacks} of them say that {to} lacks what had arrived"),
+    };
+    format!("{what}{lacks}")
 }
 
 /// `12 other packets`.

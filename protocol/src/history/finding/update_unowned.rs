@@ -27,13 +27,19 @@ struct Unowned {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let found = unowned(case).into_iter();
+    found.map(|(key, it)| finding(case, key, &it)).collect()
+}
+
+/// What nodes told each other of objects that they did not own, by link and object.
+fn unowned(case: &Case<'_>) -> BTreeMap<((NodeId, NodeId), u64), Unowned> {
     let Case {
         session,
         history,
         streams,
         ..
     } = *case;
-    let mut links: BTreeMap<((NodeId, NodeId), u64), Unowned> = BTreeMap::new();
+    let mut links = BTreeMap::new();
     for &object in history.objects.keys() {
         for &place in history.telling(object) {
             let (_, effect) = history.deliveries.effect(place);
@@ -76,42 +82,45 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             known.count += 1;
         }
     }
-    let found = links.into_iter().map(|(((from, to), object), it)| {
-        let because = it.because.filter(|because| because.delivery.node == from);
-        let told = because.map(|because| format!(" ({})", because.packet_words()));
-        let pieces = [
-            because.map(|because| because.evidence("told")),
-            sent(session, it.update.packet, "UPDATE sent"),
-            Some(it.update.evidence("dropped")),
-        ];
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: from,
-            objects: vec![object],
-            each: Vec::new(),
-            time: it.update.delivery.at.time,
-            sentence: format!(
-                "{} sent {} UPDATE of object {} ({}), and knew that {} owns it{}; {} dropped it{}",
-                session.name(from),
-                session.name(to),
-                object,
-                it.update.packet_words(),
-                session.peer_name(it.owner),
-                told.unwrap_or_default(),
-                session.name(to),
-                and_more(it.count),
-            ),
-            evidence: pieces.into_iter().flatten().collect(),
-        };
-        let because = format!(
-            "were updated by {}, which knew that {} owns them; {} dropped that",
+    links
+}
+
+/// What is found of one of them.
+fn finding(case: &Case<'_>, ((from, to), object): ((NodeId, NodeId), u64), it: &Unowned) -> Found {
+    let session = case.session;
+    let because = it.because.filter(|because| because.delivery.node == from);
+    let told = because.map(|because| format!(" ({})", because.packet_words()));
+    let pieces = [
+        because.map(|because| because.evidence("told")),
+        sent(session, it.update.packet, "UPDATE sent"),
+        Some(it.update.evidence("dropped")),
+    ];
+    let finding = Finding {
+        rule: RULE,
+        level: Level::Warning,
+        node: from,
+        objects: vec![object],
+        each: Vec::new(),
+        time: it.update.delivery.at.time,
+        sentence: format!(
+            "{} sent {} UPDATE of object {} ({}), and knew that {} owns it{}; {} dropped it{}",
             session.name(from),
-            session.peer_name(it.owner),
             session.name(to),
-        );
-        // More may come, and they are counted.
-        Found::from(finding).because(because)
-    });
-    found.collect()
+            object,
+            it.update.packet_words(),
+            session.peer_name(it.owner),
+            told.unwrap_or_default(),
+            session.name(to),
+            and_more(it.count),
+        ),
+        evidence: pieces.into_iter().flatten().collect(),
+    };
+    let because = format!(
+        "were updated by {}, which knew that {} owns them; {} dropped that",
+        session.name(from),
+        session.peer_name(it.owner),
+        session.name(to),
+    );
+    // More may come, and they are counted.
+    Found::from(finding).because(because)
 }

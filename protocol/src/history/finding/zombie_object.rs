@@ -50,20 +50,7 @@ fn at_node(
     let Case {
         session, history, ..
     } = *case;
-    let mut destroy: Option<Told> = None;
-    let mut create: Option<Told> = None;
-    for told in told_of(session, history, id, node) {
-        match (told.role, told.delivery.effect) {
-            (_, Effect::Unknown) => (destroy, create) = (None, None),
-            (Role::Destroy, Effect::IgnoredStale) => {}
-            (Role::Destroy, _) => (destroy, create) = (Some(told), None),
-            (Role::Create, Effect::Created) if destroy.is_some() && create.is_none() => {
-                create = Some(told);
-            }
-            _ => {}
-        }
-    }
-    let (destroy, create) = (destroy?, create?);
+    let (destroy, create) = destroy_and_create(told_of(session, history, id, node))?;
     let said = |told: &Told| said(case, object, told);
     let times = said(&create).zip(said(&destroy));
     if create.delivery.local || times.is_some_and(|(created, ended)| created >= ended) {
@@ -74,26 +61,12 @@ fn at_node(
         Effect::IgnoredUnknown => ", which it had dropped because it did not know the object",
         _ => "",
     };
-    let (outcome, all) = match left.filter(|left| create.delivery.at.time < *left) {
-        Some(_) => {
-            let until = format!("until {name} left or fell silent");
-            (
-                format!("it lived there {until}"),
-                format!("they lived there {until}"),
-            )
-        }
-        None if ends_early(session, node) => {
-            let until = format!("when the reel of {name} ended, before those of others");
-            (
-                format!("it lived there {until}"),
-                format!("they lived there {until}"),
-            )
-        }
-        None => (
-            format!("it still lives at {name} when all is delivered"),
-            format!("they still live at {name} when all is delivered"),
-        ),
+    let until = match left.filter(|left| create.delivery.at.time < *left) {
+        Some(_) => Some(format!("until {name} left or fell silent")),
+        None => ends_early(session, node)
+            .then(|| format!("when the reel of {name} ended, before those of others")),
     };
+    let (outcome, all) = outcome(&name, until);
     let (level, outcome, all) = match settlement.of(id, &[node]) {
         Settled::Yes => (Level::Error, outcome, all),
         Settled::Unknown(why) => (
@@ -139,6 +112,37 @@ fn at_node(
         evidence,
     };
     Some(Found::from(finding).because(because))
+}
+
+/// How long the object lived on: of one, and of several.
+fn outcome(name: &str, until: Option<String>) -> (String, String) {
+    match until {
+        Some(until) => (
+            format!("it lived there {until}"),
+            format!("they lived there {until}"),
+        ),
+        None => (
+            format!("it still lives at {name} when all is delivered"),
+            format!("they still live at {name} when all is delivered"),
+        ),
+    }
+}
+
+/// The last DESTROY of an object that a node was told of, and the first CREATE after it.
+fn destroy_and_create(told: impl IntoIterator<Item = Told>) -> Option<(Told, Told)> {
+    let (mut destroy, mut create) = (None, None);
+    for told in told {
+        match (told.role, told.delivery.effect) {
+            (_, Effect::Unknown) => (destroy, create) = (None, None),
+            (Role::Destroy, Effect::IgnoredStale) => {}
+            (Role::Destroy, _) => (destroy, create) = (Some(told), None),
+            (Role::Create, Effect::Created) if destroy.is_some() && create.is_none() => {
+                create = Some(told);
+            }
+            _ => {}
+        }
+    }
+    destroy.zip(create)
 }
 
 /// When a message was first said: what its first speaker did, or else when it was sent.

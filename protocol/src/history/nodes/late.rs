@@ -3,7 +3,7 @@
 use netreel_wire::MessageFacts;
 
 use super::Walk;
-use crate::history::walked::{Over, Straggler};
+use crate::history::model::{Over, Straggler};
 use crate::session::{MessageId, PacketId, Stamp, Way};
 
 impl Walk<'_> {

@@ -7,6 +7,7 @@
 //! An order to take an object over changes nothing of an object that lives at the node: what it knows is
 //! no older than what HOST knew. Behind a hole of a reel all is unknown until somebody tells it anew.
 
+mod change;
 mod differ;
 mod lasting;
 mod rest;
@@ -27,9 +28,10 @@ use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{Property, PropertyId, Role};
 
+use self::change::{Change, NOTHING, UNKNOWN, VALUE, put};
 use self::said::{Changes, Marks};
 use self::snapshots::Snapshots;
-use self::told::Told;
+use self::told::MessageProperties;
 use super::{Delivery, Effect, History};
 use crate::session::facts::values::Values;
 use crate::session::{MessageId, Node, NodeId, Session, SessionTime, Way, parallel};
@@ -81,11 +83,6 @@ struct Lanes {
     said: Column,
 }
 
-const UNKNOWN: u32 = 0;
-const NOTHING: u32 = 1;
-/// And the number of a value.
-const VALUE: u32 = 2;
-
 impl States {
     /// Works out what all nodes believed of all objects; nothing where the wire declares no properties.
     pub fn build(session: &Session, history: &History) -> States {
@@ -103,7 +100,7 @@ impl States {
         if properties.is_empty() {
             return States::default();
         }
-        let mut told = Told::new(session, history, wanted);
+        let mut told = MessageProperties::new(session, history, wanted);
         let said = said::said(session, properties, &mut told, wanted);
         let mut deliveries: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
         for (_, known) in history.objects.iter().filter(|(id, _)| wanted(**id)) {
@@ -319,14 +316,11 @@ impl Lanes {
     }
 }
 
-/// A change of a lane: when, to what, and the message that told it.
-type Change = (SessionTime, u32, Option<MessageId>);
-
 /// A walk along one node's deliveries and sends.
 struct Walk<'a> {
     session: &'a Session,
     history: &'a History,
-    told: &'a Told,
+    told: &'a MessageProperties,
     id: NodeId,
     node: &'a Node,
     lanes: BTreeMap<(u64, u16), Vec<Change>>,
@@ -515,19 +509,6 @@ impl Walk<'_> {
     fn set(&mut self, object: u64, property: u16, value: u32, because: Option<MessageId>) {
         let lane = self.lanes.entry((object, property)).or_default();
         put(lane, (self.now, value, because));
-    }
-}
-
-/// Adds a change to a lane, where it is one. Of several at one moment the last counts.
-fn put(lane: &mut Vec<Change>, change: Change) {
-    let (time, value, _) = change;
-    if let Some(&(last, ..)) = lane.last()
-        && last == time
-    {
-        lane.pop();
-    }
-    if lane.last().is_none_or(|&(_, last, _)| last != value) {
-        lane.push(change);
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use netreel_reel::{EventNumber, SaidNumber, SaidValue, said_value};
 use netreel_wire::Property;
 
-use super::told::Told;
-use super::{Change, NOTHING, UNKNOWN, VALUE, put};
+use super::change::{Change, NOTHING, UNKNOWN, VALUE, put};
+use super::told::MessageProperties;
 use crate::history::{Belief, History};
 use crate::session::facts::values::{Scalar, write_scalars};
 use crate::session::{NodeId, Session, SessionTime, Stamp};
@@ -27,7 +27,7 @@ pub(super) type Marks = BTreeMap<(u64, u16), Vec<Option<EventNumber>>>;
 pub(super) fn said(
     session: &Session,
     properties: &[Property],
-    told: &mut Told,
+    told: &mut MessageProperties,
     wanted: &dyn Fn(u64) -> bool,
 ) -> BTreeMap<NodeId, SaidOfNode> {
     let mut all: BTreeMap<NodeId, SaidOfNode> = BTreeMap::new();
@@ -74,7 +74,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(told: &Told, property: u16) -> Shape {
+    fn of(told: &MessageProperties, property: u16) -> Shape {
         let mut shape = Shape {
             parts: Vec::new(),
             is_single: true,

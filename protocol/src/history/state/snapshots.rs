@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use netreel_wire::Role;
 
-use super::told::Told;
-use super::{Change, NOTHING, VALUE, put};
+use super::change::{Change, NOTHING, VALUE, put};
+use super::told::MessageProperties;
 use crate::history::History;
 use crate::session::{Crossing, MessageId, NodeId, Session, SessionTime, Way};
 
@@ -93,7 +93,7 @@ impl Snapshots {
     /// Takes what a packet says of snapshots.
     pub fn take(
         &mut self,
-        (session, history, told): (&Session, &History, &Told),
+        (session, history, told): (&Session, &History, &MessageProperties),
         (crossing, time): (&Crossing, SessionTime),
         wanted: &dyn Fn(u64) -> bool,
         lanes: &mut BTreeMap<(u64, u16), Vec<Change>>,

@@ -12,7 +12,7 @@ use crate::session::{MessageId, ObjectFact, PacketId, Session, name_type};
 
 /// What messages tell.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct MessageProperties {
     /// The property, and the number of the value.
     rows: ByMessage<(u16, u32)>,
     /// The same of messages that travelled in fragments, by their places in [`History::joined`].
@@ -24,14 +24,14 @@ pub(super) struct Told {
     pub types: BTreeMap<u64, String>,
 }
 
-impl Told {
+impl MessageProperties {
     /// What the messages about some objects tell.
     pub fn new(
         session: &Session,
         history: &History,
         wanted: &(dyn Fn(u64) -> bool + Sync),
-    ) -> Told {
-        let mut told = Told::default();
+    ) -> MessageProperties {
+        let mut told = MessageProperties::default();
         let (mut rows, mut begun) = (Vec::new(), Vec::new());
         let is_wanted = |facts: &MessageFacts| {
             let role = session.role(facts);

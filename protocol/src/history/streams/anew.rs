@@ -4,28 +4,15 @@
 //! that are the first ones again: of packets, of reliable messages, or of those that an ack says came.
 //! What of these a packet carries by a wire's word is held against what is known of its way.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role, Sequence};
 
-use super::{MessageStream, NumberedLink, Streams, reliable};
-use crate::history::connected::passed;
+use super::met::{ANEW_MIN, AckedSoFar, FOLLOWS_MAX, NumberedLink, Spoken, is_fall};
+use super::{Streams, reliable};
 use crate::history::finding::says_the_same;
-use crate::history::meetings::{self, Pair};
+use crate::history::meetings;
+use crate::history::meetings::passed;
 use crate::history::sequence::unwrap;
-use crate::session::{MessageId, NodeId, PacketId, Said, Session, SessionTime};
-
-/// A packet's number follows the one before by this many at the most: some may not have been recorded.
-pub(super) const FOLLOWS_MAX: i64 = 8;
-
-/// Who counts from the first number again had used this many.
-const ANEW_MIN: i64 = 16;
-
-/// For so long, in ns, the first messages must have been acked before an ack can take that back, or
-/// another message can have their numbers: acks that overtake each other, and copies that were under way
-/// when the ack came, are younger.
-const ACKED_NS: i64 = 1_000_000_000;
+use crate::session::{MessageId, NodeId, PacketId, Said, Session};
 
 /// A packet whose send nobody recorded is of the connection before where its number is, and the new one is
 /// no older than this, in ns; where its sender has said nothing in the new one, than this.
@@ -56,67 +43,6 @@ pub(in crate::history) struct Restart {
     pub sign: Sign,
     /// The newest number before, and the one that it begins with.
     pub numbers: (u64, u64),
-}
-
-/// What is known of nodes that part and meet again.
-#[derive(Clone, Default)]
-pub(super) struct Anew {
-    /// Of which two nodes one said that it leaves.
-    parted: BTreeSet<Pair>,
-    /// What acks said of each stream.
-    acked: BTreeMap<MessageStream, AckedSoFar>,
-    /// Of each meeting after the first, when the one who did not begin it first heard of it.
-    heard: BTreeMap<(Pair, u16), EventNumber>,
-}
-
-/// How far a stream came, by acks that name all before one.
-#[derive(Clone, Copy)]
-struct AckedSoFar {
-    /// The latest place that was named, which packet did, and the number there.
-    newest: i64,
-    packet: PacketId,
-    number: u64,
-    /// Since when all first places came.
-    left: Option<SessionTime>,
-}
-
-/// A packet as far as its messages are judged by it.
-#[derive(Clone, Copy)]
-pub(super) struct Spoken {
-    pub packet: PacketId,
-    pub link: (NodeId, NodeId),
-    pub time: SessionTime,
-    /// How often these two had met anew.
-    pub at: u16,
-    pub sequence: Option<Sequence>,
-    /// Whether its number goes on where those of its way are.
-    pub follows: bool,
-}
-
-impl Spoken {
-    fn way(self) -> NumberedLink {
-        (self.link.0, self.link.1, self.at)
-    }
-}
-
-impl AckedSoFar {
-    /// Whether an ack takes back what was acked of a stream that begins at `start`.
-    fn falls(&self, start: i64, number: Sequence, time: SessionTime) -> bool {
-        let place = unwrap(number, self.newest);
-        is_fall(start, self.newest, place) && self.is_settled(time)
-    }
-
-    /// Whether the first places have been acked for long.
-    fn is_settled(&self, time: SessionTime) -> bool {
-        self.left
-            .is_some_and(|left| time.0.saturating_sub(left.0) >= ACKED_NS)
-    }
-}
-
-/// Whether acks fall back to where a row of numbers begins.
-fn is_fall(start: i64, newest: i64, place: i64) -> bool {
-    let is_first = (-1..=FOLLOWS_MAX).contains(&place.saturating_sub(start));
-    is_first && newest.saturating_sub(place) >= ANEW_MIN
 }
 
 impl Streams {

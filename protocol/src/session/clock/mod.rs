@@ -353,91 +353,103 @@ fn finish(
     let reference = pieces.all.first().map(|piece| piece.clock);
     let alone = |clock: usize| pieces.all.iter().filter(|it| it.clock == clock).count() == 1;
     let clocks = readings.iter().map(|reading| {
-        if Some(reading.clock) == reference && alone(reading.clock) {
-            return Alignment::default();
+        match Some(reading.clock) == reference && alone(reading.clock) {
+            true => Alignment::default(),
+            false => alignment(reading, pieces, (placed, best), cuts),
         }
-        let mut alignment = Alignment::default();
-        let mut all: Vec<Stretch> = Vec::new();
-        let mut error_ns = 0.0f64;
-        for (epoch, own) in reading.epochs.iter().enumerate() {
-            for (place, piece) in pieces.all.iter().enumerate() {
-                if (piece.clock, piece.epoch) != (reading.clock, epoch) || piece.is_gap {
-                    continue;
-                }
-                let side = |gap: Option<usize>| {
-                    let gap = gap?;
-                    let it = pieces.all.get(gap).filter(|it| it.is_gap)?;
-                    Some((it.span, cuts.get(&gap).copied().unwrap_or(it.span.last)))
-                };
-                let (before, after) = (side(place.checked_sub(1)), side(Some(place + 1)));
-                let mut push = |from: u64, until: u64, other: Option<usize>| {
-                    if from > until {
-                        return;
-                    }
-                    let (Some(may), Some(is)) = (placed.get(place), best.get(place)) else {
-                        return;
-                    };
-                    let also = other.and_then(|other| placed.get(other));
-                    let knots = knots((may, is, also), from, until);
-                    if other.is_none() {
-                        let worst = knots.iter().map(|knot| knot.error_ns);
-                        error_ns = worst.fold(error_ns, f64::max);
-                    }
-                    all.extend(stretches(own.number, is.course.base_ns, &knots));
-                };
-                let (mut from, mut until) = (piece.span.first, piece.span.last);
-                if let Some((gap, cut)) = before {
-                    from = gap.last;
-                    push(cut, gap.last.saturating_sub(1), Some(place - 2));
-                }
-                if let Some((gap, _)) = after {
-                    until = gap.first;
-                }
-                push(from, until, None);
-                if let Some((gap, cut)) = after {
-                    push(gap.first + 1, cut.saturating_sub(1), Some(place + 2));
-                    let times = |time: u64| {
-                        let time_of = |place: usize| best.get(place).map(|it| it.time(time));
-                        Some(time_of(place)? - time_of(place + 2)?)
-                    };
-                    alignment.steps.push(Step {
-                        last: Time(gap.first),
-                        first: Time(gap.last),
-                        by_ns: times(cut).unwrap_or(0),
-                        shows_itself: false,
-                        is_open: false,
-                    });
-                }
-            }
-            if let Some(next) = reading.epochs.get(epoch + 1) {
-                let of = |epoch: usize| {
-                    move |it: &&pieces::Piece| (it.clock, it.epoch) == (reading.clock, epoch)
-                };
-                let last = pieces.all.iter().rposition(|it| of(epoch)(&it));
-                let first = pieces.all.iter().position(|it| of(epoch + 1)(&it));
-                let time = |place: Option<usize>| Some(best.get(place?)?.time(next.begin));
-                if let (Some(one), Some(other)) = (time(last), time(first)) {
-                    alignment.steps.push(Step {
-                        last: Time(own.end),
-                        first: Time(next.begin),
-                        by_ns: one - other,
-                        shows_itself: true,
-                        is_open: false,
-                    });
-                }
-            }
-        }
-        alignment.error_ns = match error_ns.is_finite() {
-            true => (error_ns.round() as u64).max(1),
-            false => u64::MAX,
-        };
-        alignment.map = ClockMap::Stretches(all);
-        alignment
     });
     Aligned {
         clocks: clocks.collect(),
         is_unexplained,
     }
+}
+
+/// The map of a reel whose clock is not the session's.
+fn alignment(
+    reading: &Reading,
+    pieces: &Pieces,
+    (placed, best): (&[Placed], &[Placed]),
+    cuts: &BTreeMap<usize, u64>,
+) -> Alignment {
+    let mut alignment = Alignment::default();
+    let mut all: Vec<Stretch> = Vec::new();
+    let mut error_ns = 0.0f64;
+    for (epoch, own) in reading.epochs.iter().enumerate() {
+        for (place, piece) in pieces.all.iter().enumerate() {
+            if (piece.clock, piece.epoch) != (reading.clock, epoch) || piece.is_gap {
+                continue;
+            }
+            let side = |gap: Option<usize>| {
+                let gap = gap?;
+                let it = pieces.all.get(gap).filter(|it| it.is_gap)?;
+                Some((it.span, cuts.get(&gap).copied().unwrap_or(it.span.last)))
+            };
+            let (before, after) = (side(place.checked_sub(1)), side(Some(place + 1)));
+            let mut push = |from: u64, until: u64, other: Option<usize>| {
+                if from > until {
+                    return;
+                }
+                let (Some(may), Some(is)) = (placed.get(place), best.get(place)) else {
+                    return;
+                };
+                let also = other.and_then(|other| placed.get(other));
+                let knots = knots((may, is, also), from, until);
+                if other.is_none() {
+                    let worst = knots.iter().map(|knot| knot.error_ns);
+                    error_ns = worst.fold(error_ns, f64::max);
+                }
+                all.extend(stretches(own.number, is.course.base_ns, &knots));
+            };
+            let (mut from, mut until) = (piece.span.first, piece.span.last);
+            if let Some((gap, cut)) = before {
+                from = gap.last;
+                push(cut, gap.last.saturating_sub(1), Some(place - 2));
+            }
+            if let Some((gap, _)) = after {
+                until = gap.first;
+            }
+            push(from, until, None);
+            if let Some((gap, cut)) = after {
+                push(gap.first + 1, cut.saturating_sub(1), Some(place + 2));
+                let times = |time: u64| {
+                    let time_of = |place: usize| best.get(place).map(|it| it.time(time));
+                    Some(time_of(place)? - time_of(place + 2)?)
+                };
+                alignment.steps.push(Step {
+                    last: Time(gap.first),
+                    first: Time(gap.last),
+                    by_ns: times(cut).unwrap_or(0),
+                    shows_itself: false,
+                    is_open: false,
+                });
+            }
+        }
+        let step = step_after(reading, epoch, pieces, best);
+        alignment.steps.extend(step);
+    }
+    alignment.error_ns = match error_ns.is_finite() {
+        true => (error_ns.round() as u64).max(1),
+        false => u64::MAX,
+    };
+    alignment.map = ClockMap::Stretches(all);
+    alignment
+}
+
+/// The step of a reel's clock between one of its epochs and the next.
+fn step_after(reading: &Reading, epoch: usize, pieces: &Pieces, best: &[Placed]) -> Option<Step> {
+    let next = reading.epochs.get(epoch + 1)?;
+    let of =
+        |epoch: usize| move |it: &pieces::Piece| (it.clock, it.epoch) == (reading.clock, epoch);
+    let last = pieces.all.iter().rposition(of(epoch))?;
+    let first = pieces.all.iter().position(of(epoch + 1))?;
+    let time = |place: usize| Some(best.get(place)?.time(next.begin));
+    Some(Step {
+        last: Time(reading.epochs[epoch].end),
+        first: Time(next.begin),
+        by_ns: time(last)? - time(first)?,
+        shows_itself: true,
+        is_open: false,
+    })
 }
 
 /// The middle of where a clock is between two times, and how far it may be off that: it may be where

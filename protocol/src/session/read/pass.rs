@@ -131,38 +131,13 @@ impl Pass {
         let mut taken = None;
         let time = record.time;
         let before = self.last;
-        if self.scan.begins_later && self.scan.events == 0 {
-            let why = format!("what came before event {} is not there", record.number);
-            self.hole(None, time, record.number, why);
-        }
-        if record.number > self.scan.expected {
-            let count = record.number.0 - self.scan.expected.0;
-            let resumes = self.resumes.last_mut();
-            let why = resumes.and_then(|(first, _, why)| why.take_if(|_| *first <= record.number));
-            let why = why.unwrap_or_else(|| format!("{count} events could not be read"));
-            self.hole(before, time, record.number, why);
-        }
-        while let Some((_, on, _)) = self.resumes.pop_if(|(first, ..)| *first <= record.number) {
-            self.off_since = if on {
-                None
-            } else {
-                self.off_since.or(Some(time))
-            };
-        }
+        self.missing_before(record, before);
         self.scan.expected = record.number.next();
         self.scan.limit = match record.event {
             Event::Note { text } => limit(text),
             _ => None,
         };
         match record.event {
-            Event::Tick { .. } | Event::Fault { .. } | Event::Triggered { .. } if self.forgets => {}
-            Event::SocketOpened { socket, local } => {
-                let first = self.scan.sends.is_empty() && self.scan.receives.is_empty();
-                if first && self.scan.holes.is_empty() && !self.scan.begins_later {
-                    self.scan.from_start = true;
-                }
-                self.opened(socket, local);
-            }
             Event::Sent {
                 socket,
                 to,
@@ -182,6 +157,110 @@ impl Pass {
                 taken = Some((Side::Receive, end(record, connection, true, payload)));
                 self.captured(record.thread);
             }
+            Event::Seen { from, to, payload } => {
+                let (connection, forward) = self.passing(record.thread, from, to);
+                taken = Some((Side::Seen, end(record, connection, forward, payload)));
+                self.scan.interfaces.seen(record.thread);
+            }
+            Event::CaptureDrops { .. }
+            | Event::Switched { .. }
+            | Event::Dropped { .. }
+            | Event::WriteFailed { .. } => self.lacks(record, before),
+            _ => self.beside(record),
+        }
+        if let Some((side, end)) = &taken
+            && !self.forgets
+        {
+            self.scan.sides_mut()[*side as usize].push(end);
+        }
+        // A send's result has the time of its send, which may be before other events.
+        let latest = self.last.map_or(time, |last| last.max(time));
+        self.last = Some(latest);
+        let first = self.scan.span.map_or(time, |span| span.0.min(time));
+        self.scan.span = Some((first, latest));
+        self.scan.events += 1;
+        taken
+    }
+
+    /// What is missing between the event before and one.
+    fn missing_before(&mut self, record: &Record<'_>, before: Option<Time>) {
+        let time = record.time;
+        if self.scan.begins_later && self.scan.events == 0 {
+            let why = format!("what came before event {} is not there", record.number);
+            self.hole(None, time, record.number, why);
+        }
+        if record.number > self.scan.expected {
+            let count = record.number.0 - self.scan.expected.0;
+            let resumes = self.resumes.last_mut();
+            let why = resumes.and_then(|(first, _, why)| why.take_if(|_| *first <= record.number));
+            let why = why.unwrap_or_else(|| format!("{count} events could not be read"));
+            self.hole(before, time, record.number, why);
+        }
+        while let Some((_, on, _)) = self.resumes.pop_if(|(first, ..)| *first <= record.number) {
+            self.off_since = if on {
+                None
+            } else {
+                self.off_since.or(Some(time))
+            };
+        }
+    }
+
+    /// Takes an event that tells that some were not recorded.
+    fn lacks(&mut self, record: &Record<'_>, before: Option<Time>) {
+        let time = record.time;
+        match record.event {
+            Event::CaptureDrops { count } => {
+                self.scan.missed = self.scan.missed.saturating_add(count);
+                // What an observer missed, others may have; what a node's reel lacks is a hole.
+                let since = self.told_missed.replace(time);
+                if count > 0 && !self.scan.observer {
+                    let why = match count {
+                        1 => "1 packet was not captured".to_owned(),
+                        _ => format!("{count} packets were not captured"),
+                    };
+                    self.hole(since, time, record.number, why);
+                }
+            }
+            Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
+            Event::Switched { on: true } => {
+                if let Some(since) = self.off_since.take() {
+                    self.hole(Some(since), time, record.number, "switched off".to_owned());
+                }
+            }
+            Event::Dropped { count } => {
+                self.hole(
+                    before.or(Some(time)),
+                    time,
+                    record.number,
+                    format!("{count} events were dropped"),
+                );
+            }
+            Event::WriteFailed { code } => {
+                let error = os_code_words(code);
+                self.hole(
+                    Some(time),
+                    time,
+                    record.number.next(),
+                    format!("writing failed: {error}"),
+                );
+                self.scan.open_end = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes an event that is no packet and makes no hole.
+    fn beside(&mut self, record: &Record<'_>) {
+        let time = record.time;
+        match record.event {
+            Event::Tick { .. } | Event::Fault { .. } | Event::Triggered { .. } if self.forgets => {}
+            Event::SocketOpened { socket, local } => {
+                let first = self.scan.sends.is_empty() && self.scan.receives.is_empty();
+                if first && self.scan.holes.is_empty() && !self.scan.begins_later {
+                    self.scan.from_start = true;
+                }
+                self.opened(socket, local);
+            }
             Event::Called {
                 call: CallId::PRINTED,
                 details,
@@ -196,27 +275,10 @@ impl Pass {
                 let failed = self.scan.receives_failed.entry((socket, code));
                 *failed.or_default() += 1;
             }
-            Event::Seen { from, to, payload } => {
-                let (connection, forward) = self.passing(record.thread, from, to);
-                taken = Some((Side::Seen, end(record, connection, forward, payload)));
-                self.scan.interfaces.seen(record.thread);
-            }
             Event::Interface { link_type, name } => {
                 self.scan.interfaces.told(record.thread, link_type, name);
             }
             Event::Cut { of, length } => self.cut(of, length),
-            Event::CaptureDrops { count } => {
-                self.scan.missed = self.scan.missed.saturating_add(count);
-                // What an observer missed, others may have; what a node's reel lacks is a hole.
-                let since = self.told_missed.replace(time);
-                if count > 0 && !self.scan.observer {
-                    let why = match count {
-                        1 => "1 packet was not captured".to_owned(),
-                        _ => format!("{count} packets were not captured"),
-                    };
-                    self.hole(since, time, record.number, why);
-                }
-            }
             Event::Note { text } if self.scan.notes.len() < NOTES_MAX => {
                 let text = String::from_utf8_lossy(text).into_owned();
                 if !self.scan.notes.contains(&text) {
@@ -250,44 +312,8 @@ impl Pass {
                 self.scan.turns.push(begins, self.asked.take());
             }
             Event::Input { .. } => self.asked = Some((record.number, time)),
-            Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
-            Event::Switched { on: true } => {
-                if let Some(since) = self.off_since.take() {
-                    self.hole(Some(since), time, record.number, "switched off".to_owned());
-                }
-            }
-            Event::Dropped { count } => {
-                self.hole(
-                    before.or(Some(time)),
-                    time,
-                    record.number,
-                    format!("{count} events were dropped"),
-                );
-            }
-            Event::WriteFailed { code } => {
-                let error = os_code_words(code);
-                self.hole(
-                    Some(time),
-                    time,
-                    record.number.next(),
-                    format!("writing failed: {error}"),
-                );
-                self.scan.open_end = true;
-            }
             _ => {}
         }
-        if let Some((side, end)) = &taken
-            && !self.forgets
-        {
-            self.scan.sides_mut()[*side as usize].push(end);
-        }
-        // A send's result has the time of its send, which may be before other events.
-        let latest = self.last.map_or(time, |last| last.max(time));
-        self.last = Some(latest);
-        let first = self.scan.span.map_or(time, |span| span.0.min(time));
-        self.scan.span = Some((first, latest));
-        self.scan.events += 1;
-        taken
     }
 
     /// Counts a packet of a node at the interface where it was captured.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::Time;
+use netreel_reel::{EventNumber, Time};
 use netreel_table::Column;
 
 use super::fate::{Fates, Margins, Missing};
@@ -104,6 +104,12 @@ pub(super) fn with_fate(state: u8, fate: Fate) -> u8 {
     state & !(ODD as u8 - 1) | fate as u8
 }
 
+/// Makes the shortest and the longest way of a link hold one more.
+fn lengthen(way: &mut Option<(i64, i64)>, took_ns: i64) {
+    let (shortest, longest) = way.unwrap_or((took_ns, took_ns));
+    *way = Some((took_ns.min(shortest), took_ns.max(longest)));
+}
+
 /// Packets that are put behind each other.
 pub(super) struct Filling<'a, 'b> {
     order: &'a Order<'b>,
@@ -200,23 +206,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             Some(_) => {}
             None if is_failed => {}
             None => {
-                let faults = self.order.faults(reel, number);
-                let kept = ends.length(place);
-                let error_ns = self
-                    .order
-                    .clocks
-                    .get(reel)
-                    .map_or(0, |clock| clock.map.error_ns(number, ends.time(place)));
-                let missing = Missing {
-                    link: at,
-                    to: link.1,
-                    departed,
-                    error_ns,
-                    dropped: is_dropped(faults),
-                    doubtful: side == Side::Seen && kept < ends.whole(place, kept)
-                        || self.elsewhere.binary_search(&next.told).is_ok(),
-                    unread: side == Side::Send && self.is_unread(link.1, (reel, place), departed),
-                };
+                let missing = self.missing((next.told, next.at, number), (at, link.1), departed);
                 self.filled.missing.push((id, missing));
             }
         }
@@ -230,9 +220,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             && fate == Fate::Received
             && let Some((received, way)) = received.zip(filled.ways.get_mut(at))
         {
-            let took_ns = received.0.saturating_sub(departed.0);
-            let (shortest, longest) = way.unwrap_or((took_ns, took_ns));
-            *way = Some((took_ns.min(shortest), took_ns.max(longest)));
+            lengthen(way, received.0.saturating_sub(departed.0));
         }
         rows.receipt.push_some(apart.map(|it| u64::from(it.0)));
         let mut state = fate as u8;
@@ -243,9 +231,52 @@ impl<'a, 'b> Filling<'a, 'b> {
             state |= DOUBTFUL as u8;
         }
         filled.states.push(state);
-        let plain = [Some(next.told), apart].into_iter().flatten();
+        self.note_ends(id, (next.told, apart), odd.as_deref(), partners);
+        self.note_passing(id, link, side, odd.as_deref());
+        if let Some(odd) = odd {
+            self.filled.ordered.rows.odd.insert(id, *odd);
+        }
+        Ok(())
+    }
+
+    /// What is known of a packet that nobody is known to have received.
+    fn missing(
+        &self,
+        (told, (reel, side, place), number): (EndId, (usize, Side, usize), EventNumber),
+        (link, to): (usize, NodeId),
+        departed: SessionTime,
+    ) -> Missing {
+        let ends = self.order.roads.scans.get(reel).map(|scan| scan.side(side));
+        let clock = self.order.clocks.get(reel);
+        let error_ns = ends.zip(clock).map_or(0, |(ends, clock)| {
+            clock.map.error_ns(number, ends.time(place))
+        });
+        let is_cut = ends.is_some_and(|ends| {
+            let kept = ends.length(place);
+            side == Side::Seen && kept < ends.whole(place, kept)
+        });
+        Missing {
+            link,
+            to,
+            departed,
+            error_ns,
+            dropped: is_dropped(self.order.faults(reel, number)),
+            doubtful: is_cut || self.elsewhere.binary_search(&told).is_ok(),
+            unread: side == Side::Send && self.is_unread(to, (reel, place), departed),
+        }
+    }
+
+    /// Notes for each end of a packet that it is this one's.
+    fn note_ends(
+        &mut self,
+        id: u32,
+        (told, apart): (EndId, Option<EndId>),
+        odd: Option<&Odd>,
+        partners: &mut [u32],
+    ) {
+        let plain = [Some(told), apart].into_iter().flatten();
         let plain = plain.filter(|_| odd.is_none());
-        for end in odd.iter().flat_map(|odd| odd.ends()).chain(plain) {
+        for end in odd.into_iter().flat_map(Odd::ends).chain(plain) {
             let Some(slot) = partners.get_mut(end.0 as usize) else {
                 continue;
             };
@@ -256,14 +287,12 @@ impl<'a, 'b> Filling<'a, 'b> {
                 // Until then it is told whose packet it is, not which.
                 _ if odd.is_none() => *slot = id,
                 Woven::TAKEN | Woven::ALONE => *slot = id,
-                _ => rows.shared.entry(end).or_default().push(id),
+                _ => {
+                    let shared = &mut self.filled.ordered.rows.shared;
+                    shared.entry(end).or_default().push(id);
+                }
             }
         }
-        self.note_passing(id, link, side, odd.as_deref());
-        if let Some(odd) = odd {
-            self.filled.ordered.rows.odd.insert(id, *odd);
-        }
-        Ok(())
     }
 
     /// Whether the socket that a send went to was closed after it with packets that were not read.

@@ -11,12 +11,12 @@ use netreel_table::Column;
 
 use super::fate::{Margins, Missing};
 use super::filling::{Filled, Filling, with_fate};
-use super::merge::{Merge, Stream, Told};
+use super::merge::{Merge, PacketSource, Stream};
 use super::odd::Odd;
 use super::order::{Key, Order, Ordered};
 use super::ordering::BATCH;
 use super::places::EndId;
-use super::rows::{DOUBTFUL, ODD};
+use super::rows::{DOUBTFUL, ODD, Track};
 use super::settled::Settled;
 use super::woven::Woven;
 use crate::session::clock::map::ClockMap;
@@ -233,22 +233,7 @@ impl Kept {
         self.tell_fates(order, &mut kept, &mut filled);
         self.filled = kept;
         filled.conclude(order);
-        let tracks = {
-            let of_end = |(reel, side, place): (usize, Side, usize)| {
-                let end = order.places.id(reel, side, place);
-                let known = self.packet((reel, side, place), end);
-                known.or_else(|| woven.partners.get(end.0 as usize).copied())
-            };
-            order.tracks(|reel, side| {
-                let known = self.packets.get(reel).map(|known| &known[side as usize]);
-                let mut packets = known.cloned().unwrap_or_default();
-                let scan = order.roads.scans.get(reel);
-                let count = scan.map_or(0, |scan| scan.side(side).len());
-                let new = (packets.len()..count).filter_map(|place| of_end((reel, side, place)));
-                packets.extend(new.map(u64::from));
-                packets
-            })
-        };
+        let tracks = self.tracks(order, &woven.partners);
         for (reel, track) in tracks.iter().enumerate() {
             for side in Side::ALL {
                 self.keep_ends(order, (reel, side), &track.packets[side as usize]);
@@ -262,6 +247,25 @@ impl Kept {
             }
         }
         Ok(Some(filled.ordered))
+    }
+
+    /// The tracks of all reels: what is kept of the packets of their ends, and behind that what stands for
+    /// those that are new.
+    fn tracks(&self, order: &Order<'_>, partners: &[u32]) -> Vec<Track> {
+        let of_end = |(reel, side, place): (usize, Side, usize)| {
+            let end = order.places.id(reel, side, place);
+            let known = self.packet((reel, side, place), end);
+            known.or_else(|| partners.get(end.0 as usize).copied())
+        };
+        order.tracks(|reel, side| {
+            let known = self.packets.get(reel).map(|known| &known[side as usize]);
+            let mut packets = known.cloned().unwrap_or_default();
+            let scan = order.roads.scans.get(reel);
+            let count = scan.map_or(0, |scan| scan.side(side).len());
+            let new = (packets.len()..count).filter_map(|place| of_end((reel, side, place)));
+            packets.extend(new.map(u64::from));
+            packets
+        })
     }
 
     /// Whether a packet is not kept.
@@ -291,9 +295,9 @@ impl Kept {
                     let (number, time) = (ends.number(place), ends.time(place));
                     let key = order.key_of((reel, side), number, time, link);
                     let at = (reel as u16, side, place as u32);
-                    Some((key, Told::End(told, at, link)))
+                    Some((key, PacketSource::End(told, at, link)))
                 });
-                let mut made: Vec<(Key, Told)> = made.collect();
+                let mut made: Vec<(Key, PacketSource)> = made.collect();
                 // In the order of the reel where times are equal.
                 made.sort_by_key(|(key, _)| key.0);
                 streams.push(Box::new(made.into_iter()));

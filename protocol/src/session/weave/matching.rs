@@ -262,13 +262,7 @@ pub(crate) fn sight(
             .map(|end| (time(end), *end))
             .collect();
         sightings.sort_by_key(|&(at, _)| at);
-        let mut known: Vec<(i64, usize)> = Vec::new();
-        for (place, each) in matched.iter().enumerate().skip(base) {
-            known.extend(each.source().map(|end| (time(&end), place)));
-            let again = each.received.iter().skip(1);
-            known.extend(again.map(|end| (time(end), place)));
-        }
-        known.sort_unstable();
+        let known = when_to_be_seen(matched, base, &time);
         let one_each = known.len() == sightings.len();
         // Those before `next` have their sighting. Those from there to `from` had all arrived when
         // something was seen that was none of them, and so it is with whatever is seen later.
@@ -324,6 +318,22 @@ pub(crate) fn sight(
     for each in matched.iter_mut().skip(base) {
         each.seen.sort_by_key(&time);
     }
+}
+
+/// For each packet from `base` on its place, with each of the times at which it can have been seen, in order.
+fn when_to_be_seen(
+    matched: &[Matched],
+    base: usize,
+    time: impl Fn(&End) -> i64,
+) -> Vec<(i64, usize)> {
+    let mut known = Vec::new();
+    for (place, each) in matched.iter().enumerate().skip(base) {
+        known.extend(each.source().map(|end| (time(&end), place)));
+        let again = each.received.iter().skip(1);
+        known.extend(again.map(|end| (time(end), place)));
+    }
+    known.sort_unstable();
+    known
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::session::NodeId;
 use crate::session::read::ends::Side;
 
 /// What tells a packet.
-pub(super) enum Told {
+pub(super) enum PacketSource {
     /// An end, its reel, side and place there, and the link of its packet.
     End(EndId, (u16, Side, u32), (NodeId, NodeId)),
     /// It is told apart from the others: its place among those.
@@ -20,13 +20,13 @@ pub(super) enum Told {
 }
 
 /// What tells packets, in order.
-pub(super) type Stream<'a> = Box<dyn Iterator<Item = (Key, Told)> + Send + 'a>;
+pub(super) type Stream<'a> = Box<dyn Iterator<Item = (Key, PacketSource)> + Send + 'a>;
 
 /// Streams that become one: of those whose next have one key, the first stream's comes first.
 pub(super) struct Merge<'a> {
     streams: Vec<Stream<'a>>,
     /// What is next of each stream.
-    waiting: Vec<Option<Told>>,
+    waiting: Vec<Option<PacketSource>>,
     /// The streams that have not ended.
     heap: BinaryHeap<Reverse<(Key, usize)>>,
 }
@@ -48,18 +48,21 @@ impl<'a> Merge<'a> {
     }
 
     /// The same, this many together each time.
-    pub fn batches(mut self, count: usize) -> impl Iterator<Item = Vec<(Key, Told)>> + Send + 'a {
+    pub fn batches(
+        mut self,
+        count: usize,
+    ) -> impl Iterator<Item = Vec<(Key, PacketSource)>> + Send + 'a {
         std::iter::from_fn(move || {
-            let batch: Vec<(Key, Told)> = self.by_ref().take(count).collect();
+            let batch: Vec<(Key, PacketSource)> = self.by_ref().take(count).collect();
             (!batch.is_empty()).then_some(batch)
         })
     }
 }
 
 impl Iterator for Merge<'_> {
-    type Item = (Key, Told);
+    type Item = (Key, PacketSource);
 
-    fn next(&mut self) -> Option<(Key, Told)> {
+    fn next(&mut self) -> Option<(Key, PacketSource)> {
         let mut top = self.heap.peek_mut()?;
         let Reverse((due_at, place)) = *top;
         let after = self.streams.get_mut(place)?.next();

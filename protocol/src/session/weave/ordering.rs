@@ -5,7 +5,7 @@ use std::sync::mpsc::sync_channel;
 use netreel_reel::{EventNumber, Time};
 
 use super::filling::{Filled, Filling};
-use super::merge::{Merge, Stream, Tells, Told};
+use super::merge::{Merge, PacketSource, Stream, Tells};
 use super::odd::Odd;
 use super::order::{Key, Next, Order, Ordered};
 use super::places::EndId;
@@ -43,7 +43,7 @@ impl Order<'_> {
         let merge = Merge::new(self.streams(&odd, &tells));
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let mut filling = Filling::new(self, Filled::new(self), (doubtful, elsewhere));
-        let mut take = |batch: Vec<(Key, Told)>| {
+        let mut take = |batch: Vec<(Key, PacketSource)>| {
             if !(self.wanted)() {
                 return Err(SessionError::GivenUp);
             }
@@ -70,12 +70,12 @@ impl Order<'_> {
     /// The packet that something tells; one that is told apart is taken from `odd`.
     pub(super) fn packet(
         &self,
-        told: Told,
+        told: PacketSource,
         odd: &mut [Option<Odd>],
         partners: &[u32],
     ) -> Option<Next> {
         match told {
-            Told::End(told, (reel, side, place), link) => {
+            PacketSource::End(told, (reel, side, place), link) => {
                 let partner = partners.get(told.0 as usize).copied()?;
                 Some(Next {
                     link,
@@ -85,7 +85,7 @@ impl Order<'_> {
                     odd: None,
                 })
             }
-            Told::Odd(at) => {
+            PacketSource::Odd(at) => {
                 let own = odd.get_mut(at)?.take()?;
                 let told = own.source()?;
                 let first = own.received.first().copied();
@@ -156,7 +156,7 @@ impl Order<'_> {
             let link = self.link(from, to);
             let key = self.key_of((reel, side), number, time, link);
             let at = (reel as u16, side, place as u32);
-            Some((key, Told::End(told, at, link)))
+            Some((key, PacketSource::End(told, at, link)))
         }))
     }
 
@@ -170,7 +170,9 @@ impl Order<'_> {
         });
         let mut keyed: Vec<(Key, usize)> = keyed.collect();
         keyed.sort_unstable();
-        let told = keyed.into_iter().map(|(key, at)| (key, Told::Odd(at)));
+        let told = keyed
+            .into_iter()
+            .map(|(key, at)| (key, PacketSource::Odd(at)));
         Box::new(told)
     }
 }

@@ -192,35 +192,20 @@ impl Cast {
             false => BTreeMap::new(),
         };
         for endpoint in foreign {
-            let by_port = open_ports.get(&endpoint.port()).map(Vec::as_slice);
-            let by_port = by_port.filter(|_| !is_certain_group(endpoint));
+            let all = open_ports.get(&endpoint.port()).map(Vec::as_slice);
+            let all = all.unwrap_or_default();
             let sender = senders.get(&endpoint);
-            let by_port: Vec<usize> = match by_port.unwrap_or_default() {
-                [only] => {
-                    let scan = scans.get(*only);
-                    let is_other =
-                        scan.is_some_and(|scan| is_another((endpoint, *only), scan, sender));
-                    let those = (!is_other).then_some(*only);
-                    those.into_iter().collect()
-                }
-                several => {
-                    let sent = sender.map_or(Vec::new(), |votes| most(votes, several));
+            let by_port = match is_certain_group(endpoint) {
+                true => Vec::new(),
+                false => {
                     let heard = hearers.get(&endpoint).filter(|_| !is_group(endpoint));
-                    let own = at_own_port(endpoint, several, headers, scans);
-                    let there = |reel: &&usize| {
-                        sent.contains(reel)
-                            || heard.is_some_and(|heard| heard.contains(reel))
-                            || own.contains(reel)
-                    };
-                    several.iter().filter(there).copied().collect()
+                    by_port(endpoint, all, (headers, scans), (sender, heard))
                 }
             };
             if !by_port.is_empty() {
                 // A socket bound to every address of its machine is reached at each of them.
                 // Other networks may have it too, each for another machine.
                 if is_private(endpoint) {
-                    let all = open_ports.get(&endpoint.port()).map(Vec::as_slice);
-                    let all = all.unwrap_or_default();
                     self.tell_apart(endpoint, all, sender);
                     self.is_nobodys(endpoint, all, sender);
                 }
@@ -454,6 +439,27 @@ fn is_another((endpoint, reel): (Endpoint, usize), scan: &Scan, votes: Option<&V
     let own: usize = votes.map_or(0, |votes| votes.iter().map(|it| it.own).sum());
     let is_silent = votes.is_none_or(|votes| most(votes, &[reel]).is_empty()) && own == 0;
     is_silent && (talks || has_sent && heard >= OTHERS_MIN)
+}
+
+/// Of the reels with a port open to every address those that are behind an endpoint with that port, as far
+/// as what was sent from there and heard of it tells.
+fn by_port(
+    endpoint: Endpoint,
+    open: &[usize],
+    (headers, scans): (&[&Header], &[Scan]),
+    (sender, heard): (Option<&Votes>, Option<&BTreeSet<usize>>),
+) -> Vec<usize> {
+    if let [only] = open {
+        let scan = scans.get(*only);
+        let is_other = scan.is_some_and(|scan| is_another((endpoint, *only), scan, sender));
+        return (!is_other).then_some(*only).into_iter().collect();
+    }
+    let sent = sender.map_or(Vec::new(), |votes| most(votes, open));
+    let own = at_own_port(endpoint, open, headers, scans);
+    let there = |reel: &&usize| {
+        sent.contains(reel) || heard.is_some_and(|heard| heard.contains(reel)) || own.contains(reel)
+    };
+    open.iter().filter(there).copied().collect()
 }
 
 /// Which recorded nodes received, at its port, what was sent to each foreign endpoint alone. What

@@ -270,25 +270,12 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
         part.take((id, scan), &raw, (socket, own.endpoint(), other), from_end);
     }
     let names = names(proxy.reel.header(), scan, &targets);
-    let parts = parts.into_iter().map(|(side, mut part)| {
-        let own = side.endpoint();
-        part.scan.sockets.insert(SocketId(0), own);
-        part.scan.tells_like(scan);
-        let source = Source {
-            file: proxy.file.clone(),
-            node: match side {
-                ProxySide::Client(client) => client.to_string(),
-                ProxySide::Server(server) => {
-                    names.get(&server).cloned().unwrap_or(server.to_string())
-                }
-            },
-            reel: proxy.reel.clone(),
-            scan: part.scan,
-            proxied: true,
-            pieces: None,
-            firm: None,
+    let parts = parts.into_iter().map(|(side, part)| {
+        let node = match side {
+            ProxySide::Client(client) => client.to_string(),
+            ProxySide::Server(server) => names.get(&server).cloned().unwrap_or(server.to_string()),
         };
-        (own, source)
+        (side.endpoint(), part.source(side.endpoint(), node, &proxy))
     });
     parts.collect()
 }
@@ -338,6 +325,21 @@ struct OpenEnd {
 }
 
 impl OpenEnd {
+    /// The reel of an end that a proxy tells of.
+    fn source(mut self, own: Endpoint, node: String, proxy: &Source) -> Source {
+        self.scan.sockets.insert(SocketId(0), own);
+        self.scan.tells_like(&proxy.scan);
+        Source {
+            file: proxy.file.clone(),
+            node,
+            reel: proxy.reel.clone(),
+            scan: self.scan,
+            proxied: true,
+            pieces: None,
+            firm: None,
+        }
+    }
+
     /// Takes a packet between `own` and `other` that went through the proxy's `socket`; `out`: it is
     /// one that `own` sent.
     fn take(

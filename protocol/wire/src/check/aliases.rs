@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Checker;
-use super::expressions::Scope;
+use super::declared::Scope;
 use super::model::{Expression, Length, StructId, Type};
 use super::names::{Names, Seen};
 use crate::files::Files;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::annotations::FieldSays;
-use super::expressions::{Scope, ValueType};
+use super::declared::{Scope, ValueType};
 use super::layers::layered;
 use super::model::{Expression, Field, FieldId, Length, Step, Struct, StructId, Type};
 use crate::json::padding_name;
@@ -190,14 +190,7 @@ impl<'a> Checker<'a, '_> {
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
         body.fields.push(Field {
             name: declared.name.text.into(),
-            type_text: match declared.computed.is_some() && declared.field_type.name.text == "let" {
-                true => match field_type {
-                    Type::Bool => "bool".into(),
-                    Type::Enum(id) => self.file.enums[id.0 as usize].name.text.into(),
-                    _ => "int".into(),
-                },
-                false => declared.field_type.span.text(self.text).into(),
-            },
+            type_text: self.type_text(declared, &field_type).into(),
             field_type,
             repeat,
             repeat_text: repeat_span.map_or("", |span| span.text(self.text)).into(),
@@ -220,6 +213,17 @@ impl<'a> Checker<'a, '_> {
         });
         body.scope.visible.push((declared.name.text, id));
         id
+    }
+
+    /// The type of a field as people read it: of a `let` without one, what its value is.
+    fn type_text(&self, declared: &ast::Field<'a>, field_type: &Type) -> &'a str {
+        let is_let = declared.computed.is_some() && declared.field_type.name.text == "let";
+        match field_type {
+            _ if !is_let => declared.field_type.span.text(self.text),
+            Type::Bool => "bool",
+            Type::Enum(id) => self.file.enums[id.0 as usize].name.text,
+            _ => "int",
+        }
     }
 
     /// The value of `name: type = value`.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
 use super::names::Names;
-use super::types::width_of;
+use super::type_names::width_of;
 use crate::files::Files;
 use crate::limits::PACKET_BYTES_MAX;
 use crate::report::{Report, Span};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::Checker;
-use super::expressions::{Scope, Typed, ValueType};
-use super::heads::HeadKind;
+use super::declared::{HeadKind, Scope, Typed, ValueType};
 use super::model::{Circumstance, Expression, Look, Measure, Number, ScriptCall, Type};
 use crate::arithmetic;
 use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident};
@@ -189,7 +188,7 @@ impl<'a> Checker<'a, '_> {
             _ => None,
         };
         let found = match named {
-            Some(name) if super::types::width_of(name.text).is_some() => {
+            Some(name) if super::type_names::width_of(name.text).is_some() => {
                 Some(self.plain_type(name.text, None, name.span, of.span)?)
             }
             _ => None,

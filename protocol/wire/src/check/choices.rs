@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::bodies::Body;
-use super::expressions::{Scope, Typed, ValueType};
+use super::declared::{Scope, Typed, ValueType};
 use super::model::{Expression, FieldId, Shared};
 use crate::report::Span;
 use crate::syntax::ast::{Expr, Ident};

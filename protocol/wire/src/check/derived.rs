@@ -2,8 +2,7 @@
 
 use super::Checker;
 use super::bodies::Body;
-use super::expressions::ValueType;
-use super::heads::HeadKind;
+use super::declared::{HeadKind, ValueType};
 use super::model::{Checksum, Derived, Expression, FieldId, Measure, Piece, StructId, Type};
 use crate::syntax::ast::{self, Arithmetic, Binary, Expr, ExprKind, Ident, Unary};
 
@@ -135,7 +134,7 @@ impl<'a> Checker<'a, '_> {
         &mut self,
         name: Ident<'a>,
         id: StructId,
-    ) -> Option<(FieldId, super::heads::Head<'a>)> {
+    ) -> Option<(FieldId, super::declared::Head<'a>)> {
         let heads = self.heads.get(id.0 as usize)?;
         let place = heads.iter().position(|head| head.name == name.text)?;
         Some((FieldId(place as u32), heads[place]))

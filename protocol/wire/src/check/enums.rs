@@ -14,25 +14,7 @@ impl<'a> Checker<'a, '_> {
             true => ("flags", "one flag"),
             false => ("an enum", "one member"),
         };
-        let limit = match base_type {
-            Type::Range { .. } if declared.is_flags => {
-                self.report(base.span, "flags are held by an unsigned integer")
-                    .label("expected a type such as `u8` or `leb128`");
-                u64::MAX
-            }
-            Type::Coded {
-                codec,
-                number: Number::Unsigned,
-            } => u64::MAX >> (64 - codec.bits().clamp(1, 64)),
-            Type::Unsigned(bits) => u64::MAX >> (64 - bits.clamp(1, 64)),
-            Type::Leb128 | Type::Broken => u64::MAX,
-            Type::Range { low, high, .. } if low >= 0 => u64::try_from(high).unwrap_or(u64::MAX),
-            _ => {
-                self.report(base.span, format!("{a} is held by an unsigned integer"))
-                    .label("expected a type such as `u8` or `leb128`");
-                u64::MAX
-            }
-        };
+        let limit = self.highest(declared, &base_type, a);
         let mut members: Vec<Member> = Vec::new();
         let mut taken = std::collections::BTreeMap::new();
         let mut values = std::collections::BTreeMap::new();
@@ -95,6 +77,30 @@ impl<'a> Checker<'a, '_> {
             base: base_type,
             members,
             first_kind: None,
+        }
+    }
+
+    /// The highest value that the type of an enum or of flags holds.
+    fn highest(&mut self, declared: &ast::Enum<'a>, base_type: &Type, what: &str) -> u64 {
+        let span = declared.base.span;
+        match *base_type {
+            Type::Range { .. } if declared.is_flags => {
+                self.report(span, "flags are held by an unsigned integer")
+                    .label("expected a type such as `u8` or `leb128`");
+                u64::MAX
+            }
+            Type::Coded {
+                codec,
+                number: Number::Unsigned,
+            } => u64::MAX >> (64 - codec.bits().clamp(1, 64)),
+            Type::Unsigned(bits) => u64::MAX >> (64 - bits.clamp(1, 64)),
+            Type::Leb128 | Type::Broken => u64::MAX,
+            Type::Range { low, high, .. } if low >= 0 => u64::try_from(high).unwrap_or(u64::MAX),
+            _ => {
+                self.report(span, format!("{what} is held by an unsigned integer"))
+                    .label("expected a type such as `u8` or `leb128`");
+                u64::MAX
+            }
         }
     }
 }

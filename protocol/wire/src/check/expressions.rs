@@ -3,41 +3,11 @@
 use std::sync::Arc;
 
 use super::Checker;
-use super::heads::ShapeId;
+use super::declared::{HeadKind, Scope, Typed, ValueType};
 use super::model::{EnumId, Expression, FieldId, StructId};
 use crate::arithmetic;
 use crate::report::Span;
 use crate::syntax::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
-
-/// The type of an expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ValueType {
-    Integer,
-    Float,
-    Bool,
-    Text,
-    Bytes,
-    Enum(EnumId),
-    /// A number of a type that expressions do not calculate with, such as `f32`: as it is on the wire.
-    Number(ShapeId),
-}
-
-/// An expression and its type.
-pub(super) type Typed = (Expression, ValueType);
-
-/// The fields that an expression may read: those declared before it in its struct.
-#[derive(Debug)]
-pub(super) struct Scope<'a> {
-    pub(super) structure: StructId,
-    /// Innermost last.
-    pub(super) visible: Vec<(&'a str, FieldId)>,
-    /// Those that every arm of a branch before declares. Nothing measures them.
-    pub(super) shared: Vec<(&'a str, FieldId)>,
-    /// The repeated field whose element `item` is.
-    pub(super) item: Option<FieldId>,
-    /// What is read is an element of a repeat, so that `index` says which.
-    pub(super) repeated: bool,
-}
 
 impl<'a> Checker<'a, '_> {
     /// Types an expression; `None` where a mistake was reported. Without a scope only constants
@@ -258,7 +228,6 @@ impl<'a> Checker<'a, '_> {
         span: Span,
         is_item: bool,
     ) -> Option<Typed> {
-        use super::heads::HeadKind;
         let mut ids = vec![id];
         let (mut structure, mut id) = (structure, id);
         let mut through_layer = None;
@@ -280,27 +249,8 @@ impl<'a> Checker<'a, '_> {
                             .label("an expression cannot read what is inside such a struct");
                         return None;
                     }
-                    let heads = &self.heads[inner.0 as usize];
-                    let found = heads.iter().position(|head| head.name == next.text);
-                    let Some(found) = found else {
-                        let names: Vec<&str> = heads.iter().map(|head| head.name).collect();
-                        let suggestion = crate::suggest::did_you_mean(next.text, names);
-                        let message = format!("`{}` has no field `{}`", name.text, next.text);
-                        let report = self.report(next.span, message).label("unknown field");
-                        if let Some(suggestion) = suggestion {
-                            report.help(suggestion);
-                        }
-                        return None;
-                    };
-                    if heads[found].conditional && !heads[found].shared {
-                        let related = heads[found].span;
-                        self.report(next.span, format!("`{}` is not always there", next.text))
-                            .label("an expression can read only what is always there")
-                            .related(related, "it stands inside an `if`, a `switch` or a block");
-                        return None;
-                    }
+                    id = self.inner_field(inner, name, next)?;
                     structure = inner;
-                    id = FieldId(found as u32);
                     ids.push(id);
                     continue;
                 }
@@ -312,12 +262,7 @@ impl<'a> Checker<'a, '_> {
                 (HeadKind::Flags(flags), Some(member)) if path.len() == depth + 2 => {
                     let mask = self.member_value(flags, *member)?;
                     self.reads.insert((structure, id));
-                    let text: Arc<str> = span.text(self.text).into();
-                    let boxed = |value| Box::new(Expression::Integer(value));
-                    let whole = Box::new(Expression::Field(ids));
-                    let bit = Expression::Arithmetic(Arithmetic::BitAnd, whole, boxed(mask), text);
-                    let set = Expression::Compare(Compare::NotEqual, Box::new(bit), boxed(0));
-                    return Some((set, ValueType::Bool));
+                    return Some((is_set(ids, mask, span.text(self.text)), ValueType::Bool));
                 }
                 (_, Some(next)) => {
                     self.report(next.span, format!("`{}` is not a struct", name.text))
@@ -351,6 +296,35 @@ impl<'a> Checker<'a, '_> {
             return Some((Expression::Field(ids), value_type));
         }
         None
+    }
+
+    /// A field of a struct that an expression reads by its name; `outer` is what is of the struct.
+    fn inner_field(
+        &mut self,
+        inner: StructId,
+        outer: &Ident<'a>,
+        next: &Ident<'a>,
+    ) -> Option<FieldId> {
+        let heads = &self.heads[inner.0 as usize];
+        let found = heads.iter().position(|head| head.name == next.text);
+        let Some(found) = found else {
+            let names: Vec<&str> = heads.iter().map(|head| head.name).collect();
+            let suggestion = crate::suggest::did_you_mean(next.text, names);
+            let message = format!("`{}` has no field `{}`", outer.text, next.text);
+            let report = self.report(next.span, message).label("unknown field");
+            if let Some(suggestion) = suggestion {
+                report.help(suggestion);
+            }
+            return None;
+        };
+        if heads[found].conditional && !heads[found].shared {
+            let related = heads[found].span;
+            self.report(next.span, format!("`{}` is not always there", next.text))
+                .label("an expression can read only what is always there")
+                .related(related, "it stands inside an `if`, a `switch` or a block");
+            return None;
+        }
+        Some(FieldId(found as u32))
     }
 
     pub(super) fn report_unknown(&mut self, name: Ident<'a>, scope: Option<&Scope<'a>>) {
@@ -470,31 +444,12 @@ impl<'a> Checker<'a, '_> {
                 };
                 Some((expression, ValueType::Bool))
             }
-            Binary::Compare(compare) => {
-                let is_number_like = !matches!(
-                    left_type,
-                    ValueType::Float | ValueType::Text | ValueType::Bytes | ValueType::Number(_)
-                );
-                if left_type != right_type || !is_number_like {
-                    self.report_incomparable((left, left_type), (right, right_type), span);
-                    return None;
-                }
-                let orders = !matches!(compare, Compare::Equal | Compare::NotEqual);
-                if orders && left_type != ValueType::Integer {
-                    let found = self.shown(left_type);
-                    self.report(span, format!("{found} has no order"))
-                        .label("expected `==` or `!=`");
-                    return None;
-                }
-                if let (Expression::Integer(a), Expression::Integer(b)) =
-                    (&left_value, &right_value)
-                {
-                    let holds = arithmetic::compare(compare, *a, *b);
-                    return Some((Expression::Integer(i128::from(holds)), ValueType::Bool));
-                }
-                let (left, right) = boxed(left_value, right_value);
-                Some((Expression::Compare(compare, left, right), ValueType::Bool))
-            }
+            Binary::Compare(compare) => self.typed_comparison(
+                compare,
+                (left, (left_value, left_type)),
+                (right, (right_value, right_type)),
+                span,
+            ),
             Binary::Arithmetic(arithmetic) => {
                 if let (Some(a), Some(b)) = (float(&left_value), float(&right_value))
                     && (left_type == ValueType::Float || right_type == ValueType::Float)
@@ -526,6 +481,36 @@ impl<'a> Checker<'a, '_> {
                 Some((expression, ValueType::Integer))
             }
         }
+    }
+
+    fn typed_comparison(
+        &mut self,
+        compare: Compare,
+        (left, (left_value, left_type)): (&Expr<'a>, Typed),
+        (right, (right_value, right_type)): (&Expr<'a>, Typed),
+        span: Span,
+    ) -> Option<Typed> {
+        let is_number_like = !matches!(
+            left_type,
+            ValueType::Float | ValueType::Text | ValueType::Bytes | ValueType::Number(_)
+        );
+        if left_type != right_type || !is_number_like {
+            self.report_incomparable((left, left_type), (right, right_type), span);
+            return None;
+        }
+        let orders = !matches!(compare, Compare::Equal | Compare::NotEqual);
+        if orders && left_type != ValueType::Integer {
+            let found = self.shown(left_type);
+            self.report(span, format!("{found} has no order"))
+                .label("expected `==` or `!=`");
+            return None;
+        }
+        if let (Expression::Integer(a), Expression::Integer(b)) = (&left_value, &right_value) {
+            let holds = arithmetic::compare(compare, *a, *b);
+            return Some((Expression::Integer(i128::from(holds)), ValueType::Bool));
+        }
+        let (left, right) = (Box::new(left_value), Box::new(right_value));
+        Some((Expression::Compare(compare, left, right), ValueType::Bool))
     }
 
     fn report_incomparable(
@@ -579,6 +564,14 @@ impl<'a> Checker<'a, '_> {
             .label("floats can be added, subtracted, multiplied and divided, and stay finite");
         None
     }
+}
+
+/// Whether a field of flags has a bit set.
+fn is_set(field: Vec<FieldId>, mask: i128, text: &str) -> Expression {
+    let boxed = |value| Box::new(Expression::Integer(value));
+    let whole = Box::new(Expression::Field(field));
+    let bit = Expression::Arithmetic(Arithmetic::BitAnd, whole, boxed(mask), text.into());
+    Expression::Compare(Compare::NotEqual, Box::new(bit), boxed(0))
 }
 
 /// A constant as a float.

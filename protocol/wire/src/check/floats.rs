@@ -1,8 +1,7 @@
 //! Constants as numbers that expressions do not calculate with: as they are on the wire.
 
 use super::Checker;
-use super::expressions::{Typed, ValueType};
-use super::heads::ShapeId;
+use super::declared::{ShapeId, Typed, ValueType};
 use super::model::{Expression, Number, Type};
 use crate::json::float_raw;
 use crate::program::Shown;

@@ -4,70 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::Checker;
-use super::expressions::ValueType;
-use super::model::{EnumId, StructId};
-use super::types;
-use crate::report::Span;
+use super::declared::{Head, HeadKind, ShapeId, ValueType};
+use super::type_names;
 use crate::syntax::ast::{
     Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, TypeRef, Unary,
 };
 
 /// How many `let`s without a type one of them can read through, each in a struct of the one before.
 const COMPUTED_ROUNDS: usize = 64;
-
-/// A field, seen from afar. Their order is that of the text; `FieldId` is a place in it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Head<'a> {
-    pub(super) name: &'a str,
-    pub(super) span: Span,
-    pub(super) kind: HeadKind,
-    pub(super) repeated: bool,
-    /// What is inside stands in another stream.
-    pub(super) layered: bool,
-    /// Inside an `if`, a `switch` or a block.
-    pub(super) conditional: bool,
-    /// It stands for the fields of its name that every arm of its branch declares.
-    pub(super) shared: bool,
-}
-
-impl Head<'_> {
-    /// What it is, where it is a single value that the arms of a branch can share.
-    pub(super) fn value_kind(&self) -> Option<HeadKind> {
-        let is_plain = !self.repeated && !self.layered;
-        let is_value = matches!(
-            self.kind,
-            HeadKind::Integer
-                | HeadKind::Bool
-                | HeadKind::Enum(_)
-                | HeadKind::Flags(_)
-                | HeadKind::Number(_)
-        );
-        (is_plain && is_value).then_some(self.kind)
-    }
-}
-
-/// A type of numbers that expressions do not calculate with; two are the same where they are spelled
-/// the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ShapeId(u32);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeadKind {
-    Integer,
-    Bool,
-    Enum(EnumId),
-    Flags(EnumId),
-    Struct(StructId),
-    Text,
-    Bytes,
-    Number(ShapeId),
-    /// A `let` without a type: not known before all heads are.
-    Computed,
-    /// A type that expressions do not read.
-    Other,
-    /// No such type; reported where the type is checked.
-    Broken,
-}
 
 impl<'a> Checker<'a, '_> {
     pub(super) fn collect_heads(&self) -> Vec<Vec<Head<'a>>> {
@@ -118,11 +62,13 @@ impl<'a> Checker<'a, '_> {
             "bool" => HeadKind::Bool,
             "string" => HeadKind::Text,
             "bytes" => HeadKind::Bytes,
-            _ if types::is_number(name) => HeadKind::Number(self.shape(&field.field_type)),
+            _ if type_names::is_number(name) => HeadKind::Number(self.shape(&field.field_type)),
             "range" | "leb128" | "sleb128" | "zigzag" | "vlq" | "prefix_varint" | "quic_varint"
             | "ubitvar" | "packed_int" | "compressed" | "delta" => HeadKind::Integer,
-            _ if types::width_of(name).is_some_and(|width| !width.is_wide()) => HeadKind::Integer,
-            _ if types::is_built_in(name) => HeadKind::Other,
+            _ if type_names::width_of(name).is_some_and(|width| !width.is_wide()) => {
+                HeadKind::Integer
+            }
+            _ if type_names::is_built_in(name) => HeadKind::Other,
             _ => match (
                 self.struct_names.get(name, seen),
                 self.enum_names.get(name, seen),
@@ -164,7 +110,7 @@ impl<'a> Checker<'a, '_> {
 
     /// The same, where it is one.
     pub(super) fn number_shape(&self, spelled: &TypeRef<'a>) -> Option<ShapeId> {
-        types::is_number(spelled.name.text).then(|| self.shape(spelled))
+        type_names::is_number(spelled.name.text).then(|| self.shape(spelled))
     }
 
     /// How a type of numbers is spelled.
@@ -203,7 +149,7 @@ impl<'a> Checker<'a, '_> {
         match parameter.type_name.text {
             "int" => HeadKind::Integer,
             "bool" => HeadKind::Bool,
-            name if types::is_number(name) => HeadKind::Number(self.shape(&TypeRef {
+            name if type_names::is_number(name) => HeadKind::Number(self.shape(&TypeRef {
                 name: parameter.type_name,
                 arguments: None,
                 span: parameter.type_name.span,

@@ -2,12 +2,11 @@
 
 use super::Checker;
 use super::bodies::Body;
-use super::expressions::{Scope, ValueType};
-use super::heads::HeadKind;
+use super::declared::{HeadKind, Kept, Scope, ValueType};
 use super::meanings::fields;
 use super::model::{Expression, FieldId, FollowStep, JoinStep, Repeat, StatePath, Step, Type};
-use super::state::{Kept, Reached, Use};
-use super::types::{IntegerName, width_of};
+use super::state::{Reached, Use};
+use super::type_names::{IntegerName, width_of};
 use crate::syntax::ast::{self, Expr, ExprKind, Follow, Join};
 
 impl<'a> Checker<'a, '_> {

@@ -4,28 +4,15 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::bodies::Body;
-use super::expressions::{Scope, ValueType};
-use super::heads::{Head, HeadKind};
+use super::declared::{Head, HeadKind, Kept, Member, Scope, ValueType, is_content};
 use super::meanings::fields;
 use super::model::{Expression, SetMember, SetStep, SetWhat, StatePart, Step, StructId};
-use super::state::{Kept, Reached, Use};
+use super::state::{Reached, Use};
 use crate::limits::{STATE_VALUES_MAX, STRUCT_NESTING_MAX};
 use crate::report::Span;
 use crate::state::StateKind;
 use crate::suggest::did_you_mean;
 use crate::syntax::ast::{self, Expr, ExprKind, Ident, Set, TypeRef};
-
-/// A value of a struct that a connection keeps.
-#[derive(Clone, Debug)]
-pub(super) struct Member<'a> {
-    /// Its name in the struct, after those of the structs that it stands in.
-    path: Vec<&'a str>,
-    value: ValueType,
-    /// What an integer may be.
-    range: (i128, i128),
-    /// The type as the wire spells it.
-    type_text: &'a str,
-}
 
 /// Structs in each other, while their values are gathered.
 struct Gathering<'a> {
@@ -35,27 +22,6 @@ struct Gathering<'a> {
     refused: Option<(Span, &'static str)>,
     /// How many structs were looked at.
     structs: usize,
-}
-
-impl<'a> Member<'a> {
-    /// The value of a table in a table that keeps no structs.
-    pub(super) fn plain(kept: &Kept<'a>) -> Member<'a> {
-        Member {
-            path: Vec::new(),
-            value: kept.value,
-            range: kept.range,
-            type_text: kept.type_text,
-        }
-    }
-
-    /// Its whole name, and whether it is a text or bytes.
-    pub(super) fn named(&self) -> (String, bool) {
-        (self.path.join("."), is_content(self.value))
-    }
-}
-
-fn is_content(found: ValueType) -> bool {
-    matches!(found, ValueType::Text | ValueType::Bytes)
 }
 
 impl<'a> Checker<'a, '_> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Checker;
-use super::expressions::{Scope, ValueType};
+use super::declared::{Scope, ValueType};
 use super::model::{Expression, Layer, LayerArgument, LayerKind, LayerUse, Type, Window};
 use super::protocols::{BIT_ORDERS, BYTE_ORDERS};
 use crate::layers::{Script, Transform};

@@ -6,7 +6,9 @@ mod annotations;
 mod bodies;
 mod c_layout;
 mod calls;
+mod checker;
 mod choices;
+mod declared;
 mod derived;
 mod enums;
 mod expressions;
@@ -28,34 +30,25 @@ mod said_back;
 mod settings;
 mod state;
 mod state_steps;
+mod takings;
 mod tests;
 mod type_arguments;
+mod type_names;
 mod types;
 mod vocabulary;
 mod windows;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use self::expressions::Typed;
-use self::heads::Head;
-use self::model::{Enum, EnumId, FieldId, Measure, Model, StructId};
-use self::names::Names;
-use self::rests::Taking;
-use self::state::Kept;
-pub(crate) use self::types::is_built_in;
-use crate::facts::{Kind, Rules};
+use self::checker::Checker;
+use self::model::{Enum, EnumId, Model, StructId};
+pub(crate) use self::type_names::is_built_in;
 use crate::files::Files;
-use crate::layers::{HuffmanTable, Script};
-use crate::limits::MISTAKES_MAX;
-use crate::property::Property;
 use crate::report::{Report, Span};
-use crate::suggest::did_you_mean;
-use crate::syntax::ast::{Constant, File, Ident, TypeRef};
+use crate::syntax::ast::{Constant, File};
 
-/// Checks a file whose form is right. What `type` items stand for takes the place of their names. Pushes reports where it makes no sense; the model is `Some`
-/// only where there are none.
+/// Checks a file whose form is right. What `type` items stand for takes the place of
+/// their names. Pushes reports where it makes no sense; the model is `Some` only where there are none.
 pub(crate) fn check<'a>(
     files: &'a Files,
     file: &mut File<'a>,
@@ -68,118 +61,7 @@ pub(crate) fn check<'a>(
     Checker::new(files, imported, file, reports).model()
 }
 
-struct Checker<'a, 'c> {
-    /// All files; spans are places in it.
-    text: &'a str,
-    files: &'c Files,
-    /// For each file those that it imports.
-    imported: Vec<BTreeSet<usize>>,
-    file: &'c File<'a>,
-    reports: &'c mut Vec<Report>,
-    /// Everything that has a name, `rules` and `wire` blocks left out.
-    declared: Names<'a, Span>,
-    /// `None`: declared with a mistake.
-    constants: Names<'a, Option<Typed>>,
-    /// The `type` items.
-    alias_names: Names<'a, usize>,
-    enum_names: Names<'a, EnumId>,
-    enum_values: Vec<Vec<u64>>,
-    struct_names: Names<'a, StructId>,
-    rules_names: Names<'a, u16>,
-    layer_names: Names<'a, u16>,
-    huffman_names: Names<'a, usize>,
-    /// The tables; `None`: declared with a mistake.
-    huffmans: Vec<Option<Arc<HuffmanTable>>>,
-    /// The `lua` items, each with its file.
-    scripts: Vec<(usize, Arc<Script>)>,
-    heads: Vec<Vec<Head<'a>>>,
-    /// The types of numbers that expressions do not calculate with, as they are spelled.
-    shapes: RefCell<Vec<(&'a str, TypeRef<'a>)>>,
-    recursive: Vec<bool>,
-    /// By struct.
-    takings: Vec<Taking<'a>>,
-    /// Fields that some expression reads.
-    reads: BTreeSet<(StructId, FieldId)>,
-    /// How often each struct asks the same of what comes.
-    looks: BTreeMap<(StructId, Arc<str>), u32>,
-    /// Fields that some derived field, or an expression, measures.
-    measured: BTreeSet<(StructId, FieldId, Measure)>,
-    /// The fields of all `state` blocks; `None`: declared with a mistake.
-    kept: Vec<Option<Kept<'a>>>,
-    /// The `state` blocks.
-    state_names: Names<'a, usize>,
-    /// The same fields.
-    kept_names: Names<'a, (usize, Span)>,
-    /// Which struct uses which of them, and where.
-    state_uses: Vec<(StructId, usize, Span)>,
-    /// The root of each protocol, its name, and the `state` block that it keeps.
-    keepers: Vec<(StructId, Ident<'a>, Option<usize>)>,
-    /// The same, and the fields that they are read through.
-    needed_later: BTreeSet<(StructId, FieldId)>,
-    /// Fields that every arm of a branch declares, of each branch.
-    shared_fields: Vec<(StructId, Vec<FieldId>)>,
-    /// Some expression since the last field was begun reads `index`.
-    index_is_read: bool,
-    kinds: Vec<Kind>,
-    rules: Vec<Rules>,
-    /// Each with where it was first declared.
-    properties: Vec<(Property, Span)>,
-    /// What fields give to be said back.
-    given: BTreeSet<&'a str>,
-    /// What fields say back, and where that stands.
-    taken: Vec<(&'a str, Span)>,
-}
-
-impl<'a, 'c> Checker<'a, 'c> {
-    fn new(
-        files: &'a Files,
-        imported: Vec<BTreeSet<usize>>,
-        file: &'c File<'a>,
-        reports: &'c mut Vec<Report>,
-    ) -> Checker<'a, 'c>
-    where
-        'a: 'c,
-    {
-        Checker {
-            text: &files.text,
-            files,
-            imported,
-            file,
-            reports,
-            declared: Names::default(),
-            constants: Names::default(),
-            alias_names: Names::default(),
-            enum_names: Names::default(),
-            enum_values: Vec::new(),
-            struct_names: Names::default(),
-            rules_names: Names::default(),
-            layer_names: Names::default(),
-            huffman_names: Names::default(),
-            huffmans: Vec::new(),
-            scripts: Vec::new(),
-            heads: Vec::new(),
-            shapes: RefCell::default(),
-            recursive: Vec::new(),
-            takings: Vec::new(),
-            reads: BTreeSet::new(),
-            looks: BTreeMap::new(),
-            measured: BTreeSet::new(),
-            kept: Vec::new(),
-            state_names: Names::default(),
-            kept_names: Names::default(),
-            state_uses: Vec::new(),
-            keepers: Vec::new(),
-            needed_later: BTreeSet::new(),
-            shared_fields: Vec::new(),
-            index_is_read: false,
-            kinds: Vec::new(),
-            rules: Vec::new(),
-            properties: Vec::new(),
-            given: BTreeSet::new(),
-            taken: Vec::new(),
-        }
-    }
-
+impl<'a> Checker<'a, '_> {
     fn model(&mut self) -> Option<Model> {
         self.declare();
         self.check_rules();
@@ -241,17 +123,6 @@ impl<'a, 'c> Checker<'a, 'c> {
         })
     }
 
-    fn report(&mut self, span: Span, message: impl Into<String>) -> &mut Report {
-        self.reports.push(Report::at(span, message));
-        let last = self.reports.len() - 1;
-        &mut self.reports[last]
-    }
-
-    /// Whether there are so many reports that nobody needs more.
-    fn has_enough(&self) -> bool {
-        self.reports.len() >= MISTAKES_MAX
-    }
-
     /// Gives every item its id and refuses two with one name.
     fn declare(&mut self) {
         let file = self.file;
@@ -266,7 +137,7 @@ impl<'a, 'c> Checker<'a, 'c> {
             .filter(|item| !item.is_vector && !item.is_nameless);
         let structs = structs.map(|item| item.name);
         for name in constants.chain(aliases).chain(enums).chain(structs) {
-            if types::is_built_in(name.text) {
+            if is_built_in(name.text) {
                 self.report(name.span, format!("`{}` is a built-in type", name.text))
                     .label("expected another name");
             }
@@ -297,20 +168,6 @@ impl<'a, 'c> Checker<'a, 'c> {
         }
         if file.rules.len() > usize::from(u16::MAX) {
             self.report(file.rules[0].name.span, "there are too many `rules` blocks");
-        }
-    }
-
-    /// Notes a name, or reports that it is taken.
-    pub(super) fn claim(&mut self, taken: &mut BTreeMap<&'a str, Span>, name: Ident<'a>) {
-        match taken.get(name.text).copied() {
-            Some(first) => {
-                self.report(name.span, format!("`{}` is declared twice", name.text))
-                    .label("expected another name")
-                    .related(first, "first declared here");
-            }
-            None => {
-                taken.insert(name.text, name.span);
-            }
         }
     }
 
@@ -353,28 +210,6 @@ impl<'a, 'c> Checker<'a, 'c> {
         ranks
     }
 
-    /// Reports a name that is none of the expected ones.
-    fn report_choice<'w>(
-        &mut self,
-        span: Span,
-        message: String,
-        wrong: &str,
-        choices: impl IntoIterator<Item = &'w str>,
-    ) {
-        let choices: Vec<&str> = choices.into_iter().collect();
-        let shown: Vec<String> = choices.iter().map(|choice| format!("`{choice}`")).collect();
-        let label = match shown.split_last() {
-            Some((last, [])) => format!("expected {last}"),
-            Some((last, rest)) => format!("expected {} or {last}", rest.join(", ")),
-            None => "nothing is expected here".to_owned(),
-        };
-        let suggestion = did_you_mean(wrong, choices);
-        let report = self.report(span, message).label(label);
-        if let Some(suggestion) = suggestion {
-            report.help(suggestion);
-        }
-    }
-
     /// The enums as the model has them; which fields use them is not known yet.
     fn check_enums(&mut self) -> Vec<Enum> {
         let mut enums = Vec::new();
@@ -394,7 +229,7 @@ impl<'a, 'c> Checker<'a, 'c> {
 /// The words that only have a meaning in their place, for the syntax highlighting and for editors.
 #[cfg(test)]
 pub(crate) mod words {
-    use super::{calls, layers, protocols, settings, tests, types, vocabulary};
+    use super::{calls, layers, protocols, settings, tests, type_names, vocabulary};
 
     pub(crate) fn annotations() -> Vec<&'static str> {
         let words = vocabulary::WORDS.iter();
@@ -402,7 +237,7 @@ pub(crate) mod words {
     }
 
     pub(crate) fn types() -> Vec<&'static str> {
-        types::NAMED.to_vec()
+        type_names::NAMED.to_vec()
     }
 
     pub(crate) fn settings() -> Vec<&'static str> {

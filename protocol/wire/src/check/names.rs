@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Checker;
-use crate::report::Span;
-
 /// What names stand for, with the file that declares each.
 pub(super) struct Names<'a, T> {
     declared: BTreeMap<&'a str, Vec<(usize, T)>>,
@@ -70,51 +67,5 @@ impl<'a, T> Names<'a, T> {
         names
             .filter(move |(_, declared)| any(declared))
             .map(|(name, _)| *name)
-    }
-}
-
-impl Checker<'_, '_> {
-    /// The file that a place is in.
-    pub(super) fn file_of(&self, span: Span) -> usize {
-        self.files.at(span.start as usize)
-    }
-
-    /// What can be used at a place.
-    pub(super) fn seen_from(&self, span: Span) -> Seen<'_> {
-        let own = self.file_of(span);
-        Seen {
-            own,
-            imported: &self.imported[own],
-        }
-    }
-
-    /// Whether a name at a place stands for two things; says so if it does.
-    pub(super) fn is_ambiguous(&mut self, name: &str, span: Span) -> bool {
-        let declared = self.declared.all(name, self.seen_from(span));
-        self.stands_for_two(name, span, declared)
-    }
-
-    /// Whether a name is declared at more than one of the places that can be seen; says so if it is.
-    pub(super) fn stands_for_two(
-        &mut self,
-        name: &str,
-        span: Span,
-        mut declared: Vec<Span>,
-    ) -> bool {
-        declared.sort_unstable_by_key(|span| span.start);
-        let [first, second, ..] = declared[..] else {
-            return false;
-        };
-        let name_of = |span: Span| self.files.file(self.file_of(span)).0.to_owned();
-        let help = format!(
-            "rename one of them, or leave out an import: {} declares it, and {} does",
-            name_of(first),
-            name_of(second)
-        );
-        self.report(span, format!("`{name}` stands for two things"))
-            .label("two files declare it")
-            .related(second, "one of them here")
-            .help(help);
-        true
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Checker;
-use super::heads::HeadKind;
+use super::declared::HeadKind;
 use super::model::StructId;
 use crate::limits::STRUCT_NESTING_MAX;
 use crate::syntax::ast::{ExprKind, Statement, Until};

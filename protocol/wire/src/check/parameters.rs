@@ -2,8 +2,7 @@
 
 use super::Checker;
 use super::bodies::Body;
-use super::expressions::{Scope, ValueType};
-use super::heads::HeadKind;
+use super::declared::{HeadKind, Scope, ValueType};
 use super::model::{Expression, Field, FieldId, Repeat, Type};
 use crate::said_back::SaidBack;
 use crate::syntax::ast::{self, Expr, Struct, TypeRef, Until};

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::Checker;
-use super::expressions::Scope;
+use super::declared::Scope;
 use super::model::{Expression, Protocol, Selection, StructId};
 use crate::layout::{BitOrder, ByteOrder, Order};
 use crate::report::Span;

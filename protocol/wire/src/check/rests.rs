@@ -3,91 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Checker;
-use super::types::{is_number, is_type, is_word, width_of};
+use super::takings::{Bits, Rest, Taking};
+use super::type_names::{is_number, width_of};
+use super::types::{is_type, is_word};
 use crate::report::Span;
 use crate::syntax::ast::{Expr, ExprKind, Field, Ident, If, Statement, TypeRef, Until};
 
-/// What statements take of the window around them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Taking<'a> {
-    rest: Option<Rest<'a>>,
-    bits: Bits,
-}
-
-/// How many bits are read at least and at most; 8 stands for all that is more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Bits {
-    least: u8,
-    most: u8,
-}
-
-impl Bits {
-    const ANY: Bits = Bits::between(0, 8);
-    const BYTE: Bits = Bits::between(8, 8);
-
-    const fn between(least: u8, most: u8) -> Bits {
-        Bits { least, most }
-    }
-
-    fn exactly(bits: i128) -> Bits {
-        let bits = bits.clamp(0, 8) as u8;
-        Bits::between(bits, bits)
-    }
-
-    fn times(self, count: i128) -> Bits {
-        let of = |bits: u8| (i128::from(bits).saturating_mul(count)).clamp(0, 8) as u8;
-        Bits::between(of(self.least), of(self.most))
-    }
-
-    /// Of both, one after the other.
-    fn and(self, next: Bits) -> Bits {
-        let of = |a: u8, b: u8| (a + b).min(8);
-        Bits::between(of(self.least, next.least), of(self.most, next.most))
-    }
-
-    /// Of one or the other.
-    fn or(self, other: Bits) -> Bits {
-        let least = self.least.min(other.least);
-        Bits::between(least, self.most.max(other.most))
-    }
-}
-
-/// A field that takes what is left.
-#[derive(Clone, Copy, Debug)]
-struct Rest<'a> {
-    name: Ident<'a>,
-    /// What says so.
-    declared: Span,
-    /// The field of the struct that it stands in, seen from where something comes after it.
-    inside: Option<&'a str>,
-    /// Every packet has it.
-    always: bool,
-    /// How many bits may be left after it: 7 after whole bytes.
-    leaves: u8,
-}
-
 /// What takes the rest where a condition, by its text without blanks, holds, and where it does not.
 type TakenWhere<'a> = BTreeMap<String, [Option<Rest<'a>>; 2]>;
-
-impl<'a> Rest<'a> {
-    fn new(name: Ident<'a>, declared: Span, leaves: u8) -> Rest<'a> {
-        let (inside, always) = (None, true);
-        Rest {
-            name,
-            declared,
-            inside,
-            always,
-            leaves,
-        }
-    }
-
-    fn sometimes(self) -> Rest<'a> {
-        Rest {
-            always: false,
-            ..self
-        }
-    }
-}
 
 impl<'a> Checker<'a, '_> {
     /// Works out for every struct what it leaves to whatever comes after it.

@@ -60,69 +60,76 @@ impl<'a> Checker<'a, '_> {
                 }
             }
             for setting in &block.settings {
-                match setting.name.text {
-                    "unknown_migrate" => {
-                        let choices = [
-                            ("drop", UnknownMigrate::Drop),
-                            ("create", UnknownMigrate::Create),
-                            ("queue", UnknownMigrate::Queue),
-                        ];
-                        self.set(&mut rules.unknown_migrate, setting, &choices);
-                    }
-                    "unknown_update" => {
-                        let choices = [
-                            ("drop", UnknownUpdate::Drop),
-                            ("create", UnknownUpdate::Create),
-                            ("queue", UnknownUpdate::Queue),
-                        ];
-                        self.set(&mut rules.unknown_update, setting, &choices);
-                    }
-                    "unknown_destroy" => {
-                        let choices = [
-                            ("drop", UnknownDestroy::Drop),
-                            ("tombstone", UnknownDestroy::Tombstone),
-                            ("queue", UnknownDestroy::Queue),
-                        ];
-                        self.set(&mut rules.unknown_destroy, setting, &choices);
-                    }
-                    "create" => {
-                        let choices =
-                            [("always", CreateRule::Always), ("newer", CreateRule::Newer)];
-                        self.set(&mut rules.create, setting, &choices);
-                    }
-                    "stale" => {
-                        let choices =
-                            [("never", StaleRule::Never), ("counter", StaleRule::Counter)];
-                        self.set(&mut rules.stale, setting, &choices);
-                    }
-                    "update_from" => {
-                        let choices =
-                            [("anyone", UpdateFrom::Anyone), ("owner", UpdateFrom::Owner)];
-                        self.set(&mut rules.update_from, setting, &choices);
-                    }
-                    OLDER_UPDATE => {
-                        let choices = [("take", OlderUpdate::Take), ("drop", OlderUpdate::Drop)];
-                        older_update = self.choice(setting, &choices);
-                    }
-                    "late_input" => {
-                        let choices = [
-                            ("wait", LateInput::Wait),
-                            ("rollback", LateInput::Rollback),
-                            ("drop", LateInput::Drop),
-                        ];
-                        rules.late_input = self.choice(setting, &choices);
-                    }
-                    "input_delay" => {
-                        rules.input_delay = self.input_delay(setting).unwrap_or(0);
-                    }
-                    _ => {}
-                }
+                self.rule(setting, &mut rules, &mut older_update);
             }
             rules.older_update = older_update.unwrap_or(match rules.stale {
                 StaleRule::Never => OlderUpdate::Take,
                 StaleRule::Counter => OlderUpdate::Drop,
             });
             self.rules.push(rules);
+        }
+    }
+
+    /// Takes a setting of a rules block.
+    fn rule(
+        &mut self,
+        setting: &Setting<'a>,
+        rules: &mut Rules,
+        older_update: &mut Option<OlderUpdate>,
+    ) {
+        match setting.name.text {
+            "unknown_migrate" => {
+                let choices = [
+                    ("drop", UnknownMigrate::Drop),
+                    ("create", UnknownMigrate::Create),
+                    ("queue", UnknownMigrate::Queue),
+                ];
+                self.set(&mut rules.unknown_migrate, setting, &choices);
+            }
+            "unknown_update" => {
+                let choices = [
+                    ("drop", UnknownUpdate::Drop),
+                    ("create", UnknownUpdate::Create),
+                    ("queue", UnknownUpdate::Queue),
+                ];
+                self.set(&mut rules.unknown_update, setting, &choices);
+            }
+            "unknown_destroy" => {
+                let choices = [
+                    ("drop", UnknownDestroy::Drop),
+                    ("tombstone", UnknownDestroy::Tombstone),
+                    ("queue", UnknownDestroy::Queue),
+                ];
+                self.set(&mut rules.unknown_destroy, setting, &choices);
+            }
+            "create" => {
+                let choices = [("always", CreateRule::Always), ("newer", CreateRule::Newer)];
+                self.set(&mut rules.create, setting, &choices);
+            }
+            "stale" => {
+                let choices = [("never", StaleRule::Never), ("counter", StaleRule::Counter)];
+                self.set(&mut rules.stale, setting, &choices);
+            }
+            "update_from" => {
+                let choices = [("anyone", UpdateFrom::Anyone), ("owner", UpdateFrom::Owner)];
+                self.set(&mut rules.update_from, setting, &choices);
+            }
+            OLDER_UPDATE => {
+                let choices = [("take", OlderUpdate::Take), ("drop", OlderUpdate::Drop)];
+                *older_update = self.choice(setting, &choices);
+            }
+            "late_input" => {
+                let choices = [
+                    ("wait", LateInput::Wait),
+                    ("rollback", LateInput::Rollback),
+                    ("drop", LateInput::Drop),
+                ];
+                rules.late_input = self.choice(setting, &choices);
+            }
+            "input_delay" => {
+                rules.input_delay = self.input_delay(setting).unwrap_or(0);
+            }
+            _ => {}
         }
     }
 

@@ -6,33 +6,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Checker;
-use super::expressions::{Scope, Typed, ValueType};
-use super::heads::HeadKind;
-use super::kept_structs::Member;
+use super::declared::{HeadKind, Kept, Member, Scope, Typed, ValueType};
 use super::model::{Expression, StatePart, StatePath, StructId, Type};
 use crate::limits::{STATE_ENTRIES_MAX, STATE_FIELDS_MAX, STATE_KEYS_MAX};
+use crate::report::Span;
 use crate::state::{RowsShape, StateField, StateKind};
 use crate::suggest::did_you_mean;
 use crate::syntax::ast::{self, Expr, ExprKind, Ident, Setting};
-
-/// A field of a `state` block, as the checker knows it.
-#[derive(Clone, Debug)]
-pub(super) struct Kept<'a> {
-    pub(super) name: Ident<'a>,
-    /// The block that declares it.
-    pub(super) block: usize,
-    pub(super) each: bool,
-    pub(super) kind: StateKind,
-    /// Of what is kept, entry by entry. Not of parts and streams.
-    pub(super) value: ValueType,
-    /// What an integer may be.
-    pub(super) range: (i128, i128),
-    /// The type as the wire spells it.
-    pub(super) type_text: &'a str,
-    /// The values of a struct; one without a name, where tables in tables keep plain values. None of
-    /// other fields.
-    pub(super) members: Arc<[Member<'a>]>,
-}
 
 /// What a path into the state leads to.
 pub(super) enum Reached {
@@ -410,12 +390,7 @@ impl<'a> Checker<'a, '_> {
         self.state_uses.push((scope.structure, place, name.span));
         let kept = self.kept.get(place)?.clone()?;
         if other && !kept.each {
-            self.report(
-                name.span,
-                format!("`{}` is one for both directions", name.text),
-            )
-            .label(format!("expected `state.{}`", name.text))
-            .related(kept.name.span, "declared without `each`");
+            self.report_one_for_both(name, kept.name.span);
             return None;
         }
         self.check_use(&kept, name, used)?;
@@ -467,6 +442,13 @@ impl<'a> Checker<'a, '_> {
             part,
         };
         Some((path, kept, reached))
+    }
+
+    fn report_one_for_both(&mut self, name: Ident<'a>, declared: Span) {
+        let message = format!("`{}` is one for both directions", name.text);
+        self.report(name.span, message)
+            .label(format!("expected `state.{}`", name.text))
+            .related(declared, "declared without `each`");
     }
 
     fn state_field_named(&mut self, name: Ident<'a>) -> Option<usize> {

@@ -1,9 +1,10 @@
 //! Types that are told more by their arguments.
 
 use super::Checker;
-use super::expressions::Scope;
+use super::declared::Scope;
 use super::model::{Length, Number, Type};
-use super::types::{is_word, width_of};
+use super::type_names::width_of;
+use super::types::is_word;
 use crate::layout::Encoding;
 use crate::report::Span;
 use crate::syntax::ast::{Expr, ExprKind, TypeRef};

@@ -1,47 +1,13 @@
 //! Types: built-in ones with their arguments, enums and structs.
 
 use super::Checker;
-use super::expressions::Scope;
+use super::declared::Scope;
 use super::model::{Number, Type};
+use super::type_names::{IntegerName, NAMED, byte_order_of, is_built_in, width_of};
 use crate::layout::ByteOrder;
 use crate::report::Span;
 use crate::syntax::ast::{Expr, ExprKind, TypeRef};
 use crate::values::codec::Codec;
-
-/// The built-in types that are not an integer of this many bits.
-pub(super) const NAMED: [&str; 31] = [
-    "bool",
-    "range",
-    "leb128",
-    "sleb128",
-    "zigzag",
-    "vlq",
-    "prefix_varint",
-    "quic_varint",
-    "ubitvar",
-    "packed_int",
-    "compressed",
-    "quake_float",
-    "f16",
-    "f32",
-    "f64",
-    "f16le",
-    "f16be",
-    "f32le",
-    "f32be",
-    "f64le",
-    "f64be",
-    "quantized",
-    "vec2",
-    "vec3",
-    "vec4",
-    "smallest_three",
-    "string",
-    "bytes",
-    "delta",
-    "uuid",
-    "hash",
-];
 
 /// The varints that take no arguments.
 const VARINTS: [(&str, Codec, Number); 7] = [
@@ -53,61 +19,6 @@ const VARINTS: [(&str, Codec, Number); 7] = [
     ("packed_int", Codec::Packed, Number::Signed),
     ("quake_float", Codec::QuakeFloat, Number::Float),
 ];
-
-/// The parts of a name such as `u12` or `i32be`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IntegerName<'n> {
-    pub(super) signed: bool,
-    /// The number, whatever it is.
-    pub(super) digits: &'n str,
-    pub(super) order: Option<ByteOrder>,
-}
-
-impl IntegerName<'_> {
-    /// Whether it is `u128`, which expressions do not calculate with.
-    pub(super) fn is_wide(self) -> bool {
-        !self.signed && self.digits == "128"
-    }
-
-    /// The number of bits, where there is no sign.
-    pub(super) fn unsigned_bits(self) -> Option<u8> {
-        self.digits.parse().ok().filter(|_| !self.signed)
-    }
-}
-
-/// `u12`, `i5`, `u16be`
-pub(super) fn width_of(name: &str) -> Option<IntegerName<'_>> {
-    let signed = name.starts_with('i');
-    let (name, order) = byte_order_of(name);
-    let digits = name.strip_prefix(['u', 'i'])?;
-    let only_digits = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    only_digits.then_some(IntegerName {
-        signed,
-        digits,
-        order,
-    })
-}
-
-/// A name without `le` or `be` at its end, and which of them it was.
-fn byte_order_of(name: &str) -> (&str, Option<ByteOrder>) {
-    match (name.strip_suffix("le"), name.strip_suffix("be")) {
-        (Some(plain), _) => (plain, Some(ByteOrder::Little)),
-        (_, Some(plain)) => (plain, Some(ByteOrder::Big)),
-        _ => (name, None),
-    }
-}
-
-/// Whether the name is that of numbers that expressions do not calculate with.
-pub(super) fn is_number(name: &str) -> bool {
-    let (plain, _) = byte_order_of(name);
-    matches!(plain, "f16" | "f32" | "f64")
-        || matches!(name, "quake_float" | "quantized" | "smallest_three")
-}
-
-/// Whether the language gives the name a meaning as a type.
-pub(crate) fn is_built_in(name: &str) -> bool {
-    width_of(name).is_some() || NAMED.contains(&name)
-}
 
 impl<'a> Checker<'a, '_> {
     /// The type of a field. [`Type::Broken`] where a mistake was reported.
@@ -204,29 +115,7 @@ impl<'a> Checker<'a, '_> {
                 let expected = format!("{name}(TYPE)");
                 return self.wrong_arguments(span, &expected);
             }
-            _ if self.is_ambiguous(name, name_span) => return None,
-            _ => match (
-                self.struct_names.get(name, self.seen_from(name_span)),
-                self.enum_names.get(name, self.seen_from(name_span)),
-            ) {
-                (Some(&id), _) => Type::Struct(id),
-                (_, Some(&id)) if self.is_flags(id) => Type::Flags(id),
-                (_, Some(&id)) => Type::Enum(id),
-                // Without arguments, the type that it stands for would have taken its place.
-                _ if self
-                    .alias_names
-                    .get(name, self.seen_from(name_span))
-                    .is_some() =>
-                {
-                    self.report(span, format!("`{name}` takes no arguments"))
-                        .label(format!("expected `{name}`"));
-                    return None;
-                }
-                _ => {
-                    self.report_unknown_type(name, name_span);
-                    return None;
-                }
-            },
+            _ => self.declared_type(name, name_span, span)?,
         };
         // What a struct gets for its parameters is checked where it is known what can be read.
         if arguments.is_some() && !matches!(found, Type::Struct(_)) {
@@ -235,6 +124,32 @@ impl<'a> Checker<'a, '_> {
             return None;
         }
         Some(found)
+    }
+
+    /// A struct or an enum.
+    fn declared_type(&mut self, name: &str, name_span: Span, span: Span) -> Option<Type> {
+        if self.is_ambiguous(name, name_span) {
+            return None;
+        }
+        let seen = self.seen_from(name_span);
+        let structure = self.struct_names.get(name, seen).copied();
+        let declared = self.enum_names.get(name, seen).copied();
+        let is_alias = self.alias_names.get(name, seen).is_some();
+        match (structure, declared) {
+            (Some(id), _) => Some(Type::Struct(id)),
+            (_, Some(id)) if self.is_flags(id) => Some(Type::Flags(id)),
+            (_, Some(id)) => Some(Type::Enum(id)),
+            // Without arguments, the type that it stands for would have taken its place.
+            _ if is_alias => {
+                self.report(span, format!("`{name}` takes no arguments"))
+                    .label(format!("expected `{name}`"));
+                None
+            }
+            _ => {
+                self.report_unknown_type(name, name_span);
+                None
+            }
+        }
     }
 
     /// Whether it was declared by `flags`.

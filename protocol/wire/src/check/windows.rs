@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::bodies::Body;
-use super::expressions::Scope;
+use super::declared::Scope;
 use super::model::{Expression, Step, Window};
 use crate::report::Span;
 use crate::syntax::ast::{ByteOrderOf, Expr, Field, Ident, Size, SizeBlock};

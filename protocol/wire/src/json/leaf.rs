@@ -247,38 +247,8 @@ fn raw_of_value(json: &Json, shown: Shown, dictionary: &Dictionary) -> Result<u6
             let raw = rotation::raw([x, y, z, w], bits);
             raw.ok_or_else(|| "the rotation is not of unit length".to_owned())
         }
-        Shown::Flags { table } => {
-            if let Some(value) = to_integer(json) {
-                return u64::try_from(value).map_err(|_| format!("{value} is not 0 to 2^64 - 1"));
-            }
-            let names = json.as_array().ok_or_else(|| {
-                format!("{json} is neither a number nor a list of the names of bits")
-            })?;
-            let mut raw = 0;
-            for name in names {
-                raw |= flag(name, table, dictionary)?;
-            }
-            Ok(raw)
-        }
-        Shown::Enum { table, low } => {
-            if let Json::String(name) = json {
-                let members = dictionary
-                    .enumeration(table)
-                    .map(|table| &table.members[..]);
-                let members = members.unwrap_or_default();
-                if let Some(member) = members.iter().find(|member| &*member.name == name) {
-                    return Ok(member.value - low.min(member.value));
-                }
-                let names = members.iter().map(|member| &*member.name);
-                let hint = crate::suggest::did_you_mean(name, names);
-                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-                if to_integer(json).is_none() {
-                    return Err(format!("the enum has no member `{name}`{hint}"));
-                }
-            }
-            let value = integer()?;
-            u64::try_from(value - i128::from(low)).map_err(|_| format!("{value} is below {low}"))
-        }
+        Shown::Flags { table } => flags(json, table, dictionary),
+        Shown::Enum { table, low } => member(json, (table, low), dictionary),
         Shown::Nothing
         | Shown::Text(_)
         | Shown::ZeroText(_)
@@ -288,6 +258,42 @@ fn raw_of_value(json: &Json, shown: Shown, dictionary: &Dictionary) -> Result<u6
         | Shown::Uuid
         | Shown::Hash => Err("it is not an integer".to_owned()),
     }
+}
+
+/// A number, or the bits of a list of names.
+fn flags(json: &Json, table: u16, dictionary: &Dictionary) -> Result<u64, String> {
+    if let Some(value) = to_integer(json) {
+        return u64::try_from(value).map_err(|_| format!("{value} is not 0 to 2^64 - 1"));
+    }
+    let names = json
+        .as_array()
+        .ok_or_else(|| format!("{json} is neither a number nor a list of the names of bits"))?;
+    let mut raw = 0;
+    for name in names {
+        raw |= flag(name, table, dictionary)?;
+    }
+    Ok(raw)
+}
+
+/// The value of a member, or a number, less the lowest that can be.
+fn member(json: &Json, (table, low): (u16, u64), dictionary: &Dictionary) -> Result<u64, String> {
+    if let Json::String(name) = json {
+        let members = dictionary
+            .enumeration(table)
+            .map(|table| &table.members[..]);
+        let members = members.unwrap_or_default();
+        if let Some(member) = members.iter().find(|member| &*member.name == name) {
+            return Ok(member.value - low.min(member.value));
+        }
+        let names = members.iter().map(|member| &*member.name);
+        let hint = crate::suggest::did_you_mean(name, names);
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        if to_integer(json).is_none() {
+            return Err(format!("the enum has no member `{name}`{hint}"));
+        }
+    }
+    let value = to_integer(json).ok_or_else(|| format!("{json} is not an integer"))?;
+    u64::try_from(value - i128::from(low)).map_err(|_| format!("{value} is below {low}"))
 }
 
 /// The bits of a name, or of a number.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bindings::Bindings;
 use super::{FieldKey, Lowering, NotLowered};
-use crate::check::model::{Expression, StructId};
+use crate::check::model::{Expression, Look, ScriptCall, StructId};
 use crate::operation::{NO_FIELD, Operand, Operation, Register};
 use crate::program::{FieldInfo, ScriptPlan, Shown};
 use crate::property::OfProperty;
@@ -56,37 +56,8 @@ impl Lowering<'_> {
                 ahead,
                 text,
                 key,
-            } => {
-                let ahead = self.value(ahead, bindings)?;
-                let field = match key {
-                    Some((structure, key)) => self.look_info(*structure, key, text),
-                    None => NO_FIELD,
-                };
-                let (look, to, text) = (*look, self.register()?, self.text(text));
-                self.assembler.push(Operation::Look {
-                    look,
-                    ahead,
-                    to,
-                    field,
-                    text,
-                })?;
-                Ok(Operand::Register(to))
-            }
-            Expression::Script(call) => {
-                let (arguments, text) = (
-                    self.given(&call.arguments, bindings)?,
-                    self.text(&call.text),
-                );
-                let call = self.assembler.script(ScriptPlan {
-                    script: call.script.clone(),
-                    function: call.function.clone(),
-                    arguments,
-                    text,
-                })?;
-                let to = self.register()?;
-                self.assembler.push(Operation::Script { to, call })?;
-                Ok(Operand::Register(to))
-            }
+            } => self.look((*look, ahead, text), key.as_ref(), bindings),
+            Expression::Script(call) => self.script(call, bindings),
             Expression::Context(what) => {
                 let (what, to) = (*what, self.register()?);
                 self.assembler.push(Operation::Circumstance { what, to })?;
@@ -120,29 +91,88 @@ impl Lowering<'_> {
                 Ok(Operand::Register(to))
             }
             Expression::Choice(condition, then, otherwise) => {
-                let to = self.register()?;
-                let (other, end) = (self.assembler.label(), self.assembler.label());
-                self.unless(condition, other, bindings)?;
-                let from = self.value(then, bindings)?;
-                self.assembler.push(Operation::Copy { to, from })?;
-                self.assembler.jump(end)?;
-                self.assembler.place(other)?;
-                let from = self.value(otherwise, bindings)?;
-                self.assembler.push(Operation::Copy { to, from })?;
-                self.assembler.place(end)?;
-                Ok(Operand::Register(to))
+                self.chosen(condition, (then, otherwise), bindings)
             }
             Expression::Not(_) | Expression::And(..) | Expression::Or(..) => {
-                let to = self.register()?;
-                let (yes, no) = (self.assembler.operand(1)?, self.assembler.operand(0)?);
-                let end = self.assembler.label();
-                self.assembler.push(Operation::Copy { to, from: no })?;
-                self.unless(expression, end, bindings)?;
-                self.assembler.push(Operation::Copy { to, from: yes })?;
-                self.assembler.place(end)?;
-                Ok(Operand::Register(to))
+                self.truth(expression, bindings)
             }
         }
+    }
+
+    /// Bytes ahead.
+    fn look(
+        &mut self,
+        (look, ahead, text): (Look, &Expression, &Arc<str>),
+        key: Option<&(StructId, Arc<str>)>,
+        bindings: &Bindings,
+    ) -> Result<Operand, NotLowered> {
+        let ahead = self.value(ahead, bindings)?;
+        let field = match key {
+            Some((structure, key)) => self.look_info(*structure, key, text),
+            None => NO_FIELD,
+        };
+        let (to, text) = (self.register()?, self.text(text));
+        self.assembler.push(Operation::Look {
+            look,
+            ahead,
+            to,
+            field,
+            text,
+        })?;
+        Ok(Operand::Register(to))
+    }
+
+    /// What a script answers.
+    fn script(&mut self, call: &ScriptCall, bindings: &Bindings) -> Result<Operand, NotLowered> {
+        let (arguments, text) = (
+            self.given(&call.arguments, bindings)?,
+            self.text(&call.text),
+        );
+        let call = self.assembler.script(ScriptPlan {
+            script: call.script.clone(),
+            function: call.function.clone(),
+            arguments,
+            text,
+        })?;
+        let to = self.register()?;
+        self.assembler.push(Operation::Script { to, call })?;
+        Ok(Operand::Register(to))
+    }
+
+    /// `if condition { then } else { otherwise }`, as a value.
+    fn chosen(
+        &mut self,
+        condition: &Expression,
+        (then, otherwise): (&Expression, &Expression),
+        bindings: &Bindings,
+    ) -> Result<Operand, NotLowered> {
+        let to = self.register()?;
+        let (other, end) = (self.assembler.label(), self.assembler.label());
+        self.unless(condition, other, bindings)?;
+        let from = self.value(then, bindings)?;
+        self.assembler.push(Operation::Copy { to, from })?;
+        self.assembler.jump(end)?;
+        self.assembler.place(other)?;
+        let from = self.value(otherwise, bindings)?;
+        self.assembler.push(Operation::Copy { to, from })?;
+        self.assembler.place(end)?;
+        Ok(Operand::Register(to))
+    }
+
+    /// Whether a condition holds, as 1 or 0.
+    fn truth(
+        &mut self,
+        expression: &Expression,
+        bindings: &Bindings,
+    ) -> Result<Operand, NotLowered> {
+        let to = self.register()?;
+        let (yes, no) = (self.assembler.operand(1)?, self.assembler.operand(0)?);
+        let end = self.assembler.label();
+        self.assembler.push(Operation::Copy { to, from: no })?;
+        self.unless(expression, end, bindings)?;
+        self.assembler.push(Operation::Copy { to, from: yes })?;
+        self.assembler.place(end)?;
+        Ok(Operand::Register(to))
     }
 
     /// Before the first element of a repeat whose expressions read `index`.

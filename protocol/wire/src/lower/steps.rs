@@ -178,45 +178,57 @@ impl Lowering<'_> {
                     self.assembler.place(end)?;
                     bind(&joint, bindings);
                 }
-                Step::Switch {
-                    on,
-                    text,
-                    arms,
-                    default,
-                    shared,
-                } => {
-                    let joint = self.joint(shared, structure)?;
-                    let on = self.value(on, bindings)?;
-                    let text = self.text(text);
-                    let end = self.assembler.label();
-                    let mut targets = Vec::new();
-                    let mut bodies = Vec::new();
-                    for (values, body) in arms {
-                        let label = self.assembler.label();
-                        targets.extend(values.iter().map(|&value| (value, label)));
-                        bodies.push((label, body));
-                    }
-                    let default = default.as_ref().map(|body| {
-                        let label = self.assembler.label();
-                        bodies.push((label, body));
-                        label
-                    });
-                    let table = self.assembler.switch_table(targets, default)?;
-                    self.assembler.push(Operation::Switch { on, table, text })?;
-                    for (place, (label, body)) in bodies.into_iter().enumerate() {
-                        self.assembler.place(label)?;
-                        self.arm(body, (place, &joint), structure, bindings)?;
-                        self.assembler.jump(end)?;
-                    }
-                    self.assembler.place(end)?;
-                    bind(&joint, bindings);
-                }
+                Step::Switch { .. } => self.switch(step, structure, bindings)?,
             }
         }
         if let Some(around) = order_around {
             let (big, before) = (Operand::Register(around), NO_REGISTER);
             self.assembler.push(Operation::ByteOrder { big, before })?;
         }
+        Ok(())
+    }
+
+    fn switch(
+        &mut self,
+        step: &Step,
+        structure: StructId,
+        bindings: &mut Bindings,
+    ) -> Result<(), NotLowered> {
+        let Step::Switch {
+            on,
+            text,
+            arms,
+            default,
+            shared,
+        } = step
+        else {
+            return Ok(());
+        };
+        let joint = self.joint(shared, structure)?;
+        let on = self.value(on, bindings)?;
+        let text = self.text(text);
+        let end = self.assembler.label();
+        let mut targets = Vec::new();
+        let mut bodies = Vec::new();
+        for (values, body) in arms {
+            let label = self.assembler.label();
+            targets.extend(values.iter().map(|&value| (value, label)));
+            bodies.push((label, body));
+        }
+        let default = default.as_ref().map(|body| {
+            let label = self.assembler.label();
+            bodies.push((label, body));
+            label
+        });
+        let table = self.assembler.switch_table(targets, default)?;
+        self.assembler.push(Operation::Switch { on, table, text })?;
+        for (place, (label, body)) in bodies.into_iter().enumerate() {
+            self.assembler.place(label)?;
+            self.arm(body, (place, &joint), structure, bindings)?;
+            self.assembler.jump(end)?;
+        }
+        self.assembler.place(end)?;
+        bind(&joint, bindings);
         Ok(())
     }
 
@@ -370,8 +382,65 @@ impl Lowering<'_> {
             None => self.weights.of_single(field, model),
         };
         let (body, end) = (self.assembler.label(), self.assembler.label());
-        let (body_name, end_name) = (body.name(), end.name());
-        let next = match repeat {
+        let labels = (body.name(), end.name());
+        let next = self.begin_repeat(repeat, (info, weight), labels, bindings)?;
+        let outer = self.index;
+        if field.reads_index {
+            self.begin_index()?;
+        }
+        self.assembler.place(body)?;
+        self.count_element(id, bindings)?;
+        let of_element;
+        let arguments = match field.reads_index {
+            true => {
+                of_element = self.arguments(field, bindings)?;
+                &of_element[..]
+            }
+            false => arguments,
+        };
+        let found = self.single(field, element, bindings, None, arguments)?;
+        let next = match (next, repeat) {
+            (
+                Operation::UntilNext {
+                    start,
+                    weight,
+                    body,
+                    ..
+                },
+                Repeat::Until(condition),
+            ) => {
+                // `item` is the field, as long as its last element is looked at.
+                bindings.fields.extend(found.map(|found| (id, found)));
+                let holds = self.value(condition, bindings)?;
+                bindings.fields.remove(&id);
+                Operation::UntilNext {
+                    holds,
+                    start,
+                    weight,
+                    body,
+                }
+            }
+            (next, _) => next,
+        };
+        if field.reads_index {
+            self.end_index(outer)?;
+        }
+        self.assembler.push(next)?;
+        self.assembler.place(end)?;
+        self.next_register = before;
+        Ok(())
+    }
+
+    /// Begins a repeat of elements of a weight. The operation behind each element, which asks whether there is
+    /// another one.
+    fn begin_repeat(
+        &mut self,
+        repeat: &Repeat,
+        (info, weight): (u32, u32),
+        (body_name, end_name): (u32, u32),
+        bindings: &Bindings,
+    ) -> Result<Operation, NotLowered> {
+        Ok(match repeat {
             Repeat::Count(count) => {
                 let count = self.value(count, bindings)?;
                 let counter = self.register()?;
@@ -419,52 +488,7 @@ impl Lowering<'_> {
                     body: body_name,
                 }
             }
-        };
-        let outer = self.index;
-        if field.reads_index {
-            self.begin_index()?;
-        }
-        self.assembler.place(body)?;
-        self.count_element(id, bindings)?;
-        let of_element;
-        let arguments = match field.reads_index {
-            true => {
-                of_element = self.arguments(field, bindings)?;
-                &of_element[..]
-            }
-            false => arguments,
-        };
-        let found = self.single(field, element, bindings, None, arguments)?;
-        let next = match (next, repeat) {
-            (
-                Operation::UntilNext {
-                    start,
-                    weight,
-                    body,
-                    ..
-                },
-                Repeat::Until(condition),
-            ) => {
-                // `item` is the field, as long as its last element is looked at.
-                bindings.fields.extend(found.map(|found| (id, found)));
-                let holds = self.value(condition, bindings)?;
-                bindings.fields.remove(&id);
-                Operation::UntilNext {
-                    holds,
-                    start,
-                    weight,
-                    body,
-                }
-            }
-            (next, _) => next,
-        };
-        if field.reads_index {
-            self.end_index(outer)?;
-        }
-        self.assembler.push(next)?;
-        self.assembler.place(end)?;
-        self.next_register = before;
-        Ok(())
+        })
     }
 
     /// A field that is not repeated, or one element. `window`: what a struct is confined to.

@@ -1,0 +1,98 @@
+//! What is known of streams and of nodes that meet anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netreel_reel::EventNumber;
+use netreel_wire::Sequence;
+
+use crate::history::meetings::Pair;
+use crate::history::sequence::unwrap;
+use crate::session::{NodeId, PacketId, SessionTime};
+
+/// A packet's number follows the one before by this many at the most: some may not have been recorded.
+pub(super) const FOLLOWS_MAX: i64 = 8;
+
+/// Who counts from the first number again had used this many.
+pub(super) const ANEW_MIN: i64 = 16;
+
+/// For so long, in ns, the first messages must have been acked before an ack can take that back, or
+/// another message can have their numbers: acks that overtake each other, and copies that were under way
+/// when the ack came, are younger.
+pub(super) const ACKED_NS: i64 = 1_000_000_000;
+
+/// Messages that share one row of sequence numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::history) struct MessageStream {
+    pub from: NodeId,
+    pub to: NodeId,
+    /// How often these two had connected anew: numbering begins again.
+    pub meeting: u16,
+    /// Where each channel counts for itself.
+    pub channel: Option<u64>,
+    /// Whether the numbers are those of `@ordered_sequence`.
+    pub ordered: bool,
+}
+
+/// From whom to whom packets go, and how often these two had connected anew.
+pub(in crate::history) type NumberedLink = (NodeId, NodeId, u16);
+
+/// What is known of nodes that part and meet again.
+#[derive(Clone, Default)]
+pub(in crate::history) struct Anew {
+    /// Of which two nodes one said that it leaves.
+    pub parted: BTreeSet<Pair>,
+    /// What acks said of each stream.
+    pub acked: BTreeMap<MessageStream, AckedSoFar>,
+    /// Of each meeting after the first, when the one who did not begin it first heard of it.
+    pub heard: BTreeMap<(Pair, u16), EventNumber>,
+}
+
+/// How far a stream came, by acks that name all before one.
+#[derive(Clone, Copy)]
+pub(in crate::history) struct AckedSoFar {
+    /// The latest place that was named, which packet did, and the number there.
+    pub newest: i64,
+    pub packet: PacketId,
+    pub number: u64,
+    /// Since when all first places came.
+    pub left: Option<SessionTime>,
+}
+
+/// A packet as far as its messages are judged by it.
+#[derive(Clone, Copy)]
+pub(in crate::history) struct Spoken {
+    pub packet: PacketId,
+    pub link: (NodeId, NodeId),
+    pub time: SessionTime,
+    /// How often these two had met anew.
+    pub at: u16,
+    pub sequence: Option<Sequence>,
+    /// Whether its number goes on where those of its way are.
+    pub follows: bool,
+}
+
+impl Spoken {
+    pub fn way(self) -> NumberedLink {
+        (self.link.0, self.link.1, self.at)
+    }
+}
+
+impl AckedSoFar {
+    /// Whether an ack takes back what was acked of a stream that begins at `start`.
+    pub fn falls(&self, start: i64, number: Sequence, time: SessionTime) -> bool {
+        let place = unwrap(number, self.newest);
+        is_fall(start, self.newest, place) && self.is_settled(time)
+    }
+
+    /// Whether the first places have been acked for long.
+    pub fn is_settled(&self, time: SessionTime) -> bool {
+        self.left
+            .is_some_and(|left| time.0.saturating_sub(left.0) >= ACKED_NS)
+    }
+}
+
+/// Whether acks fall back to where a row of numbers begins.
+pub(super) fn is_fall(start: i64, newest: i64, place: i64) -> bool {
+    let is_first = (-1..=FOLLOWS_MAX).contains(&place.saturating_sub(start));
+    is_first && newest.saturating_sub(place) >= ANEW_MIN
+}

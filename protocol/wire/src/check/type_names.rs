@@ -1,0 +1,93 @@
+//! The names of built-in types.
+
+use crate::layout::ByteOrder;
+
+/// The built-in types that are not an integer of this many bits.
+pub(super) const NAMED: [&str; 31] = [
+    "bool",
+    "range",
+    "leb128",
+    "sleb128",
+    "zigzag",
+    "vlq",
+    "prefix_varint",
+    "quic_varint",
+    "ubitvar",
+    "packed_int",
+    "compressed",
+    "quake_float",
+    "f16",
+    "f32",
+    "f64",
+    "f16le",
+    "f16be",
+    "f32le",
+    "f32be",
+    "f64le",
+    "f64be",
+    "quantized",
+    "vec2",
+    "vec3",
+    "vec4",
+    "smallest_three",
+    "string",
+    "bytes",
+    "delta",
+    "uuid",
+    "hash",
+];
+
+/// The parts of a name such as `u12` or `i32be`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IntegerName<'n> {
+    pub(super) signed: bool,
+    /// The number, whatever it is.
+    pub(super) digits: &'n str,
+    pub(super) order: Option<ByteOrder>,
+}
+
+impl IntegerName<'_> {
+    /// Whether it is `u128`, which expressions do not calculate with.
+    pub(super) fn is_wide(self) -> bool {
+        !self.signed && self.digits == "128"
+    }
+
+    /// The number of bits, where there is no sign.
+    pub(super) fn unsigned_bits(self) -> Option<u8> {
+        self.digits.parse().ok().filter(|_| !self.signed)
+    }
+}
+
+/// `u12`, `i5`, `u16be`
+pub(super) fn width_of(name: &str) -> Option<IntegerName<'_>> {
+    let signed = name.starts_with('i');
+    let (name, order) = byte_order_of(name);
+    let digits = name.strip_prefix(['u', 'i'])?;
+    let only_digits = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    only_digits.then_some(IntegerName {
+        signed,
+        digits,
+        order,
+    })
+}
+
+/// A name without `le` or `be` at its end, and which of them it was.
+pub(super) fn byte_order_of(name: &str) -> (&str, Option<ByteOrder>) {
+    match (name.strip_suffix("le"), name.strip_suffix("be")) {
+        (Some(plain), _) => (plain, Some(ByteOrder::Little)),
+        (_, Some(plain)) => (plain, Some(ByteOrder::Big)),
+        _ => (name, None),
+    }
+}
+
+/// Whether the name is that of numbers that expressions do not calculate with.
+pub(super) fn is_number(name: &str) -> bool {
+    let (plain, _) = byte_order_of(name);
+    matches!(plain, "f16" | "f32" | "f64")
+        || matches!(name, "quake_float" | "quantized" | "smallest_three")
+}
+
+/// Whether the language gives the name a meaning as a type.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    width_of(name).is_some() || NAMED.contains(&name)
+}
