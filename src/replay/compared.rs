@@ -1,7 +1,8 @@
 //! What became of a session that was played on, beside what it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::Path;
 
 use netreel_protocol::diff::{Findings, Same, finding_key};
 use netreel_protocol::export;
@@ -15,14 +16,30 @@ use serde_json::{Value, json};
 
 use super::boxes::Changed;
 use super::likely;
-use super::together::PlayedOn;
+use super::reels::names;
 use crate::check;
 use crate::open::Story;
 use crate::outcome::Failure;
-use crate::{replay, text};
+use crate::text;
 
 /// How many refused calls of a node are told one by one.
 const REFUSED_TOLD: usize = 3;
+
+/// What was asked, played.
+pub struct PlayedOn<'a> {
+    pub session: &'a Session,
+    pub folder: &'a Path,
+    /// What was changed, as it was asked for; empty where nothing was.
+    pub changes: String,
+    /// Which settings of which node are others than recorded.
+    pub changed: BTreeMap<String, Vec<Changed>>,
+    pub seed: u64,
+    /// Nodes without a layer, a sentence each: what they sent arrives as it did.
+    pub left_out: Vec<String>,
+    /// With nothing changed, where something is.
+    pub unchanged: Option<Played>,
+    pub played: Played,
+}
 
 /// The findings of the recording.
 pub struct Before {
@@ -113,7 +130,7 @@ impl<'a> Compared<'a> {
             not_played,
             new,
             stayed,
-            names: Box::new(replay::names(&reels)),
+            names: Box::new(names(&reels)),
         }
     }
 
