@@ -43,12 +43,12 @@ pub struct PlayedOn<'a> {
 
 /// The findings of the recording.
 pub struct Before {
-    findings: Vec<Told>,
+    findings: Vec<KnownFinding>,
     packets: usize,
 }
 
 #[derive(Clone)]
-struct Told {
+struct KnownFinding {
     key: Same,
     level: Level,
     sentence: String,
@@ -60,12 +60,12 @@ pub struct Compared<'a> {
     before: &'a Before,
     after: &'a Story,
     judgement: &'a Judgement,
-    gone: Vec<&'a Told>,
+    gone: Vec<&'a KnownFinding>,
     /// At nodes that were not played: nobody knows whether they are gone.
-    not_played: Vec<&'a Told>,
-    new: Vec<Told>,
+    not_played: Vec<&'a KnownFinding>,
+    new: Vec<KnownFinding>,
     /// With the level that each had before.
-    stayed: Vec<(Told, Level)>,
+    stayed: Vec<(KnownFinding, Level)>,
     /// The names of the nodes behind endpoints.
     names: Box<dyn Fn(Endpoint) -> Option<String>>,
 }
@@ -76,16 +76,16 @@ impl Before {
         let findings = story.history().findings.iter();
         Before {
             findings: findings
-                .map(|finding| Told::new(session, finding))
+                .map(|finding| KnownFinding::new(session, finding))
                 .collect(),
             packets: session.packet_count(),
         }
     }
 }
 
-impl Told {
-    fn new(session: &Session, finding: &Finding) -> Told {
-        Told {
+impl KnownFinding {
+    fn new(session: &Session, finding: &Finding) -> KnownFinding {
+        KnownFinding {
             key: finding_key(session, finding),
             level: finding.level,
             sentence: finding.sentence.clone(),
@@ -102,8 +102,10 @@ impl<'a> Compared<'a> {
         judgement: &'a Judgement,
     ) -> Compared<'a> {
         let findings = after.history().findings.iter();
-        let now: Vec<Told> = findings.map(|it| Told::new(&after.session, it)).collect();
-        let keys = |all: &[Told]| {
+        let now: Vec<KnownFinding> = findings
+            .map(|it| KnownFinding::new(&after.session, it))
+            .collect();
+        let keys = |all: &[KnownFinding]| {
             let keys = all.iter().map(|told| (told.key.clone(), told.level));
             keys.collect::<Vec<_>>()
         };
@@ -118,7 +120,7 @@ impl<'a> Compared<'a> {
         let stayed = stayed.collect();
         let played = on.played.nodes.iter().filter(|node| node.played);
         let played: BTreeSet<&str> = played.map(|node| node.name.as_str()).collect();
-        let is_played = |told: &&Told| played.contains(told.key.node.as_str());
+        let is_played = |told: &&KnownFinding| played.contains(told.key.node.as_str());
         let (gone, not_played) = gone.partition(is_played);
         let reels: Vec<_> = on.session.reels.iter().flatten().cloned().collect();
         Compared {
@@ -334,7 +336,7 @@ impl<'a> Compared<'a> {
 
     pub fn json(&self) -> Value {
         let on = self.on;
-        let all = |told: &[Told]| {
+        let all = |told: &[KnownFinding]| {
             told.iter()
                 .map(|told| told.json.clone())
                 .collect::<Vec<_>>()
@@ -401,7 +403,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-fn one(word: &str, told: &Told, out: &mut dyn Write) -> Result<(), Failure> {
+fn one(word: &str, told: &KnownFinding, out: &mut dyn Write) -> Result<(), Failure> {
     let style = check::style(told.level);
     writeln!(
         out,
