@@ -21,7 +21,7 @@ use crate::outcome::{Answer, Failure};
 use crate::packets::json;
 use crate::rules;
 use crate::text;
-use report::Told;
+use report::SessionReport;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let rules = rules_of(arguments)?;
@@ -38,7 +38,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(format) = arguments.format {
         let paths = arguments.filtered.read.source.paths.iter();
         let name: Vec<String> = paths.map(|it| it.display().to_string()).collect();
-        let told = Told::new(name.join(" "), &session, &history, &judgement);
+        let told = SessionReport::new(name.join(" "), &session, &history, &judgement);
         report::print(format, &[told], arguments.partial, out)?;
     } else if arguments.filtered.read.json {
         json(&export::check(&session, &history, &judgement), out)?;

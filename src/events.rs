@@ -26,7 +26,7 @@ const BYTES_MAX: usize = 16;
 pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.read.source)?;
     let session = &story.session;
-    let wanted = Wanted::new(arguments, &story)?;
+    let wanted = Listed::new(arguments, &story)?;
     let reels = session.session_reels();
     let chosen = chosen(&reels, arguments.node.as_deref())?;
     let several = chosen.len() > 1;
@@ -61,14 +61,14 @@ pub fn chosen<'a, 's>(
 }
 
 /// Which events are listed.
-struct Wanted {
+struct Listed {
     kinds: Vec<netreel_reel::EventKind>,
     /// The packets that fit the filter; `None` without one.
     packets: Option<BTreeSet<PacketId>>,
 }
 
-impl Wanted {
-    fn new(arguments: &Events, story: &open::Story) -> Result<Wanted, Failure> {
+impl Listed {
+    fn new(arguments: &Events, story: &open::Story) -> Result<Listed, Failure> {
         let session = &story.session;
         let packets = match arguments.filter.as_deref() {
             None => None,
@@ -79,7 +79,7 @@ impl Wanted {
                 Some(fitting.into_iter().collect())
             }
         };
-        Ok(Wanted {
+        Ok(Listed {
             kinds: arguments.kind.clone(),
             packets,
         })
@@ -102,7 +102,7 @@ impl Wanted {
 /// One reel on its way to the output, a block in memory at a time.
 struct Listing<'a> {
     reel: &'a SessionReel<'a>,
-    wanted: &'a Wanted,
+    wanted: &'a Listed,
     json: bool,
     calls: Calls,
     widths: [usize; 4],
@@ -113,7 +113,7 @@ impl<'a> Listing<'a> {
     fn new(
         session: &Session,
         reel: &'a SessionReel<'a>,
-        wanted: &'a Wanted,
+        wanted: &'a Listed,
         json: bool,
     ) -> Listing<'a> {
         let digits = |number: u64| number.to_string().len();

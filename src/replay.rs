@@ -14,6 +14,8 @@ mod likely;
 mod onto;
 mod parted;
 pub mod program;
+pub mod reels;
+pub mod report;
 pub mod sit;
 pub mod sitting;
 #[cfg(feature = "gui")]
@@ -24,22 +26,18 @@ mod time_outs;
 pub mod together;
 pub mod watched;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use netreel_protocol::session::ReelInput;
-use netreel_reel::{Endpoint, Reel};
-use netreel_replay::{Agreed, Driver, Explanation, FieldDifference, Outcome, Report, explain};
-use netreel_wire::Wire;
-use serde_json::json;
+use netreel_replay::{Outcome, explain};
 
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure};
-use crate::text;
 use boxes::Changes;
 use engine::Engine;
+use reels::{choose, embedded_wire, names};
+use report::{as_json, print};
 use time_outs::TimeOuts;
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -115,7 +113,7 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             Some(wire) => Some(Arc::clone(wire)),
             None => embedded_wire(&input.reel)?,
         };
-        program::refuse(&input.reel, &arguments.read.source.paths)?;
+        program::asked::refuse(&input.reel, &arguments.read.source.paths)?;
         let (report, time_outs) = TimeOuts::replay(&engine, &arguments.sit, &input.reel)?;
         match report.outcome {
             Outcome::Exact => {}
@@ -150,201 +148,4 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         out.flush()?;
     }
     Ok(answer)
-}
-
-/// Plays `reel` into a fresh layer of the engine that it was recorded at.
-pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report, Failure> {
-    let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
-    let start = boxes::start(reel, changes)?;
-    let mut layer = boxes::layer(reel, start, changes)?;
-    Ok(driver.run(&mut layer))
-}
-
-/// The names of the nodes behind endpoints, as far as `reels` tell.
-pub fn names(reels: &[Arc<Reel>]) -> impl Fn(Endpoint) -> Option<String> + use<> {
-    let mut names = BTreeMap::new();
-    for reel in reels {
-        for (_, endpoint) in reel.endpoints() {
-            names.insert(*endpoint, reel.header().node.clone());
-        }
-    }
-    move |endpoint| names.get(&endpoint).cloned()
-}
-
-fn choose<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Result<Vec<&'a ReelInput>, Failure> {
-    let Some(node) = node else {
-        return Ok(inputs.iter().collect());
-    };
-    let chosen = inputs
-        .iter()
-        .filter(|input| input.reel.header().node == node)
-        .collect::<Vec<_>>();
-    if chosen.is_empty() {
-        let names = inputs.iter().map(|input| input.reel.header().node.as_str());
-        return Err(Failure::new(format!(
-            "no reel of node {node} here; there are: {}",
-            names.collect::<Vec<_>>().join(", ")
-        )));
-    }
-    Ok(chosen)
-}
-
-fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
-    let Some(wire) = reel.header().wires.first() else {
-        return Ok(None);
-    };
-    let compiled = Wire::compile(&wire.name, &wire.text).map_err(Failure::new)?;
-    Ok(Some(Arc::new(compiled)))
-}
-
-/// Prints what a replay came to.
-pub fn print(
-    node: &str,
-    report: &Report,
-    explanation: Option<&Explanation>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let mut played = format!(
-        "{}, {} and {} of {}",
-        text::counted(report.ticks, "tick"),
-        text::counted(report.inputs, "call"),
-        text::counted(report.sends, "equal send"),
-        text::bytes(report.bytes),
-    );
-    if report.states > 0 {
-        played += &format!(", {}", text::counted(report.states, "equal state"));
-    }
-    match &report.outcome {
-        Outcome::Exact if report.cut => {
-            writeln!(
-                out,
-                "{node}: exact as far as the reel goes: {played}; the reel was cut"
-            )?;
-        }
-        Outcome::Exact => writeln!(out, "{node}: exact: {played}")?,
-        Outcome::SnapshotRefused(number, why) => {
-            writeln!(
-                out,
-                "{node}: the snapshot of event {number} cannot be taken: {why}"
-            )?;
-        }
-        Outcome::InputRejected(number, why) => {
-            writeln!(
-                out,
-                "{node}: the engine cannot read a recorded call before event {number}: {why}"
-            )?;
-        }
-        Outcome::Diverged(divergence) => {
-            writeln!(
-                out,
-                "{node}: diverged at event {} after {played}",
-                divergence.number
-            )?;
-            if let Some(Explanation {
-                expected,
-                came,
-                field,
-                agreed,
-            }) = explanation
-            {
-                print_agreed(agreed, out)?;
-                writeln!(out, "    expected  {expected}")?;
-                writeln!(out, "    came      {came}")?;
-                if let Some(field) = field {
-                    writeln!(out, "    first difference: {}", field.words())?;
-                }
-            }
-        }
-    }
-    if let Some(differs) = &report.belief_differs {
-        let recorded = differs.recorded.as_deref().unwrap_or("nothing");
-        writeln!(
-            out,
-            "    first belief that differs, before event {}: it says `{}`, recorded is {recorded}",
-            differs.number, differs.said
-        )?;
-    }
-    stretches::print(report, out)
-}
-
-/// Prints the last events that were as recorded.
-fn print_agreed(agreed: &[Agreed], out: &mut dyn Write) -> Result<(), Failure> {
-    for it in agreed {
-        writeln!(out, "    agreed    event {}: {}", it.number, it.words)?;
-    }
-    Ok(())
-}
-
-/// The same as `--json` prints it.
-fn agreed_json(agreed: &[Agreed]) -> serde_json::Value {
-    let each = agreed.iter();
-    let each = each.map(|it| json!({ "event": it.number.0, "what": it.words }));
-    each.collect()
-}
-
-/// A field that differs, as `--json` prints it.
-pub fn field_json(field: &FieldDifference) -> serde_json::Value {
-    json!({
-        "path": field.path,
-        "bits": [field.bits.start, field.bits.end],
-        "expected": field.expected,
-        "came": field.came,
-        "inside": field.inside.as_deref().map(field_json),
-    })
-}
-
-/// A replay as `--json` prints it.
-pub fn as_json(
-    node: &str,
-    report: &Report,
-    explanation: Option<&Explanation>,
-) -> serde_json::Value {
-    let mut object = json!({
-        "node": node,
-        "result": match report.outcome {
-            Outcome::Exact => "exact",
-            Outcome::Diverged(_) => "divergence",
-            Outcome::InputRejected(..) => "input rejected",
-            Outcome::SnapshotRefused(..) => "snapshot refused",
-        },
-        "ticks": report.ticks,
-        "inputs": report.inputs,
-        "sends": report.sends,
-        "bytes": report.bytes,
-        "states": report.states,
-        "stretches": stretches::as_json(report),
-        "cut": report.cut,
-        "divergence": null,
-    });
-    if let Some(differs) = &report.belief_differs {
-        object["belief_differs"] = json!({
-            "event": differs.number.0,
-            "recorded": differs.recorded,
-            "said": differs.said,
-        });
-    }
-    match (&report.outcome, explanation) {
-        (Outcome::InputRejected(number, why) | Outcome::SnapshotRefused(number, why), _) => {
-            object["divergence"] = json!({ "event": number.0, "why": why });
-        }
-        (
-            Outcome::Diverged(divergence),
-            Some(Explanation {
-                expected,
-                came,
-                field,
-                agreed,
-            }),
-        ) => {
-            object["divergence"] = json!({
-                "event": divergence.number.0,
-                "expected": expected,
-                "came": came,
-                "field": field.as_ref().map(field_json),
-                "agreed": agreed_json(agreed),
-            });
-        }
-        _ => {}
-    }
-    object
 }

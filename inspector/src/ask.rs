@@ -25,9 +25,9 @@ pub enum Request {
     /// Follow what is shown while it is recorded, or no longer.
     Follow(bool),
     /// What a path that is being typed can go on with.
-    List(Wanted, String),
+    List(PathKind, String),
     /// Have somebody choose a path with the system's own dialog.
-    Choose(Wanted, Picks),
+    Choose(PathKind, Picks),
     /// No longer work on what was asked for last.
     Cancel,
     /// Keep how the window is laid out.
@@ -62,7 +62,7 @@ pub enum Request {
 
 /// What a path is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum PathKind {
     /// Reels, folders, captures.
     Recording,
     /// A wire.
@@ -84,27 +84,27 @@ pub enum Picks {
     NewFile,
 }
 
-impl Wanted {
+impl PathKind {
     /// What the system's dialog can be asked for, each with the words of its button.
     pub fn picks(self) -> &'static [(&'static str, Picks)] {
         match self {
-            Wanted::Recording => &[
+            PathKind::Recording => &[
                 ("choose a folder…", Picks::Folder),
                 ("choose a file…", Picks::File),
             ],
-            Wanted::Wire => &[("choose…", Picks::File)],
-            Wanted::Picture => &[("choose…", Picks::NewFile)],
-            Wanted::Cut => &[("choose…", Picks::Folder)],
+            PathKind::Wire => &[("choose…", Picks::File)],
+            PathKind::Picture => &[("choose…", Picks::NewFile)],
+            PathKind::Cut => &[("choose…", Picks::Folder)],
         }
     }
 
     /// How the names of the files end that it may be; folders may be of any name.
     pub fn endings(self) -> &'static [&'static str] {
         match self {
-            Wanted::Recording => &["reel", "pcap", "pcapng", "cap"],
-            Wanted::Wire => &["wire"],
-            Wanted::Picture => &["png"],
-            Wanted::Cut => &[],
+            PathKind::Recording => &["reel", "pcap", "pcapng", "cap"],
+            PathKind::Wire => &["wire"],
+            PathKind::Picture => &["png"],
+            PathKind::Cut => &[],
         }
     }
 }
@@ -264,7 +264,7 @@ pub enum Answer {
     /// slash behind them.
     Listed(String, Vec<String>),
     /// What somebody chose with the system's dialog; `None`: nothing.
-    Chosen(Wanted, Option<PathBuf>),
+    Chosen(PathKind, Option<PathBuf>),
     /// It was done: a sentence.
     Done(String),
     /// Whoever opened the window wants to know why, of what this filter takes.

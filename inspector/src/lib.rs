@@ -27,8 +27,8 @@ mod window;
 
 pub use app::Inspector;
 pub use ask::{
-    Alone, Answer, Candidate, Cut as PartOf, Event, Host, Parting, Picks, Request, Shown, Standing,
-    Wake, Wanted,
+    Alone, Answer, Candidate, Cut as PartOf, Event, Host, Parting, PathKind, Picks, Request, Shown,
+    Standing, Wake,
 };
 pub use following::{Follower, Look};
 pub use kept_run::{KeptMatch, KeptRun};

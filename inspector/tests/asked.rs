@@ -12,7 +12,7 @@ use drive::{Window, apply};
 use egui::{Event, Key, Modifiers, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use netreel_inspector::{Answer, Inspector, Picks, Request, Settings, Wanted, Workspace};
+use netreel_inspector::{Answer, Inspector, PathKind, Picks, Request, Settings, Workspace};
 use netreel_inspector_model::{Command, Model};
 use netreel_protocol::session::PacketId;
 
@@ -54,7 +54,7 @@ fn a_path_that_is_typed_is_completed() {
             .filter(|it| matches!(it, Request::List(..) | Request::Open(_)))
             .collect::<Vec<_>>()
     };
-    let listed = |typed: &str| Request::List(Wanted::Recording, typed.to_owned());
+    let listed = |typed: &str| Request::List(PathKind::Recording, typed.to_owned());
     assert_eq!(asks(&mut harness), [listed("")]);
     harness.event(Event::Text("ra".to_owned()));
     harness.run();
@@ -83,14 +83,14 @@ fn the_systems_dialog_is_asked_for_and_what_it_says_is_opened() {
     harness.get_by_label("choose a folder…").click();
     harness.run();
     let asked = harness.state_mut().take_requests();
-    assert!(asked.contains(&Request::Choose(Wanted::Recording, Picks::Folder)));
+    assert!(asked.contains(&Request::Choose(PathKind::Recording, Picks::Folder)));
     harness
         .state_mut()
-        .hear(Answer::Chosen(Wanted::Recording, None));
+        .hear(Answer::Chosen(PathKind::Recording, None));
     harness.run();
     assert!(harness.query_by_label("choose a folder…").is_some());
     let path = PathBuf::from("/race");
-    let answer = Answer::Chosen(Wanted::Recording, Some(path.clone()));
+    let answer = Answer::Chosen(PathKind::Recording, Some(path.clone()));
     harness.state_mut().hear(answer);
     harness.run();
     assert!(harness.query_by_label("choose a folder…").is_none());

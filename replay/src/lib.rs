@@ -83,7 +83,7 @@ pub use cursor::ReelEvents;
 pub use difference::FieldDifference;
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use explanation::{Explanation, explain};
-pub use player::{Player, Wanted};
+pub use player::{Player, Predicate};
 pub use replayable::{
     NotReplayable, check_replayable, check_replayable_sockets, check_replayable_whole,
 };

@@ -8,7 +8,7 @@ use crate::stepper::{Moved, StepError, Stepper};
 use crate::stretches::Stretch;
 
 /// Takes events.
-pub type Wanted<'a> = &'a mut dyn FnMut(&Record<'_>) -> bool;
+pub type Predicate<'a> = &'a mut dyn FnMut(&Record<'_>) -> bool;
 
 /// A replay that goes to events, forward and back. [`Stepper`] plays a layer,
 /// [`Walk`](crate::program::Walk) a program.
@@ -32,12 +32,12 @@ pub trait Player {
     ///
     /// # Errors
     /// As for `go_to`.
-    fn forward(&mut self, wanted: Wanted<'_>) -> Result<Moved, StepError>;
+    fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError>;
     /// See [`Stepper::back`].
     ///
     /// # Errors
     /// As for `go_to`.
-    fn back(&mut self, wanted: Wanted<'_>) -> Result<Moved, StepError>;
+    fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError>;
 
     /// See [`Stepper::seek`]; what has no snapshots comes there from its beginning.
     ///
@@ -106,11 +106,11 @@ impl Player for Stepper {
         Stepper::go_to(self, number)
     }
 
-    fn forward(&mut self, wanted: Wanted<'_>) -> Result<Moved, StepError> {
+    fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
         Stepper::forward(self, wanted)
     }
 
-    fn back(&mut self, wanted: Wanted<'_>) -> Result<Moved, StepError> {
+    fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
         Stepper::back(self, wanted)
     }
 

@@ -40,6 +40,6 @@ pub use played::{
     Between, Debugs, MakesNetwork, MakesNotes, Match, Notes, Outcome, PlayError, Waiting,
 };
 pub use reach::Bring;
-pub use repeat::{Loop, Told, planned, played, repeat};
+pub use repeat::{Loop, RunNews, planned, played, repeat};
 pub use secrets::Source;
 pub use sums::{Share, Sums, chance};

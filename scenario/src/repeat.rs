@@ -56,7 +56,7 @@ pub struct Loop<'a> {
     /// Says when the run is to end.
     pub is_cancelled: &'a Arc<AtomicBool>,
     /// Hears what happens.
-    pub tell: &'a (dyn Fn(Told<'_>) + Sync),
+    pub tell: &'a (dyn Fn(RunNews<'_>) + Sync),
     /// See [`MakesNotes`].
     pub notes: &'a MakesNotes<'a>,
     /// See [`MakesNetwork`].
@@ -69,7 +69,7 @@ pub struct Loop<'a> {
 
 /// What happens in a run.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
+pub enum RunNews<'a> {
     /// So many matches were played before, by an earlier runner.
     GoesOn(u64),
     /// What an earlier runner had left behind was undone.
@@ -105,12 +105,12 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
     std::fs::create_dir_all(wants.folder).map_err(|error| failed(&error))?;
     let (journal, recovered) = Journal::open(wants.folder).map_err(|error| failed(&error))?;
     if recovered != Recovered::default() {
-        (wants.tell)(Told::Recovered(&recovered));
+        (wants.tell)(RunNews::Recovered(&recovered));
     }
     is_same(wants).map_err(|why| failed(&why))?;
     let (file, played) = over(wants.folder).map_err(|error| failed(&error))?;
     if !played.is_empty() {
-        (wants.tell)(Told::GoesOn(played.len() as u64));
+        (wants.tell)(RunNews::GoesOn(played.len() as u64));
     }
     let folder = std::path::absolute(wants.folder).map_err(|error| failed(&error))?;
     let ready = Secrets::read(&wants.scenario.secrets, &journal).and_then(|secrets| {
@@ -215,7 +215,7 @@ impl Run<'_> {
         let failed =
             |error: std::io::Error| PlayError::Runner(format!("{}: {error}", folder.display()));
         let begun = self.journal.folder(&folder).map_err(failed)?;
-        let tell = |line: &str| (self.wants.tell)(Told::Line(number, &self.secrets.hide(line)));
+        let tell = |line: &str| (self.wants.tell)(RunNews::Line(number, &self.secrets.hide(line)));
         let wants = Wants {
             number,
             seed: seed(self.wants.seed, number),
@@ -238,7 +238,7 @@ impl Run<'_> {
             .as_ref()
             .is_ok_and(|it| self.wants.keeps_good || it.bad == Some(true));
         if let Ok(played) = &played {
-            (self.wants.tell)(Told::Judged(played, &folder, is_kept));
+            (self.wants.tell)(RunNews::Judged(played, &folder, is_kept));
         }
         if !is_kept {
             std::fs::remove_dir_all(&folder).map_err(failed)?;
@@ -256,7 +256,7 @@ impl Run<'_> {
             .map_err(failed)?;
         // From here on the match counts, and its folder stays.
         self.journal.undone(begun);
-        (self.wants.tell)(Told::Over(&played, is_kept.then_some(&folder)));
+        (self.wants.tell)(RunNews::Over(&played, is_kept.then_some(&folder)));
         over.1.insert(number, played);
         kept::list(&self.run, over.1.values()).map_err(failed)?;
         if is_bad && self.wants.ends_at_bad {

@@ -14,7 +14,7 @@ use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_wire::Wire;
 use serde_json::json;
 
-use super::report::{self, Told};
+use super::report::{self, SessionReport};
 use crate::arguments::Check;
 use crate::outcome::{Answer, Failure};
 use crate::text;
@@ -34,7 +34,7 @@ struct Checked {
     /// The line of `--json`.
     json: serde_json::Value,
     /// What `--format` tells.
-    told: Told,
+    told: SessionReport,
 }
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -99,7 +99,7 @@ fn one(
                 answer: Answer::Unknown,
                 rules: BTreeMap::new(),
                 json: json!({ "session": name, "error": why }),
-                told: Told::unread(name, &why, arguments.fail_on.level()),
+                told: SessionReport::unread(name, &why, arguments.fail_on.level()),
                 reasons: vec![why],
             });
         }
@@ -113,7 +113,7 @@ fn one(
     }
     let all = export::check(&session, &history, &judgement);
     let mut json = serde_json::to_value(all).map_err(std::io::Error::from)?;
-    let told = Told::new(name.clone(), &session, &history, &judgement);
+    let told = SessionReport::new(name.clone(), &session, &history, &judgement);
     json["session"] = name.into();
     let mut reasons: Vec<String> = judgement
         .reasons
@@ -178,7 +178,7 @@ struct Total {
 
 impl Total {
     /// Counts a session, and hands on what is told of it.
-    fn add(&mut self, folder: &Path, checked: Checked) -> Told {
+    fn add(&mut self, folder: &Path, checked: Checked) -> SessionReport {
         let place = match checked.verdict {
             Verdict::Clean => 0,
             Verdict::Wrong => 1,

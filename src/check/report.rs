@@ -17,7 +17,7 @@ use crate::text;
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// What a session came to.
-pub struct Told {
+pub struct SessionReport {
     name: String,
     found: Vec<Found>,
     /// What could not be judged: an id and a sentence each.
@@ -37,11 +37,16 @@ struct Found {
     packets: Vec<u32>,
 }
 
-impl Told {
+impl SessionReport {
     /// What was found of a session that is called so.
-    pub fn new(name: String, session: &Session, history: &History, judged: &Judgement) -> Told {
+    pub fn new(
+        name: String,
+        session: &Session,
+        history: &History,
+        judged: &Judgement,
+    ) -> SessionReport {
         let reasons = judged.reasons.iter();
-        Told {
+        SessionReport {
             name,
             found: history
                 .findings
@@ -57,8 +62,8 @@ impl Told {
     }
 
     /// A session that cannot be read, or not be asked that.
-    pub fn unread(name: String, why: &str, fail_on: Level) -> Told {
-        Told {
+    pub fn unread(name: String, why: &str, fail_on: Level) -> SessionReport {
+        SessionReport {
             name,
             found: Vec::new(),
             reasons: vec![("unread".to_owned(), why.to_owned())],
@@ -94,7 +99,7 @@ fn found(session: &Session, finding: &Finding) -> Found {
 /// Prints what all sessions came to; `partial`: what could not be judged is skipped, and no error.
 pub fn print(
     format: ReportFormat,
-    all: &[Told],
+    all: &[SessionReport],
     partial: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -113,7 +118,7 @@ pub fn print(
 }
 
 /// A test case a rule, built in or a team's own, and one for what could not be judged.
-fn suite(told: &Told, partial: bool) -> TestSuite {
+fn suite(told: &SessionReport, partial: bool) -> TestSuite {
     let mut by_rule: BTreeMap<&str, Vec<&Found>> = BTreeMap::new();
     RULES.iter().for_each(|rule| {
         by_rule.entry(rule).or_default();
@@ -147,7 +152,7 @@ fn suite(told: &Told, partial: bool) -> TestSuite {
     suite
 }
 
-fn with(mut status: TestCaseStatus, message: &str, told: &Told) -> TestCaseStatus {
+fn with(mut status: TestCaseStatus, message: &str, told: &SessionReport) -> TestCaseStatus {
     let reasons = told.reasons.iter();
     let reasons: Vec<String> = reasons.map(|(id, said)| format!("{said} ({id})")).collect();
     status.set_message(message);
@@ -180,7 +185,7 @@ fn described(found: &[&Found]) -> String {
     each.collect::<Vec<_>>().join("\n")
 }
 
-fn sarif(all: &[Told]) -> Value {
+fn sarif(all: &[SessionReport]) -> Value {
     let mut rules: Vec<&str> = RULES.to_vec();
     let own = all
         .iter()

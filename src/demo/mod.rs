@@ -67,10 +67,10 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
 
     writeln!(told)?;
     let mut answer = Answer::Clean;
-    let names = replay::names(&reels);
+    let names = replay::reels::names(&reels);
     let mut replays = Vec::new();
     for reel in &reels {
-        let report = replay::replay(reel, replay::boxes::Changes::default())?;
+        let report = replay::boxes::replay(reel, replay::boxes::Changes::default())?;
         if report.outcome != Outcome::Exact {
             answer = Answer::Wrong;
         }
@@ -78,8 +78,8 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
         let explanation =
             explanation.map(|it| explain(it, (session.wire.as_deref(), Some(reel)), &names));
         let node = &reel.header().node;
-        replays.push(replay::as_json(node, &report, explanation.as_ref()));
-        replay::print(node, &report, explanation.as_ref(), &mut told)?;
+        replays.push(replay::report::as_json(node, &report, explanation.as_ref()));
+        replay::report::print(node, &report, explanation.as_ref(), &mut told)?;
     }
     writeln!(told)?;
     told.flush()?;

@@ -33,7 +33,7 @@ pub const PLAYED: &str = "played";
 
 /// An error that check finds in a session.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct CheckedError {
     pub key: Same,
     pub rule: &'static str,
     pub sentence: String,
@@ -98,7 +98,7 @@ impl Anew {
     }
 
     /// The errors of what was written.
-    pub fn findings(&self, reels: &Written) -> Result<Vec<Told>, Failure> {
+    pub fn findings(&self, reels: &Written) -> Result<Vec<CheckedError>, Failure> {
         let session = self.session(reels)?;
         let history = History::build(&session);
         let errors = history
@@ -119,8 +119,8 @@ pub fn evidence(session: &Session, finding: &Finding) -> Vec<(String, String)> {
     all
 }
 
-fn told(session: &Session, finding: &Finding) -> Told {
-    Told {
+fn told(session: &Session, finding: &Finding) -> CheckedError {
+    CheckedError {
         key: finding_key(session, finding),
         rule: finding.rule,
         sentence: finding.sentence.clone(),

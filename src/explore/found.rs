@@ -11,7 +11,7 @@ use netreel_replay::explore::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::anew::{Anew, Told, Written};
+use super::anew::{Anew, CheckedError, Written};
 use crate::outcome::Failure;
 
 /// Judges runs: by what nodes believe at the end, and by the rules of `netreel check`.
@@ -52,7 +52,7 @@ pub struct Found {
     pub changes: Vec<Change>,
     pub outcome: Outcome,
     pub swaps: Vec<Swap>,
-    pub findings: Vec<Told>,
+    pub findings: Vec<CheckedError>,
     /// Whether all nodes are live in it: it is a session.
     pub confirmed: bool,
     /// The number of the run that found it.

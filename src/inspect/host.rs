@@ -13,7 +13,7 @@ use netreel_protocol::history::Wanted;
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
 use crate::inspect::models::Own;
-use crate::inspect::opening::{Brings, Job, Said, Told, followed, opened, reread};
+use crate::inspect::opening::{Brings, Job, Said, Teller, followed, opened, reread};
 use crate::inspect::sitting::Seat;
 use crate::inspect::wires::Watched;
 use crate::inspect::{bookmarks, comparing, cutting, kept, listing, settings, wires};
@@ -350,8 +350,8 @@ impl Opener {
         }
     }
 
-    fn told(&self, job: Job) -> Told {
-        Told {
+    fn told(&self, job: Job) -> Teller {
+        Teller {
             job,
             to: self.to.clone(),
             wake: self.wake.clone(),
@@ -390,7 +390,7 @@ impl Opener {
         }
     }
 
-    fn begin(&mut self, work: impl FnOnce(&Told) + Send + 'static) {
+    fn begin(&mut self, work: impl FnOnce(&Teller) + Send + 'static) {
         self.give_up();
         self.stop = Arc::default();
         let told = self.told(Job::Opening(self.opening));

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use netreel_inspector::{Picks, Wanted};
+use netreel_inspector::{PathKind, Picks};
 
 /// How many paths are told.
 const PATHS_MAX: usize = 200;
 
 /// What a path that is being typed can go on with, in the order of names: folders, and files that it may
 /// be. Names that begin with a dot are left out unless that is typed.
-pub fn matching(wanted: Wanted, typed: &str) -> Vec<String> {
+pub fn matching(wanted: PathKind, typed: &str) -> Vec<String> {
     let (above, begin) = match typed.rfind('/') {
         Some(slash) => typed.split_at(slash + 1),
         None => ("", typed),
@@ -41,19 +41,19 @@ pub fn matching(wanted: Wanted, typed: &str) -> Vec<String> {
     found
 }
 
-fn may_be(wanted: Wanted, name: &str) -> bool {
+fn may_be(wanted: PathKind, name: &str) -> bool {
     let ending = Path::new(name).extension().and_then(|it| it.to_str());
     ending.is_some_and(|ending| wanted.endings().contains(&ending))
 }
 
 /// What somebody chooses with the system's own dialog; `None` where nothing.
-pub fn chosen(wanted: Wanted, picks: Picks) -> Option<PathBuf> {
+pub fn chosen(wanted: PathKind, picks: Picks) -> Option<PathBuf> {
     let mut dialog = rfd::FileDialog::new();
     if !wanted.endings().is_empty() && picks != Picks::Folder {
         let name = match wanted {
-            Wanted::Recording => "Recordings",
-            Wanted::Wire => "Wires",
-            Wanted::Picture | Wanted::Cut => "Pictures",
+            PathKind::Recording => "Recordings",
+            PathKind::Wire => "Wires",
+            PathKind::Picture | PathKind::Cut => "Pictures",
         };
         dialog = dialog.add_filter(name, wanted.endings());
     }
@@ -91,14 +91,14 @@ mod tests {
             );
         };
         check(
-            Wanted::Recording,
+            PathKind::Recording,
             "ra",
             &["race.pcap", "race.reel", "races/"],
         );
-        check(Wanted::Recording, ".", &[".raced.reel"]);
-        check(Wanted::Wire, "", &["a.wire", "races/"]);
-        check(Wanted::Cut, "r", &["races/"]);
-        check(Wanted::Recording, "nothing", &[]);
-        assert_eq!(matching(Wanted::Wire, "/no such folder/a"), [""; 0]);
+        check(PathKind::Recording, ".", &[".raced.reel"]);
+        check(PathKind::Wire, "", &["a.wire", "races/"]);
+        check(PathKind::Cut, "r", &["races/"]);
+        check(PathKind::Recording, "nothing", &[]);
+        assert_eq!(matching(PathKind::Wire, "/no such folder/a"), [""; 0]);
     }
 }

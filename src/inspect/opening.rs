@@ -77,14 +77,14 @@ pub(super) enum Brings {
 
 /// What a thread says, and whether anybody still wants to hear it.
 #[derive(Clone)]
-pub(super) struct Told {
+pub(super) struct Teller {
     pub job: Job,
     pub to: Sender<Said>,
     pub wake: Arc<Mutex<Option<Wake>>>,
     pub stop: Arc<AtomicBool>,
 }
 
-impl Told {
+impl Teller {
     pub fn say(&self, answer: Answer) {
         self.bring(answer, Brings::Nothing);
     }
@@ -116,7 +116,7 @@ impl Told {
 pub(super) fn opened(
     source: &Source,
     (filter, rules): (&str, Option<&Own>),
-    told: &Told,
+    told: &Teller,
 ) -> Result<(Answer, Story), Failure> {
     let title = Settings::named(&source.paths);
     told.working(format!("reading {title}"));
@@ -156,7 +156,7 @@ pub(super) fn opened(
 }
 
 /// Reads what `source` names once more, for whoever looks at it already.
-pub(super) fn reread(source: &Source, told: &Told) -> Result<(Answer, Story), Failure> {
+pub(super) fn reread(source: &Source, told: &Teller) -> Result<(Answer, Story), Failure> {
     let mut story = open::story_while(source, &|| !told.is_over(), |_, _, _| {})?;
     let answer = Answer::Reread {
         model: Box::new(ruled(&mut story, "", None)?),
@@ -219,7 +219,7 @@ fn beginning(
 }
 
 /// Looks at what `source` names again and again while it is recorded.
-pub(super) fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
+pub(super) fn followed(source: &Source, told: &Teller) -> Result<(), Failure> {
     let keys = open::keys(source.keys.as_deref(), &source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
     let mut watch = Watch::new(source.paths.clone(), wire, keys);
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn what_nobody_wants_any_more_is_not_opened() {
         let (to, from) = channel();
-        let told = Told {
+        let told = Teller {
             job: Job::Opening(0),
             to,
             wake: Arc::default(),

@@ -156,7 +156,7 @@ fn sit(
     let reels = story.session.session_reels();
     let reel = reels.iter().find(|reel| reel.name == node);
     let reel = reel.ok_or_else(|| Failure::new(format!("{node} has no reel here")))?;
-    program::refuse(reel.reel, &source.paths)?;
+    program::asked::refuse(reel.reel, &source.paths)?;
     let path: PathBuf = source.paths.first().cloned().unwrap_or_default();
     let asked = Changes {
         tune: &changes.tune,

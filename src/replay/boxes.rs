@@ -1,6 +1,9 @@
 //! The engine that the command knows by itself: its start conditions, and its layer.
 
+use std::sync::Arc;
+
 use netreel_reel::Reel;
+use netreel_replay::{Driver, MakeLayer, Report, Stepper};
 use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
 use netreel_transport::{InputError, Layer, ObjectBelief, Transport};
 
@@ -191,4 +194,31 @@ fn words(because: Refusal) -> &'static str {
         Refusal::OnlyToAll => "a client cannot call one peer, only all",
         Refusal::TooLarge => "it is too large",
     }
+}
+
+/// Plays `reel` into a fresh layer of the engine that it was recorded at.
+pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report, Failure> {
+    let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
+    let start = start(reel, changes)?;
+    let mut layer = layer(reel, start, changes)?;
+    Ok(driver.run(&mut layer))
+}
+
+/// Plays a reel into the sample engine's layer, with what is to be another than recorded. Says what is
+/// wrong with the reel or with the changes before anything else.
+pub fn stepper(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Stepper, Failure> {
+    let of = Arc::clone(reel);
+    let (tune, set) = (changes.tune.to_vec(), changes.set.to_vec());
+    netreel_replay::check_replayable(&of).map_err(Failure::new)?;
+    let layer = move || {
+        let (tune, set) = (tune.as_slice(), set.as_slice());
+        let changes = Changes { tune, set };
+        self::layer(&of, start(&of, changes)?, changes)
+    };
+    layer()?;
+    let make: MakeLayer = Box::new(move |_| match layer() {
+        Ok(layer) => Ok(Box::new(layer)),
+        Err(failure) => Err(failure.to_string()),
+    });
+    Stepper::new(Arc::clone(reel), make).map_err(Failure::new)
 }

@@ -5,7 +5,8 @@ use std::io::Write;
 use serde_json::json;
 
 use super::breaks::Condition;
-use super::sitting::{Sitting, Trouble};
+use super::commands::Trouble;
+use super::sitting::Sitting;
 use crate::packets::json as print_json;
 use crate::text;
 

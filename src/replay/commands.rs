@@ -1,6 +1,32 @@
 //! The commands of the prompt, in words.
 
-use super::sitting::Trouble;
+use netreel_replay::StepError;
+
+use crate::outcome::Failure;
+
+/// Why a command did nothing, or the output could not be written.
+pub enum Trouble {
+    Said(String),
+    Output(Failure),
+}
+
+impl From<StepError> for Trouble {
+    fn from(error: StepError) -> Trouble {
+        Trouble::Said(error.to_string())
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Output(failure)
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Trouble {
+        Trouble::Output(error.into())
+    }
+}
 
 /// What `help` prints.
 pub const HELP: &str = "\

@@ -1,7 +1,8 @@
 //! What became of a session that was played on, beside what it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::Path;
 
 use netreel_protocol::diff::{Findings, Same, finding_key};
 use netreel_protocol::export;
@@ -15,23 +16,39 @@ use serde_json::{Value, json};
 
 use super::boxes::Changed;
 use super::likely;
-use super::together::PlayedOn;
+use super::reels::names;
 use crate::check;
 use crate::open::Story;
 use crate::outcome::Failure;
-use crate::{replay, text};
+use crate::text;
 
 /// How many refused calls of a node are told one by one.
 const REFUSED_TOLD: usize = 3;
 
+/// What was asked, played.
+pub struct PlayedOn<'a> {
+    pub session: &'a Session,
+    pub folder: &'a Path,
+    /// What was changed, as it was asked for; empty where nothing was.
+    pub changes: String,
+    /// Which settings of which node are others than recorded.
+    pub changed: BTreeMap<String, Vec<Changed>>,
+    pub seed: u64,
+    /// Nodes without a layer, a sentence each: what they sent arrives as it did.
+    pub left_out: Vec<String>,
+    /// With nothing changed, where something is.
+    pub unchanged: Option<Played>,
+    pub played: Played,
+}
+
 /// The findings of the recording.
 pub struct Before {
-    findings: Vec<Told>,
+    findings: Vec<KnownFinding>,
     packets: usize,
 }
 
 #[derive(Clone)]
-struct Told {
+struct KnownFinding {
     key: Same,
     level: Level,
     sentence: String,
@@ -43,12 +60,12 @@ pub struct Compared<'a> {
     before: &'a Before,
     after: &'a Story,
     judgement: &'a Judgement,
-    gone: Vec<&'a Told>,
+    gone: Vec<&'a KnownFinding>,
     /// At nodes that were not played: nobody knows whether they are gone.
-    not_played: Vec<&'a Told>,
-    new: Vec<Told>,
+    not_played: Vec<&'a KnownFinding>,
+    new: Vec<KnownFinding>,
     /// With the level that each had before.
-    stayed: Vec<(Told, Level)>,
+    stayed: Vec<(KnownFinding, Level)>,
     /// The names of the nodes behind endpoints.
     names: Box<dyn Fn(Endpoint) -> Option<String>>,
 }
@@ -59,16 +76,16 @@ impl Before {
         let findings = story.history().findings.iter();
         Before {
             findings: findings
-                .map(|finding| Told::new(session, finding))
+                .map(|finding| KnownFinding::new(session, finding))
                 .collect(),
             packets: session.packet_count(),
         }
     }
 }
 
-impl Told {
-    fn new(session: &Session, finding: &Finding) -> Told {
-        Told {
+impl KnownFinding {
+    fn new(session: &Session, finding: &Finding) -> KnownFinding {
+        KnownFinding {
             key: finding_key(session, finding),
             level: finding.level,
             sentence: finding.sentence.clone(),
@@ -85,8 +102,10 @@ impl<'a> Compared<'a> {
         judgement: &'a Judgement,
     ) -> Compared<'a> {
         let findings = after.history().findings.iter();
-        let now: Vec<Told> = findings.map(|it| Told::new(&after.session, it)).collect();
-        let keys = |all: &[Told]| {
+        let now: Vec<KnownFinding> = findings
+            .map(|it| KnownFinding::new(&after.session, it))
+            .collect();
+        let keys = |all: &[KnownFinding]| {
             let keys = all.iter().map(|told| (told.key.clone(), told.level));
             keys.collect::<Vec<_>>()
         };
@@ -101,7 +120,7 @@ impl<'a> Compared<'a> {
         let stayed = stayed.collect();
         let played = on.played.nodes.iter().filter(|node| node.played);
         let played: BTreeSet<&str> = played.map(|node| node.name.as_str()).collect();
-        let is_played = |told: &&Told| played.contains(told.key.node.as_str());
+        let is_played = |told: &&KnownFinding| played.contains(told.key.node.as_str());
         let (gone, not_played) = gone.partition(is_played);
         let reels: Vec<_> = on.session.reels.iter().flatten().cloned().collect();
         Compared {
@@ -113,7 +132,7 @@ impl<'a> Compared<'a> {
             not_played,
             new,
             stayed,
-            names: Box::new(replay::names(&reels)),
+            names: Box::new(names(&reels)),
         }
     }
 
@@ -317,7 +336,7 @@ impl<'a> Compared<'a> {
 
     pub fn json(&self) -> Value {
         let on = self.on;
-        let all = |told: &[Told]| {
+        let all = |told: &[KnownFinding]| {
             told.iter()
                 .map(|told| told.json.clone())
                 .collect::<Vec<_>>()
@@ -384,7 +403,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-fn one(word: &str, told: &Told, out: &mut dyn Write) -> Result<(), Failure> {
+fn one(word: &str, told: &KnownFinding, out: &mut dyn Write) -> Result<(), Failure> {
     let style = check::style(told.level);
     writeln!(
         out,

@@ -130,7 +130,7 @@ impl<'a> Engine<'a> {
     pub fn likely(&self, reel: &Arc<Reel>, report: &Report) -> Likely {
         let plays = self.plays(reel);
         let is_changed = !plays.changed.is_empty();
-        let unchanged = is_changed.then(|| super::replay(reel, Changes::default()).ok());
+        let unchanged = is_changed.then(|| boxes::replay(reel, Changes::default()).ok());
         let unchanged = unchanged.flatten();
         let unchanged = unchanged.map(|unchanged| Unchanged::of(report, &unchanged));
         Likely::of(reel, report, plays).beside(unchanged)
@@ -226,7 +226,7 @@ impl<'a> Engine<'a> {
             return Err(Failure::new(why));
         }
         let Loaded { path, plugin, .. } = match self {
-            Engine::Boxes(changes) => return super::sit::stepper(reel, changes),
+            Engine::Boxes(changes) => return boxes::stepper(reel, changes),
             Engine::Plugin(loaded) => loaded,
         };
         let (of, path) = (Arc::clone(reel), path.display().to_string());

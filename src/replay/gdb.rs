@@ -12,7 +12,7 @@ use netreel_reel::EventNumber;
 use serde_json::{Value as Json, json};
 
 use super::breaks::Condition;
-use super::program;
+use super::program::asked::refuse;
 use crate::arguments::{Replay, Switch};
 use crate::events::chosen;
 use crate::open;
@@ -60,7 +60,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
     let mut stops = Vec::new();
     let mut without = Vec::new();
     for reel in which {
-        program::refuse(reel.reel, &arguments.read.source.paths)?;
+        refuse(reel.reel, &arguments.read.source.paths)?;
         let condition = Condition::parse(expression, &story, reel);
         let condition = match condition {
             Ok(condition) => condition,

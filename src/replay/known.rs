@@ -5,8 +5,9 @@ use std::io::Write;
 use netreel_protocol::session::SessionTime;
 use serde_json::json;
 
+use super::commands::Trouble;
 use super::program::told;
-use super::sitting::{Sitting, Trouble};
+use super::sitting::Sitting;
 use super::states;
 use crate::objects;
 use crate::packets::json as print_json;

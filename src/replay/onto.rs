@@ -11,7 +11,7 @@ use netreel_replay::carries;
 use netreel_replay::onto::{self, Next, Onto, Pace};
 use serde_json::{Value as Json, json};
 
-use super::{choose, embedded_wire, names};
+use super::reels::{choose, embedded_wire, names};
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure};

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::likely::Likely;
 use super::program::told;
+use super::reels::names;
+use super::report::{as_json, print};
 use super::sitting::Sitting;
-use super::{as_json, names, print, states};
+use super::states;
 use crate::outcome::Failure;
 
 impl Sitting<'_> {

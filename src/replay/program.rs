@@ -1,6 +1,6 @@
 //! `netreel replay PATH -- CMD`: a program that was recorded as it is, started again.
 
-mod asked;
+pub mod asked;
 mod files;
 mod held;
 mod stepped;
@@ -8,14 +8,13 @@ mod sums;
 pub mod told;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_capture::preload::{self, Rerun, RerunEnd, Then};
 use netreel_protocol::session::{ReelInput, SessionReel};
-use netreel_reel::{EventNumber, Header, ProcessEnd, Reel};
+use netreel_reel::{EventNumber, ProcessEnd, Reel};
 use netreel_replay::program::{
     Began, Ended, Happened, Judged, PrintedNow, Reasons, Tape, Which, judge, others_of_the_kernel,
     record,
@@ -67,19 +66,6 @@ pub use stepped::Stepped;
 
 const NO_PROGRAM: &str = "it is about a program that is started again; `--` at the end of the command \
                           starts the recorded one";
-
-/// Refuses to play the reel of a program into a layer, with the command that starts it again.
-pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result<(), Failure> {
-    let header = reel.header();
-    if header.engine != Header::UNMODIFIED {
-        return Ok(());
-    }
-    let (node, again) = (&header.node, asked::again(&header.node, paths));
-    let command = asked::recorded(header);
-    Err(Failure::new(format!(
-        "{node} is a program that was recorded as it is: {command}. This starts it again: {again}"
-    )))
-}
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let wire = arguments.read.source.wire.as_deref();
@@ -186,7 +172,7 @@ impl Prepared {
             &self.tape,
             &happened,
             (self.meant.wire.as_deref(), reel),
-            &super::names(&self.meant.all),
+            &super::reels::names(&self.meant.all),
             || {
                 let known = tcp.into_iter().chain(self.files.changed()).collect();
                 let guesses = self.doubts.iter().cloned();
@@ -238,7 +224,7 @@ fn meant(
     let story = open::in_silence(source, &source.paths, wire.clone(), build)?;
     tell_unread(&story.unread);
     let reels = story.session.session_reels();
-    let reel = super::sit::one(&reels, node, ("started again", can_start))?;
+    let reel = super::reels::one(&reels, node, ("started again", can_start))?;
     let option = match arguments.sit.until {
         Some(_) => "--until",
         None => "--gdb",
@@ -271,7 +257,7 @@ impl Meant {
 fn own_wire(wire: Option<Arc<Wire>>, reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
     match wire {
         Some(wire) => Ok(Some(wire)),
-        None => super::embedded_wire(reel),
+        None => super::reels::embedded_wire(reel),
     }
 }
 

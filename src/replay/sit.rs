@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use netreel_protocol::session::SessionReel;
 use netreel_reel::Reel;
+use netreel_replay::Stop;
 use netreel_replay::program::Walk;
-use netreel_replay::{MakeLayer, Stepper, Stop};
 
-use super::boxes::{self, Changes};
+use super::boxes::Changes;
 use super::breaks::Condition;
 use super::engine::Engine;
+use super::program::asked::refuse;
 use super::program::{self, Meant, Prepared, Stepped};
+use super::reels::one;
 use super::sitting::{Going, Played, Sitting};
 use super::time_outs::NO_SWITCH;
 use crate::arguments::Replay;
-use crate::events::chosen;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 
@@ -89,30 +90,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     Ok(sitting.answer())
 }
 
-/// The one reel that is meant: that of the node, or the only one of those that fit. `done` says what is done
-/// with one at a time.
-pub fn one<'a>(
-    reels: &'a [SessionReel<'a>],
-    node: Option<&str>,
-    (done, fits): (&str, fn(&Reel) -> bool),
-) -> Result<&'a SessionReel<'a>, Failure> {
-    let mut chosen = chosen(reels, node)?;
-    chosen.retain(|reel| node.is_some() || fits(reel.reel));
-    match chosen.as_slice() {
-        [reel] => Ok(reel),
-        _ => {
-            let names: Vec<&str> = chosen.iter().map(|reel| reel.name.as_str()).collect();
-            Err(Failure::new(format!(
-                "one node at a time can be {done}; name it with --node: {}",
-                names.join(", ")
-            )))
-        }
-    }
-}
-
 /// The layer that was asked for, before the first event of a reel.
 fn layer(arguments: &Replay, reel: &SessionReel<'_>) -> Result<Played, Failure> {
-    program::refuse(reel.reel, &arguments.read.source.paths)?;
+    refuse(reel.reel, &arguments.read.source.paths)?;
     let changes = Changes {
         tune: &arguments.tune,
         set: &arguments.set,
@@ -133,25 +113,6 @@ fn program(
     let meant = Meant::of(reel, reels, story.session.wire.clone())?;
     let prepared = Prepared::new(meant, arguments)?;
     Walk::new(reel.reel, Stepped::new(prepared)).map_err(Failure::new)
-}
-
-/// Plays a reel into the sample engine's layer, with what is to be another than recorded. Says what is
-/// wrong with the reel or with the changes before anything else.
-pub fn stepper(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Stepper, Failure> {
-    let of = Arc::clone(reel);
-    let (tune, set) = (changes.tune.to_vec(), changes.set.to_vec());
-    netreel_replay::check_replayable(&of).map_err(Failure::new)?;
-    let layer = move || {
-        let (tune, set) = (tune.as_slice(), set.as_slice());
-        let changes = Changes { tune, set };
-        boxes::layer(&of, boxes::start(&of, changes)?, changes)
-    };
-    layer()?;
-    let make: MakeLayer = Box::new(move |_| match layer() {
-        Ok(layer) => Ok(Box::new(layer)),
-        Err(failure) => Err(failure.to_string()),
-    });
-    Stepper::new(Arc::clone(reel), make).map_err(Failure::new)
 }
 
 /// Reads commands at a terminal.

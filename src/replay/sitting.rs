@@ -7,12 +7,12 @@ use netreel_protocol::export::{self, event_words};
 use netreel_protocol::session::{MessageId, SessionReel};
 use netreel_reel::{Event, EventNumber, OwnedRecord, Record};
 use netreel_replay::program::Walk;
-use netreel_replay::{Moved, Player, StepError, Stepper, Stop};
+use netreel_replay::{Moved, Player, Stepper, Stop};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
 use super::breaks::{Breaks, Condition, number};
-use super::commands::{HELP, takes_nothing};
+use super::commands::{HELP, Trouble, takes_nothing};
 use super::likely::Plays;
 use super::program::{Stepped, told};
 use crate::events::calls::Calls;
@@ -92,30 +92,6 @@ impl Unit {
 pub enum Played {
     Layer(Box<Stepper>, Plays),
     Program(Box<Walk<Stepped>>),
-}
-
-/// Why a command did nothing, or the output could not be written.
-pub enum Trouble {
-    Said(String),
-    Output(Failure),
-}
-
-impl From<StepError> for Trouble {
-    fn from(error: StepError) -> Trouble {
-        Trouble::Said(error.to_string())
-    }
-}
-
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Output(failure)
-    }
-}
-
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble::Output(error.into())
-    }
 }
 
 impl<'a> Sitting<'a> {

@@ -7,8 +7,9 @@ use netreel_reel::{EventNumber, Record};
 use netreel_replay::Outcome;
 use netreel_transport::Step;
 
+use super::report::print;
 use super::sitting::Sitting;
-use super::{print, states};
+use super::states;
 use crate::packets::messages;
 
 /// How many events before and behind the one that is here.

@@ -12,8 +12,9 @@ use netreel_reel::{EventNumber, Reel};
 use netreel_replay::{Moved, Outcome, Report, Stop};
 use serde_json::{Value as Json, json};
 
+use super::commands::Trouble;
 use super::engine::Engine;
-use super::sitting::{Sitting, Trouble};
+use super::sitting::Sitting;
 use crate::arguments::Sit;
 use crate::outcome::Failure;
 use crate::packets::json as print_json;

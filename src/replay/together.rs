@@ -17,28 +17,12 @@ use netreel_replay::together::{
 use netreel_replay::{check_replayable, check_replayable_whole};
 use netreel_transport::mix;
 
-use super::boxes::{Changed, Changes};
-use super::compared::{Before, Compared};
+use super::boxes::Changes;
+use super::compared::{Before, Compared, PlayedOn};
 use super::engine::Engine;
 use crate::arguments::Replay;
 use crate::open;
 use crate::outcome::{Answer, Failure};
-
-/// What was asked, played.
-pub struct PlayedOn<'a> {
-    pub session: &'a Session,
-    pub folder: &'a Path,
-    /// What was changed, as it was asked for; empty where nothing was.
-    pub changes: String,
-    /// Which settings of which node are others than recorded.
-    pub changed: BTreeMap<String, Vec<Changed>>,
-    pub seed: u64,
-    /// Nodes without a layer, a sentence each: what they sent arrives as it did.
-    pub left_out: Vec<String>,
-    /// With nothing changed, where something is.
-    pub unchanged: Option<Played>,
-    pub played: Played,
-}
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     run_while(arguments, out, &|| true)

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use netreel_capture::Signals;
-use netreel_scenario::{Loop, Match, Outcome, Recovered, Scenario, Told, Waiting, repeat};
+use netreel_scenario::{Loop, Match, Outcome, Recovered, RunNews, Scenario, Waiting, repeat};
 use netreel_system::process::HAS_GROUPS;
 use serde_json::json;
 
@@ -83,8 +83,8 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         netreel: &netreel,
         not_added: AtomicU64::new(0),
     };
-    let tell = |told: Told<'_>| {
-        if let Told::Judged(played, folder, is_kept) = told {
+    let tell = |told: RunNews<'_>| {
+        if let RunNews::Judged(played, folder, is_kept) = told {
             let _ = lines.send(after.hear(played, folder, is_kept));
         }
         // Who has stopped printing has stopped the run.
@@ -244,23 +244,23 @@ fn recovered_words(recovered: &Recovered) -> String {
 }
 
 /// What happens, in lines.
-fn words(told: Told<'_>, (level, is_json): (&str, bool)) -> String {
+fn words(told: RunNews<'_>, (level, is_json): (&str, bool)) -> String {
     match told {
-        Told::Over(played, kept) if is_json => {
+        RunNews::Over(played, kept) if is_json => {
             let kept = kept.map(|folder| folder.display().to_string());
             format!("{}\n", json!({ "match": played, "kept": kept }))
         }
-        Told::Line(number, line) if is_json => {
+        RunNews::Line(number, line) if is_json => {
             // What a person has to do is not for whoever reads the objects.
             anstream::eprintln!("match {number}: {line}");
             String::new()
         }
         _ if is_json => String::new(),
-        Told::Judged(..) => String::new(),
-        Told::GoesOn(played) => format!("goes on: {} played before\n", matches(played)),
-        Told::Recovered(recovered) => format!("{}\n", recovered_words(recovered)),
-        Told::Line(number, line) => format!("match {number}: {line}\n"),
-        Told::Over(played, kept) => over(played, kept, level),
+        RunNews::Judged(..) => String::new(),
+        RunNews::GoesOn(played) => format!("goes on: {} played before\n", matches(played)),
+        RunNews::Recovered(recovered) => format!("{}\n", recovered_words(recovered)),
+        RunNews::Line(number, line) => format!("match {number}: {line}\n"),
+        RunNews::Over(played, kept) => over(played, kept, level),
     }
 }
 

@@ -18,7 +18,7 @@ use netreel_replay::together::StoryNode;
 use serde_json::json;
 
 use crate::arguments::Shrink;
-use crate::explore::anew::{Anew, Told, Written, evidence};
+use crate::explore::anew::{Anew, CheckedError, Written, evidence};
 use crate::explore::{in_a_process, maker, same_again, swapped, watch};
 use crate::open;
 use crate::outcome::{Answer, Failure};
@@ -47,7 +47,7 @@ struct Reason {
 
 impl Reason {
     /// One that shows in the place of what was recorded.
-    fn in_place_of(recorded: &Reason, told: &Told) -> Reason {
+    fn in_place_of(recorded: &Reason, told: &CheckedError) -> Reason {
         Reason {
             rule: told.rule,
             node: told.key.node.clone(),
@@ -57,12 +57,12 @@ impl Reason {
         }
     }
 
-    fn is_in(&self, told: &[Told]) -> bool {
+    fn is_in(&self, told: &[CheckedError]) -> bool {
         self.found(told).is_some()
     }
 
     /// The finding of the same rule at the same node, with the same proof.
-    fn found<'a>(&self, told: &'a [Told]) -> Option<&'a Told> {
+    fn found<'a>(&self, told: &'a [CheckedError]) -> Option<&'a CheckedError> {
         let mut told = told.iter().filter(|it| it.rule == self.rule);
         told.find(|it| it.key.node == self.node && it.evidence == self.evidence)
     }
@@ -76,7 +76,7 @@ struct Small {
     delivered: u64,
     ticks: usize,
     calls: usize,
-    told: Told,
+    told: CheckedError,
     /// What cures it, in words, and the session with it.
     cure: Option<(String, Written)>,
 }
@@ -209,12 +209,12 @@ fn reasons(
 
 /// The reason that stays when the nodes play on until all has arrived: one of those that were recorded; one of the
 /// same rule at the same node with more to prove it; or, unless one was asked for, another error.
-fn staying(reasons: &[Reason], shown: &[Told], is_asked: bool) -> Result<Reason, Failure> {
+fn staying(reasons: &[Reason], shown: &[CheckedError], is_asked: bool) -> Result<Reason, Failure> {
     if let Some(reason) = reasons.iter().find(|it| it.is_in(shown)) {
         return Ok(reason.clone());
     }
     for reason in reasons {
-        let alike = |it: &&Told| it.rule == reason.rule && it.key.node == reason.node;
+        let alike = |it: &&CheckedError| it.rule == reason.rule && it.key.node == reason.node;
         if let Some(told) = shown.iter().find(alike) {
             return Ok(Reason::in_place_of(reason, told));
         }
@@ -226,7 +226,7 @@ fn staying(reasons: &[Reason], shown: &[Told], is_asked: bool) -> Result<Reason,
     }
 }
 
-fn not_shown(reason: &Reason, shown: &[Told]) -> Failure {
+fn not_shown(reason: &Reason, shown: &[CheckedError]) -> Failure {
     let shown = shown
         .iter()
         .map(|it| format!("{} at {}", it.rule, it.key.node));
@@ -407,8 +407,8 @@ mod tests {
     use netreel_protocol::diff::Same;
 
     /// An error, with what proves it.
-    fn told(rule: &'static str, node: &str, proof: &[&str]) -> Told {
-        Told {
+    fn told(rule: &'static str, node: &str, proof: &[&str]) -> CheckedError {
+        CheckedError {
             key: Same {
                 rule,
                 node: node.to_owned(),
@@ -438,7 +438,7 @@ mod tests {
 
     /// Which error stays, and in the place of which.
     #[track_caller]
-    fn check(reasons: &[Reason], shown: &[Told], expected: (&str, Option<&str>)) {
+    fn check(reasons: &[Reason], shown: &[CheckedError], expected: (&str, Option<&str>)) {
         let reason = staying(reasons, shown, false).unwrap();
         let in_place_of = reason.recorded.as_deref();
         assert_eq!((reason.sentence.as_str(), in_place_of), expected);

@@ -212,20 +212,11 @@ impl BlockEncoder {
             }
             Event::PollEmpty { socket } => {
                 self.select(thread, Some(socket.0));
-                if time == self.state.time {
-                    self.body.push(tag::POLL_HERE);
-                } else {
-                    self.timed(tag::POLL, time);
-                }
+                self.poll_empty(time);
             }
             Event::Clock { value } => {
                 self.select(thread, None);
-                if value == record.time {
-                    self.timed(tag::CLOCK_EXACT, time);
-                } else {
-                    self.timed(tag::CLOCK, time);
-                    put(&mut self.body, zigzag(value.0.wrapping_sub(time) as i64));
-                }
+                self.clock(value.0, time);
             }
             Event::Random { value } => {
                 self.select(thread, None);
@@ -234,27 +225,11 @@ impl BlockEncoder {
             }
             Event::Input { call } => {
                 self.select(thread, None);
-                self.back(time);
-                let delta_ns = time - self.state.time;
-                if tag::short_fits(delta_ns, call.len()) {
-                    let bits = tag::short_bits(delta_ns, call.len());
-                    self.body.push(tag::INPUT_SHORT | (bits >> 16) as u8);
-                    self.body.extend_from_slice(&(bits as u16).to_le_bytes());
-                    self.state.time = time;
-                } else {
-                    self.timed(tag::INPUT, time);
-                    put(&mut self.body, call.len() as u64);
-                }
-                self.body.extend_from_slice(call);
+                self.input(call, time);
             }
             Event::Seen { from, to, payload } => {
                 self.select(thread, None);
-                let (from, to) = (self.endpoint(&from), self.endpoint(&to));
-                self.timed(tag::SEEN, time);
-                put(&mut self.body, from as u64);
-                put(&mut self.body, to as u64);
-                put(&mut self.body, payload.len() as u64);
-                self.body.extend_from_slice(payload);
+                self.seen((&from, &to), payload, time);
             }
             Event::Tick {
                 tick,
@@ -293,6 +268,47 @@ impl BlockEncoder {
             | Event::Believed { .. }
             | Event::Triggered { .. } => self.plain(record),
         }
+    }
+
+    fn poll_empty(&mut self, time: u64) {
+        if time == self.state.time {
+            self.body.push(tag::POLL_HERE);
+        } else {
+            self.timed(tag::POLL, time);
+        }
+    }
+
+    fn clock(&mut self, value: u64, time: u64) {
+        if value == time {
+            self.timed(tag::CLOCK_EXACT, time);
+        } else {
+            self.timed(tag::CLOCK, time);
+            put(&mut self.body, zigzag(value.wrapping_sub(time) as i64));
+        }
+    }
+
+    fn input(&mut self, call: &[u8], time: u64) {
+        self.back(time);
+        let delta_ns = time - self.state.time;
+        if tag::short_fits(delta_ns, call.len()) {
+            let bits = tag::short_bits(delta_ns, call.len());
+            self.body.push(tag::INPUT_SHORT | (bits >> 16) as u8);
+            self.body.extend_from_slice(&(bits as u16).to_le_bytes());
+            self.state.time = time;
+        } else {
+            self.timed(tag::INPUT, time);
+            put(&mut self.body, call.len() as u64);
+        }
+        self.body.extend_from_slice(call);
+    }
+
+    fn seen(&mut self, (from, to): (&Endpoint, &Endpoint), payload: &[u8], time: u64) {
+        let (from, to) = (self.endpoint(from), self.endpoint(to));
+        self.timed(tag::SEEN, time);
+        put(&mut self.body, from as u64);
+        put(&mut self.body, to as u64);
+        put(&mut self.body, payload.len() as u64);
+        self.body.extend_from_slice(payload);
     }
 
     fn packet(&mut self, kind: u8, endpoint: usize, time: u64, payload: &[u8]) -> Packet {

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::coming::Wake;
-
 /// Up to this many packets in a session, everything is worked out at once.
 pub(crate) const AT_ONCE: usize = 4096;
+
+/// Called by a thread when there is something new to show.
+pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// One thing that is worked out, of what `K` names.
 pub(crate) struct Aside<K, T> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_protocol::session::{Look, PacketId};
 use netreel_wire::{KindId, MessageFacts, Name, Tree, TreeId, TreeNode, Value};
 
-use crate::detail::Detail;
+use crate::detail::{Change, Changes, Detail};
 use crate::{Model, bit_order, text};
 
 /// How many packets of the link are looked through.
@@ -15,40 +15,6 @@ const STEPS_MAX: usize = 256;
 
 /// Of a packet with more fields than these none is compared.
 const FIELDS_MAX: usize = 8_192;
-
-/// What is otherwise about a field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// It had this value.
-    Was(String),
-    /// There was no such field, or no such message.
-    New,
-}
-
-impl Change {
-    /// `was 7`
-    pub fn words(&self) -> String {
-        match self {
-            Change::Was(value) => format!("was {value}"),
-            Change::New => "new".to_owned(),
-        }
-    }
-}
-
-/// A packet held against those before it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// What is otherwise, by field.
-    pub fields: BTreeMap<TreeId, Change>,
-    /// What has a field below it that is otherwise.
-    pub around: BTreeSet<TreeId>,
-    /// The packets that it was held against, the last first.
-    pub before: Vec<PacketId>,
-    /// How many fields were there that are not any more.
-    pub gone: usize,
-    /// What could be held against nothing: no packet of the last few on the link has it.
-    pub first: Vec<String>,
-}
 
 /// What messages are held against each other by: their kind, and the object that they are about.
 type About = (KindId, Option<u64>);

@@ -11,12 +11,9 @@ use std::thread;
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
 
-use crate::aside::{Wanted, Wants};
+use crate::aside::{Wake, Wanted, Wants};
 use crate::judged::Judged;
 use crate::{GIVEN_UP, Model, NOT_YET};
-
-/// Called by the thread when there is something new to show.
-pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// Called before the history is worked out, and with it.
 type Keep = Box<dyn FnMut(Option<&History>) + Send>;

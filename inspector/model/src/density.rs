@@ -10,7 +10,17 @@ use netreel_protocol::session::{Session, SessionTime};
 
 use crate::crowd::{Crowd, Lane};
 use crate::scale::{Grid, Scale};
-use crate::timeline::Bucket;
+
+/// One column of pixels of one lane in which something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Columns from the first one.
+    pub column: u32,
+    /// Sends and receipts.
+    pub events: u32,
+    /// Sends of packets that were lost.
+    pub lost: u32,
+}
 
 /// What was counted last, of each crowd that is drawn.
 #[derive(Debug, Default)]

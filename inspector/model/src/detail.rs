@@ -1,14 +1,13 @@
 //! The selected packet from close up: its fields, its bytes, and which bits belong to which.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use netreel_protocol::session::PacketId;
 use netreel_wire::{Decoded, StreamId, TreeId, Value};
 
-use crate::changes::Changes;
 use crate::text;
-use crate::variety::ByteColumn;
 
 /// Where bit 0 of a byte is: which of the two ways the wire fills bytes with fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +31,55 @@ pub struct Detail {
     pub(crate) columns: Vec<ByteColumn>,
     /// See [`Model::changes`](crate::Model::changes): worked out when somebody looks.
     pub(crate) changes: OnceLock<Option<Changes>>,
+}
+
+/// What is otherwise about a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It had this value.
+    Was(String),
+    /// There was no such field, or no such message.
+    New,
+}
+
+impl Change {
+    /// `was 7`
+    pub fn words(&self) -> String {
+        match self {
+            Change::Was(value) => format!("was {value}"),
+            Change::New => "new".to_owned(),
+        }
+    }
+}
+
+/// A packet held against those before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// What is otherwise, by field.
+    pub fields: BTreeMap<TreeId, Change>,
+    /// What has a field below it that is otherwise.
+    pub around: BTreeSet<TreeId>,
+    /// The packets that it was held against, the last first.
+    pub before: Vec<PacketId>,
+    /// How many fields were there that are not any more.
+    pub gone: usize,
+    /// What could be held against nothing: no packet of the last few on the link has it.
+    pub first: Vec<String>,
+}
+
+/// How one byte varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByteColumn {
+    /// Its place in the packets.
+    pub offset: u32,
+    /// How many packets reach so far.
+    pub packets: usize,
+    /// How many values it has in them.
+    pub values: usize,
+    /// In a few words: `always 16`, `counts up`, `3 values: 00 04 84`.
+    pub what: String,
+    /// How much it varies, from 0 (one value) to 1 (another in every packet).
+    pub variety: f32,
 }
 
 /// One line of the field tree.

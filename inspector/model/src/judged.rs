@@ -9,8 +9,8 @@ use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{PacketId, Session};
 use netreel_protocol::verdict::Judgement;
 
-use crate::ownership::{self, Summary};
-use crate::{muted, why};
+use crate::led;
+use crate::summary::{Summary, summaries};
 
 /// A history, and what is computed of it once. By default that of a session of which nothing is
 /// known yet.
@@ -31,7 +31,16 @@ pub(crate) struct Judged {
     /// Of all findings.
     pub marks: Marks,
     /// What led to the finding that was asked for last.
-    pub why: Mutex<why::Known>,
+    pub why: Mutex<led::Known>,
+}
+
+/// How many findings each rule has.
+fn rule_counts(findings: &[Finding]) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(finding.rule).or_insert(0) += 1;
+    }
+    counts
 }
 
 /// What findings leave on lanes and packets.
@@ -48,7 +57,7 @@ type Flags = Vec<[Vec<(i64, u32)>; 3]>;
 impl Judged {
     /// Arranges a history. `unread` has a sentence for each reel that could not be read.
     pub fn new(session: &Session, history: Arc<History>, unread: &[String]) -> Judged {
-        let summaries = ownership::summaries(&history);
+        let summaries = summaries(&history);
         let finding_order = order(&history);
         let mut finding_places = vec![0; finding_order.len()];
         for (row, &place) in finding_order.iter().enumerate() {
@@ -66,7 +75,7 @@ impl Judged {
             finding_order,
             finding_places,
             finding_counts,
-            rule_counts: muted::rule_counts(&history.findings),
+            rule_counts: rule_counts(&history.findings),
             marks: Marks::of(session, &history, &|_| true),
             why: Mutex::default(),
             history,

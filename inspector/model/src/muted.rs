@@ -1,7 +1,7 @@
 //! Rules that somebody does not want to see: their findings leave the list and the marks. What the
 //! session comes to stays as it was.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use netreel_protocol::history::{Finding, Level};
@@ -175,13 +175,4 @@ impl Model {
             .as_ref()
             .map_or(0, |left| left.marks.memory())
     }
-}
-
-/// How many findings each rule has.
-pub(crate) fn rule_counts(findings: &[Finding]) -> BTreeMap<&'static str, usize> {
-    let mut counts = BTreeMap::new();
-    for finding in findings {
-        *counts.entry(finding.rule).or_insert(0) += 1;
-    }
-    counts
 }

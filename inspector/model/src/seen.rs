@@ -5,9 +5,41 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netreel_protocol::session::PacketId;
+use netreel_protocol::history::Level;
+use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
+use netreel_wire::KindId;
 
-use crate::timeline::{ARROWS_MAX, Arrow};
+/// Above this many packets in the visible time there is density instead of arrows.
+pub const ARROWS_MAX: usize = 3_000;
+
+/// One packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrow {
+    /// Which.
+    pub packet: PacketId,
+    /// The lane that it leaves.
+    pub from: NodeId,
+    /// The lane that it goes to.
+    pub to: NodeId,
+    /// When it was sent; where that is not known, a guess from the link's usual latency.
+    pub start: SessionTime,
+    /// When it was received; where it was not, a guess from the link's usual latency.
+    pub end: SessionTime,
+    /// Whether the send was recorded.
+    pub start_known: bool,
+    /// What became of it.
+    pub fate: Fate,
+    /// The kind of its most telling message.
+    pub kind: Option<KindId>,
+    /// Whether the filter takes it.
+    pub matches: bool,
+    /// Whether it is the selected packet.
+    pub selected: bool,
+    /// Whether it proves the selected finding.
+    pub evidence: bool,
+    /// The worst finding that it proves.
+    pub level: Option<Level>,
+}
 
 /// How many packets' answers are kept.
 const KNOWN_MAX: usize = 4 * ARROWS_MAX;

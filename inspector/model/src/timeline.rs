@@ -5,17 +5,14 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_protocol::history::Level;
-use netreel_protocol::session::{Fate, NodeId, PacketId, Session, SessionTime};
-use netreel_wire::KindId;
+use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
 
 use crate::Model;
 use crate::crowd::{Crowd, Lane};
-use crate::density::Drawn;
+use crate::density::{Bucket, Drawn};
 use crate::judged::rank as rank_of;
 use crate::scale::Scale;
-
-/// Above this many packets in the visible time there is density instead of arrows.
-pub const ARROWS_MAX: usize = 3_000;
+use crate::seen::{ARROWS_MAX, Arrow};
 
 /// Where more packets than these lie on a pixel there is density as well: arrows would be one colour.
 const ARROWS_PER_PIXEL: f32 = 1.0;
@@ -36,46 +33,6 @@ pub struct Traffic {
     pub density_is_rest: bool,
     /// Packets of their own: all, or those that the filter takes, or only those of the selection.
     pub arrows: Vec<Arrow>,
-}
-
-/// One packet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Arrow {
-    /// Which.
-    pub packet: PacketId,
-    /// The lane that it leaves.
-    pub from: NodeId,
-    /// The lane that it goes to.
-    pub to: NodeId,
-    /// When it was sent; where that is not known, a guess from the link's usual latency.
-    pub start: SessionTime,
-    /// When it was received; where it was not, a guess from the link's usual latency.
-    pub end: SessionTime,
-    /// Whether the send was recorded.
-    pub start_known: bool,
-    /// What became of it.
-    pub fate: Fate,
-    /// The kind of its most telling message.
-    pub kind: Option<KindId>,
-    /// Whether the filter takes it.
-    pub matches: bool,
-    /// Whether it is the selected packet.
-    pub selected: bool,
-    /// Whether it proves the selected finding.
-    pub evidence: bool,
-    /// The worst finding that it proves.
-    pub level: Option<Level>,
-}
-
-/// One column of pixels of one lane in which something happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
-    /// Columns from the first one.
-    pub column: u32,
-    /// Sends and receipts.
-    pub events: u32,
-    /// Sends of packets that were lost.
-    pub lost: u32,
 }
 
 /// A finding at its node and time.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use netreel_protocol::session::PacketId;
 
+use crate::detail::ByteColumn;
 use crate::{Model, text};
 
 /// How many packets of a link are looked at, half of them before the selected one.
@@ -15,21 +16,6 @@ const BYTES_MAX: usize = 64;
 
 /// Up to this many values are few.
 const FEW: usize = 8;
-
-/// How one byte varies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ByteColumn {
-    /// Its place in the packets.
-    pub offset: u32,
-    /// How many packets reach so far.
-    pub packets: usize,
-    /// How many values it has in them.
-    pub values: usize,
-    /// In a few words: `always 16`, `counts up`, `3 values: 00 04 84`.
-    pub what: String,
-    /// How much it varies, from 0 (one value) to 1 (another in every packet).
-    pub variety: f32,
-}
 
 impl Model {
     /// How the bytes of the packets of the selected packet's link vary, of those near it.

@@ -1,49 +1,12 @@
 //! What led to the selected finding, as rows.
 
-use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
-use netreel_protocol::session::{PacketId, SessionTime};
 use netreel_protocol::why::{Certainty, Fact, Step, Why};
 
 use crate::Model;
+use crate::led::{Held, Led, WhyRow};
 use crate::links::LinkEnds;
-
-/// Something that led to a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WhyRow {
-    /// How many steps lie between it and the finding.
-    pub depth: usize,
-    /// For people.
-    pub sentence: String,
-    /// Whether it follows from what the reels hold.
-    pub is_certain: bool,
-    /// A packet that shows it.
-    pub packet: Option<PacketId>,
-}
-
-/// What a link held back: from the departure of its first packet until all of them arrived.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// From whom to whom.
-    pub link: LinkEnds,
-    /// From when to when.
-    pub time: Range<SessionTime>,
-    /// How many packets.
-    pub packets: u32,
-}
-
-/// What led to one finding.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Led {
-    rows: Arc<[WhyRow]>,
-    cause: Option<WhyRow>,
-    link: Option<LinkEnds>,
-    held: Option<Held>,
-}
-
-/// The finding that was asked about last.
-pub(crate) type Known = Option<(usize, Arc<Led>)>;
 
 impl Model {
     /// What led to the selected finding, what followed before what it followed from. Nothing of a

@@ -6,7 +6,7 @@ use egui::{Key, Ui};
 use netreel_inspector_model::{Command, Model, Spot};
 
 use super::{Before, Inspector};
-use crate::ask::{Cut, Request, Shown, Wanted};
+use crate::ask::{Cut, PathKind, Request, Shown};
 use crate::keys::{self, Ask};
 use crate::layout::Workspace;
 use crate::panes::{Arrangement, Lie};
@@ -62,7 +62,7 @@ impl Inspector {
                 is_key(ui, "B");
             }
             Ask::Keys => self.keys_shown = true,
-            Ask::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+            Ask::Open => self.path_box = Some(PathBox::new(PathKind::Recording)),
             Ask::Find => self.finder = Some(Finder::default()),
             Ask::NextPane => head::next(ui.ctx()),
             Ask::Play => self.bar.plays = !self.bar.plays,
@@ -122,12 +122,12 @@ impl Inspector {
     }
 
     /// Does with a path what it was asked for.
-    pub(super) fn named_path(&mut self, wanted: Wanted, path: PathBuf) {
+    pub(super) fn named_path(&mut self, wanted: PathKind, path: PathBuf) {
         match wanted {
-            Wanted::Recording => self.requests.push(Request::Open(vec![path])),
-            Wanted::Wire => self.requests.push(Request::Wire(path)),
-            Wanted::Picture => self.photo.ask(dialogs::picture(path)),
-            Wanted::Cut => self.requests.push(Request::Cut(cut(&self.model, path))),
+            PathKind::Recording => self.requests.push(Request::Open(vec![path])),
+            PathKind::Wire => self.requests.push(Request::Wire(path)),
+            PathKind::Picture => self.photo.ask(dialogs::picture(path)),
+            PathKind::Cut => self.requests.push(Request::Cut(cut(&self.model, path))),
         }
     }
 
@@ -226,9 +226,9 @@ impl Inspector {
                 self.arrangement = Arrangement::default();
             }
             bar::Asked::Keys => self.keys_shown = true,
-            bar::Asked::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+            bar::Asked::Open => self.path_box = Some(PathBox::new(PathKind::Recording)),
             bar::Asked::Demonstration => self.requests.push(Request::Demonstration),
-            bar::Asked::Wire => self.path_box = Some(PathBox::new(Wanted::Wire)),
+            bar::Asked::Wire => self.path_box = Some(PathBox::new(PathKind::Wire)),
             bar::Asked::Follow(follow) => {
                 self.bar.live = false;
                 self.requests.push(Request::Follow(follow));
@@ -260,8 +260,8 @@ impl Inspector {
                 let report = self.model.report(&self.named);
                 copied(ui, &mut self.bar, "the report", report);
             }
-            bar::Asked::Picture => self.path_box = Some(PathBox::new(Wanted::Picture)),
-            bar::Asked::Cut => self.path_box = Some(PathBox::new(Wanted::Cut)),
+            bar::Asked::Picture => self.path_box = Some(PathBox::new(PathKind::Picture)),
+            bar::Asked::Cut => self.path_box = Some(PathBox::new(PathKind::Cut)),
             bar::Asked::Candidates => {
                 self.candidates = Some(Candidates::default());
                 let shown = Shown(self.model.shared_session());

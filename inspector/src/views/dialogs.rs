@@ -9,7 +9,7 @@ use egui::{
 use netreel_inspector_model::{Model, Spot};
 
 use super::filter_box;
-use crate::ask::{Request, Wanted};
+use crate::ask::{PathKind, Request};
 use crate::keys;
 use crate::settings::Settings;
 use crate::theme;
@@ -17,7 +17,7 @@ use crate::theme;
 /// A path that is being typed.
 #[derive(Clone, Debug)]
 pub struct PathBox {
-    pub wanted: Wanted,
+    pub wanted: PathKind,
     text: String,
     /// Whether it has had the keyboard.
     begun: bool,
@@ -30,7 +30,7 @@ pub struct PathBox {
 }
 
 impl PathBox {
-    pub fn new(wanted: Wanted) -> PathBox {
+    pub fn new(wanted: PathKind) -> PathBox {
         PathBox {
             wanted,
             text: String::new(),
@@ -204,20 +204,20 @@ pub fn path(
     let shown = Modal::new(Id::unique("path")).show(ui.ctx(), |ui| {
         ui.set_width(560.0_f32.min(ui.ctx().content_rect().width() - 60.0));
         let (title, hint) = match asked.wanted {
-            Wanted::Recording => (
+            PathKind::Recording => (
                 "Open a recording",
                 "a reel, a folder of reels, a .pcap or .pcapng",
             ),
-            Wanted::Wire => ("Open a wire", "a .wire file"),
-            Wanted::Picture => ("Write a picture of the window", "a .png file"),
-            Wanted::Cut => (
+            PathKind::Wire => ("Open a wire", "a .wire file"),
+            PathKind::Picture => ("Write a picture of the window", "a .png file"),
+            PathKind::Cut => (
                 "Write what the filter takes of the visible time as a session",
                 "a folder: empty, or not there yet",
             ),
         };
         let verb = match asked.wanted {
-            Wanted::Recording | Wanted::Wire => "open",
-            Wanted::Picture | Wanted::Cut => "write",
+            PathKind::Recording | PathKind::Wire => "open",
+            PathKind::Picture | PathKind::Cut => "write",
         };
         let chosen = list_keys(ui, asked);
         let title = RichText::new(title).font(theme::body()).strong();
@@ -250,7 +250,7 @@ pub fn path(
                 said = Said::Close;
             }
         });
-        if asked.wanted == Wanted::Recording && !settings.recent.is_empty() {
+        if asked.wanted == PathKind::Recording && !settings.recent.is_empty() {
             ui.add_space(4.0);
             ui.label(RichText::new("opened before").color(theme::weak()));
             for paths in &settings.recent {

@@ -295,12 +295,7 @@ fn measured(
         StripOf::InFlight => text::count(value as u64),
         _ => text::duration(value as i64),
     };
-    let note = match of {
-        StripOf::Delay if error > 0.0 => format!("clocks ± {}", text::duration(error as i64)),
-        StripOf::Delay if flows.clock_error_ns.is_none() => "clocks unknown".to_owned(),
-        StripOf::InFlight => "packets".to_owned(),
-        _ => String::new(),
-    };
+    let note = note(of, flows, error);
     let head = Head {
         name,
         note: &note,
@@ -351,6 +346,16 @@ fn measured(
     plot::line(&inside, points.into_iter(), Stroke::new(1.4, line_color));
     late(&inside, &strip, flows, &value, x, late_above);
     plot::ends(painter, &strip, &head);
+}
+
+/// What stands beside the name of a strip.
+fn note(of: StripOf, flows: &Flows, error: f64) -> String {
+    match of {
+        StripOf::Delay if error > 0.0 => format!("clocks ± {}", text::duration(error as i64)),
+        StripOf::Delay if flows.clock_error_ns.is_none() => "clocks unknown".to_owned(),
+        StripOf::InFlight => "packets".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// What a strip reaches from and to, where each value may be wrong by `error`.

@@ -118,12 +118,43 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
         painter.add(egui::Shape::line(points, stroke));
     }
     let pointer = response.hover_pos();
+    let (near, named_at, mut written) = drawn(&painter, model, &ground, &objects, pointer);
+    for (at, object) in named_at {
+        name(
+            &painter,
+            model.object_name(object),
+            at,
+            (view, &mut written),
+        );
+    }
+    if objects.len() <= CONTROLS_MAX {
+        controls(ui, &ground, &objects, selected, commands);
+    }
+    if let Some(object) = near {
+        if response.clicked() {
+            commands.push(Command::SelectObject(Some(object)));
+        }
+        let words = words(model, &objects, object);
+        response.on_hover_text_at_pointer(egui::RichText::new(words).font(theme::mono()));
+    }
+}
+
+/// Draws all objects: the one under the pointer, those to be named with their places, and where something
+/// is drawn already.
+fn drawn(
+    painter: &Painter,
+    model: &Model,
+    ground: &Ground,
+    objects: &BTreeMap<u64, Vec<&Mark>>,
+    pointer: Option<Pos2>,
+) -> (Option<u64>, Vec<(Pos2, u64)>, Vec<Rect>) {
+    let selected = model.selection().object;
     let mut near: Option<(f32, u64)> = None;
     let mut named_at: Vec<(Pos2, u64)> = Vec::new();
     // No name lies over a mark or another name.
     let mut written: Vec<Rect> = Vec::new();
-    for (&object, marks) in &objects {
-        let places = draw(&painter, model, &ground, marks, selected == Some(object));
+    for (&object, marks) in objects {
+        let places = draw(painter, model, ground, marks, selected == Some(object));
         if let Some(pointer) = pointer {
             let distance = places.iter().map(|at| at.distance(pointer));
             let distance = distance.fold(f32::MAX, f32::min);
@@ -138,27 +169,12 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
                 .map(|at| Rect::from_center_size(*at, Vec2::splat(9.0)));
             written.extend(discs);
         }
-        let at = places.first().filter(|at| named && view.contains(**at));
+        let at = places
+            .first()
+            .filter(|at| named && ground.view.contains(**at));
         named_at.extend(at.map(|at| (*at, object)));
     }
-    for (at, object) in named_at {
-        name(
-            &painter,
-            model.object_name(object),
-            at,
-            (view, &mut written),
-        );
-    }
-    if objects.len() <= CONTROLS_MAX {
-        controls(ui, &ground, &objects, selected, commands);
-    }
-    if let Some((_, object)) = near {
-        if response.clicked() {
-            commands.push(Command::SelectObject(Some(object)));
-        }
-        let words = words(model, &objects, object);
-        response.on_hover_text_at_pointer(egui::RichText::new(words).font(theme::mono()));
-    }
+    (near.map(|(_, object)| object), named_at, written)
 }
 
 /// What the head says: how many objects there are, along which axes, and where nodes differ.

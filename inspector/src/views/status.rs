@@ -2,6 +2,7 @@
 
 use egui::{Align, Label, Layout, RichText, Sense, Ui, vec2};
 use netreel_inspector_model::{Command, Join, Model, Step, text};
+use netreel_protocol::history::Level;
 
 use super::axis;
 use super::bar::{Asked, Bar};
@@ -44,7 +45,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
     ui.horizontal(|ui| {
         ui.set_min_height(17.0);
         counts(ui, model, commands);
-        let level = model.verdict().0;
+        let (level, verdict) = model.verdict();
         if let Some(level) = level {
             let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
             glyph::level(ui.painter(), rect.center(), 12.0, level);
@@ -61,7 +62,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         let measured = model.measured_text();
         let measured = measured.map(|said| format!("measured {said}"));
         let room = ui.available_width() - beside(ui, model, measured.as_deref());
-        verdict(ui, model, room.max(60.0), commands);
+        judged(ui, model, (level, &verdict), room.max(60.0), commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             if small(ui, "?", "all keys").clicked() {
                 bar.asked.push(Asked::Keys);
@@ -99,10 +100,15 @@ fn beside(ui: &Ui, model: &Model, measured: Option<&str>) -> f32 {
 }
 
 /// The verdict, in the room that there is.
-fn verdict(ui: &mut Ui, model: &Model, room: f32, commands: &mut Vec<Command>) {
-    let (level, verdict) = model.verdict();
+fn judged(
+    ui: &mut Ui,
+    model: &Model,
+    (level, verdict): (Option<Level>, &str),
+    room: f32,
+    commands: &mut Vec<Command>,
+) {
     let color = level.map_or(theme::weak(), theme::level);
-    let text = RichText::new(theme::two_dashes(&verdict));
+    let text = RichText::new(theme::two_dashes(verdict));
     let label = Label::new(text.font(theme::body()).color(color))
         .sense(Sense::click())
         .truncate()
@@ -112,13 +118,13 @@ fn verdict(ui: &mut Ui, model: &Model, room: f32, commands: &mut Vec<Command>) {
         ui.add(label)
     });
     let response = response.inner;
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &verdict));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, verdict));
     let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
     let until = model.judgement().and_then(|it| it.until());
     let said = reasons.iter().map(|reason| reason.sentence.as_str());
     let said: Vec<&str> = said.chain(until.as_deref()).collect();
     let response = response.on_hover_text(match said.is_empty() {
-        true => verdict.clone(),
+        true => verdict.to_owned(),
         false => said.join("\n"),
     });
     if response.clicked() && !model.history().findings.is_empty() {

@@ -7,7 +7,7 @@ use netreel_reel::{Endpoint, SocketId};
 use super::ground::{Begins, Ground};
 
 /// What arrives of a packet of a run: its sender, in which of the sender's turns it was sent, by which socket
-/// and to which address, the how manieth it was there in that turn, and the how manieth of its arrivals it is.
+/// and to which address, which of those there it was in that turn, and which of its arrivals it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId {
     /// The sender, by its place.

@@ -431,7 +431,7 @@ impl Net {
     }
 }
 
-/// The how manieth packet of a turn this is on its way, from 0.
+/// Which packet of a turn this is on its way, from 0.
 fn nth_of(sends: &mut Vec<((SocketId, Endpoint), u32)>, way: (SocketId, Endpoint)) -> u32 {
     match sends.iter_mut().find(|it| it.0 == way) {
         Some((_, count)) => {

@@ -16,6 +16,7 @@ use super::deeds::Deeds;
 use super::ground::Ground;
 use super::kept::Kept;
 use super::marks::Marks;
+use super::net::Delivery;
 pub(super) use super::outcome::Outcome;
 use super::races::{Candidate, Orders};
 use super::run::{MakeNode, Ran, Runner};
@@ -130,22 +131,7 @@ pub fn explore_on<E: Send>(
     let order = &order;
     let base = Orders::of(first.base(), &[], order, &mut marks);
     search.says_beliefs = says_beliefs;
-    if is_new {
-        search.kept.waiting.reached(base.order, None);
-        search.kept.counts.orders = 1;
-    }
-    match limits.by_chance {
-        Some(by) => {
-            let mut chance = Chance::new((by, ground), &limits.tries, first.base(), &mut marks);
-            (0..search.kept.drawn).for_each(|_| drop(chance.way()));
-            search.chance = Some(chance);
-        }
-        None if is_new => {
-            let candidates = base.candidates(ground, &limits.tries, &[]);
-            search.kept.waiting.add(&[], candidates);
-        }
-        None => {}
-    }
+    search.begin(is_new, ground, &base, (first.base(), &mut marks));
     let jobs = limits.jobs.max(1);
     let ended = std::thread::scope(|scope| {
         let (mut to, mut from) = (Vec::new(), Vec::new());
@@ -295,6 +281,32 @@ impl<'a> Search<'a> {
             kept,
             says_beliefs: false,
             chance: None,
+        }
+    }
+
+    /// Begins with the recorded order, and with what can be tried of it.
+    fn begin(
+        &mut self,
+        is_new: bool,
+        ground: &Arc<Ground>,
+        base: &Orders,
+        (played, marks): (&[Delivery], &mut Marks<'_>),
+    ) {
+        if is_new {
+            self.kept.waiting.reached(base.order, None);
+            self.kept.counts.orders = 1;
+        }
+        match self.limits.by_chance {
+            Some(by) => {
+                let mut chance = Chance::new((by, ground), &self.limits.tries, played, marks);
+                (0..self.kept.drawn).for_each(|_| drop(chance.way()));
+                self.chance = Some(chance);
+            }
+            None if is_new => {
+                let candidates = base.candidates(ground, &self.limits.tries, &[]);
+                self.kept.waiting.add(&[], candidates);
+            }
+            None => {}
         }
     }
 

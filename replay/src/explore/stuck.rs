@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Call {
     /// Whose: of those that play a session.
     pub player: usize,
-    /// The how manieth of that one.
+    /// Which of its calls.
     pub number: u64,
     /// The node, by its place.
     pub node: usize,

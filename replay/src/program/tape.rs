@@ -82,27 +82,7 @@ pub enum Which {
 pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotReplayable> {
     let ordered = began.ordered && which == Which::All;
     let threads = Threads::of(reel, ordered);
-    let mut making = Making {
-        threads: &threads,
-        entries: Vec::new(),
-        pending: BTreeMap::new(),
-        raised: BTreeMap::new(),
-        looking: Vec::new(),
-        children: began.children,
-        spawned: BTreeMap::new(),
-        joined: Vec::new(),
-        steps: ordered.then(Steps::default),
-        floors: ordered.then(Floors::default),
-        one_thread: began.one_thread,
-        over: false,
-        printed: Rows::default(),
-        sends: 0,
-        events: 0,
-        first: None,
-        missing: Vec::new(),
-        doubts: Vec::new(),
-        connects: None,
-    };
+    let mut making = Making::new(&threads, began, ordered);
     reel.for_each(|record| making.take(record.number, record.thread, &record.event));
     let mut missing = making.missing;
     missing.extend(threads.missing.iter().cloned());
@@ -325,7 +305,31 @@ struct Making<'a> {
     connects: Option<EventNumber>,
 }
 
-impl Making<'_> {
+impl<'a> Making<'a> {
+    fn new(threads: &'a Threads, began: &Began, ordered: bool) -> Making<'a> {
+        Making {
+            threads,
+            entries: Vec::new(),
+            pending: BTreeMap::new(),
+            raised: BTreeMap::new(),
+            looking: Vec::new(),
+            children: began.children,
+            spawned: BTreeMap::new(),
+            joined: Vec::new(),
+            steps: ordered.then(Steps::default),
+            floors: ordered.then(Floors::default),
+            one_thread: began.one_thread,
+            over: false,
+            printed: Rows::default(),
+            sends: 0,
+            events: 0,
+            first: None,
+            missing: Vec::new(),
+            doubts: Vec::new(),
+            connects: None,
+        }
+    }
+
     fn take(&mut self, number: EventNumber, thread: ThreadId, event: &Event<'_>) {
         if let Event::Called {
             call,

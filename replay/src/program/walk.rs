@@ -6,7 +6,7 @@ use netreel_reel::{EventNumber, OwnedRecord, Reel};
 
 use super::judged::{Ended, Judged};
 use super::tape::Tape;
-use crate::player::{Player, Wanted};
+use crate::player::{Player, Predicate};
 use crate::stepper::{Moved, StepError, Stop};
 use crate::stretches::{Stretch, look};
 use crate::tape::Tape as Events;
@@ -160,14 +160,14 @@ impl<R: Runner> Player for Walk<R> {
         }
     }
 
-    fn forward(&mut self, wanted: Wanted<'_>) -> Result<Moved, StepError> {
+    fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
         let behind = self.position.next();
         let found = self.events.next(behind, |it| wanted(&it.as_record()));
         let until = found.map_or(self.stretch.until, |record| record.as_record().number);
         self.settle(until)
     }
 
-    fn back(&mut self, wanted: Wanted<'_>) -> Result<Moved, StepError> {
+    fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
         let position = self.position;
         let found = self.events.previous(position, |it| wanted(&it.as_record()));
         match found {

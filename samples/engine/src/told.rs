@@ -11,15 +11,15 @@ use crate::state::{FNV_START, StateReader, StateWriter, fnv};
 /// which swallows an event is not in the state of one that told it; what was polled is not, because
 /// in a replay there is no game.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct EventQueue {
     waiting: VecDeque<Event>,
     count: u64,
     digest: u64,
 }
 
-impl Default for Told {
-    fn default() -> Told {
-        Told {
+impl Default for EventQueue {
+    fn default() -> EventQueue {
+        EventQueue {
             waiting: VecDeque::new(),
             count: 0,
             digest: FNV_START,
@@ -27,7 +27,7 @@ impl Default for Told {
     }
 }
 
-impl Told {
+impl EventQueue {
     pub fn push_back(&mut self, event: Event) {
         let mut out = StateWriter::default();
         write(&event, &mut out);
@@ -55,8 +55,8 @@ impl Told {
         out.fixed(&self.digest.to_le_bytes());
     }
 
-    pub fn restore(from: &mut StateReader<'_>) -> Result<Told, Malformed> {
-        Ok(Told {
+    pub fn restore(from: &mut StateReader<'_>) -> Result<EventQueue, Malformed> {
+        Ok(EventQueue {
             waiting: VecDeque::new(),
             count: from.number()?,
             digest: u64::from_le_bytes(from.array()?),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use netreel_scenario::{
-    AskedState, Believed, Found, Judged, Loop, Match, Notes, Outcome, PlayError, Scenario, Told,
+    AskedState, Believed, Found, Judged, Loop, Match, Notes, Outcome, PlayError, RunNews, Scenario,
     repeat,
 };
 
@@ -66,8 +66,8 @@ impl Bench {
         matches: u64,
         change: impl FnOnce(&mut Loop<'_>),
     ) -> Result<Vec<Match>, PlayError> {
-        let tell = |told: Told<'_>| {
-            if let Told::Line(_, line) = told {
+        let tell = |told: RunNews<'_>| {
+            if let RunNews::Line(_, line) = told {
                 self.told.lock().unwrap().push(line.to_owned());
             }
         };

@@ -13,6 +13,19 @@ use super::held::{held, standard};
 use super::sums::Sums;
 use crate::outcome::Failure;
 
+/// Refuses to play the reel of a program into a layer, with the command that starts it again.
+pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result<(), Failure> {
+    let header = reel.header();
+    if header.engine != Header::UNMODIFIED {
+        return Ok(());
+    }
+    let (node, again) = (&header.node, again(&header.node, paths));
+    let command = recorded(header);
+    Err(Failure::new(format!(
+        "{node} is a program that was recorded as it is: {command}. This starts it again: {again}"
+    )))
+}
+
 /// Refuses another program, other arguments or other libraries than those that were recorded. Without
 /// a `command` it is the recorded one. `paths` are those of the recording.
 pub fn check<'a>(

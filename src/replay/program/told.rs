@@ -6,7 +6,7 @@ use netreel_replay::program::{EndCompared, Ended, Judged, Tape};
 use serde_json::{Value, json};
 
 use crate::outcome::Failure;
-use crate::replay::{agreed_json, print_agreed};
+use crate::replay::report::{agreed_json, field_json, print_agreed};
 use crate::text;
 
 /// Says that the program waits for a debugger.
@@ -206,7 +206,7 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
             "event": event,
             "expected": explanation.expected,
             "came": explanation.came,
-            "field": explanation.field.as_ref().map(crate::replay::field_json),
+            "field": explanation.field.as_ref().map(field_json),
             "reasons": reasons,
             "known": judged.reasons.known.len(),
         }),

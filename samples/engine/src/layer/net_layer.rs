@@ -11,7 +11,7 @@ use crate::message::{Body, Counter, Message, ObjectId, Peer};
 use crate::mode::{Mode, Topology};
 use crate::object::{Copy, Heard, Object};
 use crate::start::{Start, StartError};
-use crate::told::Told;
+use crate::told::EventQueue;
 use crate::types::Types;
 
 /// The version of the protocol, said in `connect`.
@@ -46,7 +46,7 @@ pub struct NetLayer {
     pub(super) confirmed: BTreeMap<(ObjectId, Peer), Counter>,
     /// HOST in mode `handshake`: the objects whose new owner must still wait.
     pub(super) limbo: BTreeSet<ObjectId>,
-    pub(super) events: Told,
+    pub(super) events: EventQueue,
     pub(super) ended: bool,
     pub(super) patience: Patience,
     pub(super) spawned: u64,
@@ -109,7 +109,7 @@ impl NetLayer {
             early: BTreeMap::new(),
             confirmed: BTreeMap::new(),
             limbo: BTreeSet::new(),
-            events: Told::default(),
+            events: EventQueue::default(),
             ended: false,
             patience: Patience::new(start.time_outs),
             spawned: 0,

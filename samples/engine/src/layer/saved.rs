@@ -10,7 +10,7 @@ use crate::message::{Counter, ObjectId, Peer, State};
 use crate::mode::Mode;
 use crate::object::{Announced, Copy, CopyField, Heard, Object};
 use crate::state::{StateReader, StateWriter, VERSION, VERSION_THROWN};
-use crate::told::Told;
+use crate::told::EventQueue;
 use crate::types::Types;
 
 /// Ids follow from how many objects were spawned; fewer than this keep them below 2^62.
@@ -129,7 +129,7 @@ impl NetLayer {
         self.tickets = from.number()?;
         self.epochs = from.number()?;
         self.versions = from.number()?;
-        self.events = Told::restore(from)?;
+        self.events = EventQueue::restore(from)?;
         self.joined = from.list(StateReader::peer)?;
         self.gone = from.list(|from| Ok((from.peer()?, from.number()?)))?;
         self.asked = from.list(|from| from.wide().map(ObjectId))?;
