@@ -1,19 +1,19 @@
 //! A console in an engine in C: what a `netreel_console` names.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, c_char};
+use std::ffi::CString;
 use std::mem::ManuallyDrop;
 use std::net::SocketAddr;
 
 use netreel_console::{Asked, Commands, Console, Kind, ListenError, Request, Value};
 
 use crate::error::{Failure, failure};
-use crate::memory::{bytes, items, read_sized, text, zeroed};
+use crate::memory::{items, read_sized, text, zeroed};
 use crate::record::forked;
 use crate::types::{
     ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_ONE_OF, ARGUMENT_REST, ARGUMENT_TEXT, CCommand,
-    CConsoleOptions, CEndpoint, CParameter, CRequest, CValue, E_ARGUMENT, E_INTERNAL, E_IO,
-    E_LIMIT, Handle, OK, REQUEST_COMMAND, REQUEST_SCRIPT,
+    CConsoleOptions, CParameter, CRequest, CValue, E_ARGUMENT, E_IO, E_LIMIT, OK, REQUEST_COMMAND,
+    REQUEST_SCRIPT,
 };
 
 /// How many requests may have been taken and not answered.

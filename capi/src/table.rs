@@ -13,8 +13,8 @@ use crate::believes::{
 use crate::console_calls::{
     console_answer, console_close, console_local, console_open, console_take,
 };
-use crate::error::{self, Failure, failure, guarded};
-use crate::handles::{Object, insert, opened, remove, with, with_shared};
+use crate::error::{self, failure, guarded};
+use crate::handles::{Object, opened, remove, with, with_shared};
 use crate::memory::{SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized};
 use crate::options;
 use crate::record::{Recording, Thread};

@@ -98,7 +98,7 @@ fn one(
                 verdict: Verdict::Unknown,
                 answer: Answer::Unknown,
                 rules: BTreeMap::new(),
-                json: json!({ "session": name, "error": why }),
+                json: json!({ "verdict": "unknown", "error": why, "session": name }),
                 told: SessionReport::unread(name, &why, arguments.fail_on.level()),
                 reasons: vec![why],
             });

@@ -30,6 +30,12 @@ elif [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
     exit 2
 fi
 mkdir -p "$out/kept"
+case $(cd "$out" && pwd)/ in
+"$(cd "$sessions" 2>/dev/null && pwd)"/*)
+    echo "check-sessions: $out is inside $sessions: what is kept there would be sessions of the next run" >&2
+    exit 2
+    ;;
+esac
 
 checked() { "$netreel" check --each "$sessions" "${@}"; }
 
@@ -78,8 +84,13 @@ while IFS=$'\t' read -r verdict session; do
     number=$((number + 1))
     explain "$session" "$number-$(basename "$session")" "$@"
 done < <(checked "$@" --json 2>/dev/null |
-    sed -n 's/^{"verdict":"\([a-z]*\)".*"session":"\(.*\)"}$/\1\t\2/p')
+    sed -n 's/^{"verdict":"\([a-z]*\)".*"session":"\(.*\)"}$/\1\t\2/p' | sed 's/\\\(["\\]\)/\1/g')
 
 cat "$out/summary.md"
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then cat "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"; fi
+# GitHub shows no summary of more than 1 MiB.
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+    head -c 1000000 "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"
+    [ "$(wc -c <"$out/summary.md")" -le 1000000 ] ||
+        printf '\n```\n\nThe rest is in summary.md of the artifact.\n' >>"$GITHUB_STEP_SUMMARY"
+fi
 exit "$code"

@@ -232,82 +232,16 @@ fn folded<T>(
 mod tests {
     use super::*;
 
-    fn span(start: i64, end: i64, belief: Belief) -> Span {
-        Span {
-            time: SessionTime(start)..SessionTime(end),
-            belief,
-            counter: None,
-            because: 0,
-            said: None,
-        }
-    }
-
-    /// A node and what it believes from when to when.
-    type LaneOf<'a> = (u16, &'a [(i64, i64, Belief)]);
-
-    fn object(lanes: &[LaneOf<'_>]) -> Object {
-        Object {
-            lanes: lanes
-                .iter()
-                .map(|(node, spans)| {
-                    let spans = spans.iter().map(|&(s, e, b)| span(s, e, b)).collect();
-                    (NodeId(*node), spans)
-                })
-                .collect(),
-            ..Object::default()
-        }
-    }
-
-    fn check(object: &Object, expected: &[(i64, i64, Shown)]) {
-        let merged: Vec<(i64, i64, Shown)> = merge(object)
-            .into_iter()
-            .map(|(time, shown)| (time.start.0, time.end.0, shown))
-            .collect();
-        assert_eq!(merged, expected);
-    }
-
-    #[test]
-    fn nodes_that_agree_are_one_stretch() {
-        let a = Belief::Owned(1);
-        check(
-            &object(&[(0, &[(10, 90, a)]), (1, &[(20, 100, a)])]),
-            &[(10, 100, Shown::Agreed(a))],
-        );
-    }
-
-    #[test]
-    fn a_migration_in_flight_is_a_split() {
-        let (a, b) = (Belief::Owned(1), Belief::Owned(2));
-        check(
-            &object(&[
-                (0, &[(0, 50, a), (50, 100, b)]),
-                (1, &[(0, 60, a), (60, 100, b)]),
-            ]),
-            &[
-                (0, 50, Shown::Agreed(a)),
-                (50, 60, Shown::Split),
-                (60, 100, Shown::Agreed(b)),
-            ],
-        );
-    }
-
-    #[test]
-    fn an_orphan_or_a_lasting_disagreement_opens_the_object() {
-        let a = Belief::Owned(1);
-        let agreed = object(&[(0, &[(0, 9, a)]), (1, &[(0, 9, a)])]);
-        assert!(!ends_open(&agreed));
-        let orphan = object(&[(0, &[(0, 9, Belief::Orphaned(1))])]);
-        assert!(ends_open(&orphan));
-        let split = object(&[(0, &[(0, 9, a)]), (1, &[(0, 9, Belief::Destroyed)])]);
-        assert!(ends_open(&split));
-        let unknown = object(&[(0, &[(0, 9, a)]), (1, &[(0, 9, Belief::Unknown)])]);
-        assert!(!ends_open(&unknown));
-    }
-
     #[test]
     fn a_row_never_has_more_stretches_than_pixels() {
         let spans: Vec<Span> = (0..100_000)
-            .map(|i| span(i * 10, i * 10 + 10, Belief::Owned((i % 2) as u64)))
+            .map(|i| Span {
+                time: SessionTime(i * 10)..SessionTime(i * 10 + 10),
+                belief: Belief::Owned((i % 2) as u64),
+                counter: None,
+                because: 0,
+                said: None,
+            })
             .collect();
         let scale = Scale::new(&(SessionTime(0)..SessionTime(1_000_000)), 800.0);
         let shown = folded(
