@@ -84,18 +84,26 @@ inline room room_at(void *first, std::uint64_t length) noexcept
     return {static_cast<std::byte *>(first), static_cast<std::size_t>(length)};
 }
 
-/** The bytes of a text, a vector, an array; or of an object as it lies in memory. */
+namespace detail {
+template <class T, class = void> struct has_elements : std::false_type {};
+template <class T>
+struct has_elements<T, std::void_t<decltype(std::declval<const T &>().data())>> : std::true_type {};
+} // namespace detail
+
+/** The bytes of a text, a vector, an array, a view; or of an object as it lies in memory. */
 template <class T> bytes bytes_of(const T &of) noexcept
 {
     if constexpr (std::is_convertible_v<const T &, std::string_view>) {
         const std::string_view text = of;
         return bytes_at(text.data(), text.size());
-    } else if constexpr (std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>) {
-        return bytes_at(&of, sizeof of);
-    } else {
+    } else if constexpr (detail::has_elements<T>::value) {
         static_assert(std::is_trivially_copyable_v<std::remove_reference_t<decltype(*of.data())>>,
                       "its elements have to be bytes as they lie in memory");
         return bytes_at(of.data(), of.size() * sizeof *of.data());
+    } else {
+        static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>,
+                      "it has to be bytes as it lies in memory: see bytes_at for a pointer and a length");
+        return bytes_at(&of, sizeof of);
     }
 }
 

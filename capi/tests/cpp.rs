@@ -216,6 +216,17 @@ fn what_a_layer_in_cpp_throws_is_why_there_is_none() {
     );
 }
 
+#[test]
+fn a_class_is_the_table_of_a_layer_with_what_it_has() {
+    let source = file("tests/programs/layer_table.cpp");
+    for flags in [&[][..], &BARE] {
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(program) = CPP17.build(&source, folder.path(), flags) {
+            checked(&mut Command::new(program));
+        }
+    }
+}
+
 /// The program with which the page begins.
 #[test]
 fn the_ten_lines_of_the_page_record() {
