@@ -1,7 +1,7 @@
 /*
  * What netreel.hpp says that it does: `handles REEL`. Prints what is not so, and ends with 1 then.
  */
-#include <netreel.hpp>
+#include <netreel_console.hpp>
 
 #include <cstdio>
 #include <cstdlib>
