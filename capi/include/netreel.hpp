@@ -84,18 +84,26 @@ inline room room_at(void *first, std::uint64_t length) noexcept
     return {static_cast<std::byte *>(first), static_cast<std::size_t>(length)};
 }
 
-/** The bytes of a text, a vector, an array; or of an object as it lies in memory. */
+namespace detail {
+template <class T, class = void> struct has_elements : std::false_type {};
+template <class T>
+struct has_elements<T, std::void_t<decltype(std::declval<const T &>().data())>> : std::true_type {};
+} // namespace detail
+
+/** The bytes of a text, a vector, an array, a view; or of an object as it lies in memory. */
 template <class T> bytes bytes_of(const T &of) noexcept
 {
     if constexpr (std::is_convertible_v<const T &, std::string_view>) {
         const std::string_view text = of;
         return bytes_at(text.data(), text.size());
-    } else if constexpr (std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>) {
-        return bytes_at(&of, sizeof of);
-    } else {
+    } else if constexpr (detail::has_elements<T>::value) {
         static_assert(std::is_trivially_copyable_v<std::remove_reference_t<decltype(*of.data())>>,
                       "its elements have to be bytes as they lie in memory");
         return bytes_at(of.data(), of.size() * sizeof *of.data());
+    } else {
+        static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>,
+                      "it has to be bytes as it lies in memory: see bytes_at for a pointer and a length");
+        return bytes_at(&of, sizeof of);
     }
 }
 
@@ -239,9 +247,6 @@ struct close_thread {
 };
 struct close_replay {
     void operator()(netreel_replay *of) const noexcept { call(table.replay_close, of); }
-};
-struct close_console {
-    void operator()(netreel_console *of) const noexcept { call(table.console_close, of); }
 };
 
 inline const char *or_null(const std::string &text) noexcept
@@ -563,81 +568,6 @@ public:
         return so_far;
     }
 };
-
-// ---- A console ----
-
-/** An argument that a command takes; see netreel_parameter. */
-struct parameter {
-    std::string name;
-    std::uint32_t kind = NETREEL_ARGUMENT_INTEGER;
-    bool optional = false;
-    std::string words = {}; /**< of ONE_OF */
-};
-
-struct command {
-    std::string name, about = {};
-    std::vector<parameter> parameters = {};
-};
-
-struct console_options {
-    std::vector<command> commands;
-    std::string address = {}, token = {}; /**< empty: a free port of loopback; none is needed */
-};
-
-/** What somebody asks; what it shows stays until it is answered. */
-struct request : detail::sized<netreel_request> {
-    explicit operator bool() const noexcept { return kind != NETREEL_REQUEST_NONE; }
-    view<const netreel_value> given() const noexcept { return {arguments, arguments_count}; }
-    std::string_view text() const noexcept
-    {
-        return {line, static_cast<std::size_t>(line_length)};
-    }
-    bytes attached() const noexcept { return bytes_at(binary, binary_length); }
-};
-
-/** Commands for people and scripts. For all threads at once. */
-class console : public detail::handle<netreel_console, detail::close_console> {
-public:
-    using handle::handle;
-
-    static result<console> open(const console_options &options);
-    code close() noexcept { return detail::call(table().console_close, release()); }
-    code local(netreel_endpoint &listens) noexcept
-    {
-        return detail::call(table().console_local, get(), &listens);
-    }
-    /** The next request: in each tick, until it is false. Never waits. */
-    code take(request &next) noexcept
-    {
-        return detail::call(table().console_take, get(), static_cast<netreel_request *>(&next));
-    }
-    code answer(std::uint64_t id, bool done, std::string_view text) noexcept
-    {
-        return detail::call(table().console_answer, get(), id, done ? 1 : 0, text.data(), text.size());
-    }
-};
-
-inline result<console> console::open(const console_options &of)
-{
-    std::vector<std::vector<netreel_parameter>> parameters;
-    std::vector<netreel_command> commands;
-    for (const command &each : of.commands) {
-        auto &taken = parameters.emplace_back();
-        for (const parameter &one : each.parameters)
-            taken.push_back({one.name.c_str(), detail::or_null(one.words), one.kind, one.optional});
-        commands.push_back({each.name.c_str(), detail::or_null(each.about), taken.data(),
-                            static_cast<std::uint32_t>(taken.size()), 0});
-    }
-    detail::sized<netreel_console_options> given;
-    given.commands = commands.data();
-    given.commands_count = static_cast<std::uint32_t>(commands.size());
-    given.address = detail::or_null(of.address);
-    given.token = detail::or_null(of.token);
-    netreel_console *made = nullptr;
-    const std::int32_t came =
-        detail::call(table().console_open, static_cast<const netreel_console_options *>(&given), &made);
-    return detail::come(came, console(made));
-}
 
 } // namespace netreel
 

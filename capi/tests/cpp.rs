@@ -13,6 +13,7 @@ use netreel_reel::{Ending, EventKind};
 use netreel_replay::{Driver, Outcome};
 use support::{CPP17, CPP20, Compiler, checked, file, replay, session};
 
+const CPP: [&str; 2] = ["netreel.hpp", "netreel_console.hpp"];
 const BARE: [&str; 2] = ["-fno-exceptions", "-fno-rtti"];
 
 fn check_clean(command: &'static str) {
@@ -56,9 +57,9 @@ fn the_cpp_headers_are_clean_by_the_compiler_for_windows() {
 }
 
 /// The functions of a C header's tables, and what of them its C++ header does not call.
-fn not_reached(header: &str, cpp: &str, before: &str) -> (usize, Vec<String>) {
+fn not_reached(header: &str, cpp: &[&str], before: &str) -> (usize, Vec<String>) {
     let read = |name: &str| std::fs::read_to_string(file("include").join(name)).unwrap();
-    let (header, cpp) = (read(header), read(cpp));
+    let (header, cpp): (_, String) = (read(header), cpp.iter().map(|name| read(name)).collect());
     let names = header.split("(*").skip(1);
     let names: Vec<_> = names.filter_map(|rest| rest.split(')').next()).collect();
     let missing = names
@@ -69,18 +70,19 @@ fn not_reached(header: &str, cpp: &str, before: &str) -> (usize, Vec<String>) {
 
 #[test]
 fn every_function_of_the_c_headers_is_called() {
-    let (count, missing) = not_reached("netreel.h", "netreel.hpp", "table().");
+    let (count, missing) = not_reached("netreel.h", &CPP, "table().");
     let others = ["error_text", "code_name", "netreel_load_fn"];
     let close = ["close", "thread_close", "replay_close", "console_close"];
     assert!(
         count > 45 && missing.iter().all(|name| others.contains(&&**name)),
         "{missing:?}"
     );
-    let cpp = std::fs::read_to_string(file("include/netreel.hpp")).unwrap();
+    let cpp = CPP.map(|name| std::fs::read_to_string(file("include").join(name)).unwrap());
+    let cpp = cpp.concat();
     for name in close.iter().chain(&others[..1]) {
         assert!(cpp.contains(&format!("table.{name}")), "{name}");
     }
-    let (count, missing) = not_reached("netreel_layer.h", "netreel_layer.hpp", "");
+    let (count, missing) = not_reached("netreel_layer.h", &["netreel_layer.hpp"], "");
     assert!(count > 14 && missing.is_empty(), "{missing:?}");
 }
 
@@ -214,6 +216,17 @@ fn what_a_layer_in_cpp_throws_is_why_there_is_none() {
         why.to_string().ends_with("that is no state of a walker"),
         "{why}"
     );
+}
+
+#[test]
+fn a_class_is_the_table_of_a_layer_with_what_it_has() {
+    let source = file("tests/programs/layer_table.cpp");
+    for flags in [&[][..], &BARE] {
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(program) = CPP17.build(&source, folder.path(), flags) {
+            checked(&mut Command::new(program));
+        }
+    }
 }
 
 /// The program with which the page begins.

@@ -18,6 +18,15 @@ fn is_here(command: &str) -> bool {
     here
 }
 
+/// A folder with the tests' library alone.
+fn built(folder: &Path) -> PathBuf {
+    let built = folder.join("built");
+    std::fs::create_dir(&built).unwrap();
+    let library = library_folder().join("libnetreel.so");
+    std::os::unix::fs::symlink(library, built.join("libnetreel.so")).unwrap();
+    built
+}
+
 /// What was built in a folder, laid out in one that was moved since.
 fn installed(folder: &Path, built: &Path) -> PathBuf {
     let (first, prefix) = (folder.join("first"), folder.join("prefix"));
@@ -73,7 +82,7 @@ fn a_project_of_cmake_that_copies_the_page_records_and_replays() {
     }
     let folder = tempfile::tempdir().unwrap();
     let (prefix, project) = (
-        installed(folder.path(), &library_folder()),
+        installed(folder.path(), &built(folder.path())),
         project(folder.path()),
     );
     checked(&mut configure(&project, &prefix));
@@ -92,7 +101,7 @@ fn cmake_is_told_that_another_version_is_wanted() {
     }
     let folder = tempfile::tempdir().unwrap();
     let (prefix, project) = (
-        installed(folder.path(), &library_folder()),
+        installed(folder.path(), &built(folder.path())),
         project(folder.path()),
     );
     let newer = page("cmake").replace("netreel 0.1", "netreel 9.1");
@@ -112,7 +121,7 @@ fn a_program_of_pkg_config_that_copies_the_page_records_and_replays() {
     }
     let folder = tempfile::tempdir().unwrap();
     let (prefix, project) = (
-        installed(folder.path(), &library_folder()),
+        installed(folder.path(), &built(folder.path())),
         project(folder.path()),
     );
     let mut asked = Command::new("pkg-config");

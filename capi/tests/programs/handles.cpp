@@ -1,7 +1,7 @@
 /*
  * What netreel.hpp says that it does: `handles REEL`. Prints what is not so, and ends with 1 then.
  */
-#include <netreel.hpp>
+#include <netreel_console.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +28,20 @@ static void check(bool so, const char *what)
         std::cout << "not so: " << what << '\n';
         ++wrong;
     }
+}
+
+static void bytes()
+{
+    const std::uint16_t array[] = {1, 2};
+    const std::vector<std::uint32_t> vector = {1, 2, 3};
+    const netreel::bytes view = netreel::bytes_of(vector);
+    check(netreel::bytes_of(array).size() == 4 && netreel::bytes_of(vector).size() == 12,
+          "bytes of arrays and vectors are those of their elements");
+    check(netreel::bytes_of(view).data() == view.data() && netreel::bytes_of(view).size() == 12,
+          "bytes of a view are what it shows");
+    check(netreel::bytes_of("text").size() == 4 && netreel::bytes_of(std::string("ab\0c", 4)).size() == 4,
+          "bytes of a text are its characters");
+    check(netreel::bytes_of(std::uint64_t(7)).size() == 8, "bytes of an object are its memory");
 }
 
 static void errors()
@@ -197,6 +211,7 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
+    bytes();
     errors();
     record(argv[1]);
     replayed(argv[1]);

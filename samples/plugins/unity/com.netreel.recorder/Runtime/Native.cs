@@ -127,7 +127,17 @@ namespace Netreel
         internal static void Check(int code)
         {
             if (code < 0)
-                throw new NetreelException(code, Marshal.PtrToStringAnsi(ErrorText()));
+                throw new NetreelException(code, FromUtf8(ErrorText()));
+        }
+
+        private static string FromUtf8(IntPtr text)
+        {
+            int length = 0;
+            while (Marshal.ReadByte(text, length) != 0)
+                ++length;
+            byte[] bytes = new byte[length];
+            Marshal.Copy(text, bytes, 0, length);
+            return Encoding.UTF8.GetString(bytes);
         }
 
         /// A text of UTF-8 that ends with a zero byte.

@@ -15,7 +15,8 @@ namespace Netreel
         /// What the main thread records with.
         public readonly RecordedThread Main;
 
-        /// Makes the reel. Throws NetreelException, or DllNotFoundException where there is no library.
+        /// Makes the reel. Throws NetreelException; where there is no library, or an older one,
+        /// TypeInitializationException, whose InnerException says which.
         public Recorder(string path, string node = "", string engine = "Unity", string build = "")
         {
             byte[] pathText = Native.Utf8(path), nodeText = Native.Utf8(node);

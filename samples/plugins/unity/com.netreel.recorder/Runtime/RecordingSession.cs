@@ -26,7 +26,7 @@ namespace Netreel
             catch (Exception why)
             {
                 // The game goes on as it would without.
-                Debug.LogError("not recorded: " + why.Message);
+                Debug.LogError("not recorded: " + (why.InnerException ?? why).Message);
             }
         }
 
