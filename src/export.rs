@@ -168,19 +168,19 @@ fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<Strin
     }
     let csv = arguments.format == ExportFormat::Csv;
     if csv {
-        write!(out, "{}\r\n", export::CSV_COLUMNS)?;
+        write!(out, "{}\r\n", export::csv_columns())?;
     }
     let mut count = 0;
     for id in chosen {
-        let Some(row) = export::packet(&story.session, story.history(), id) else {
-            continue;
-        };
-        count += 1;
-        if csv {
-            write!(out, "{}\r\n", export::csv_row(&row))?;
-        } else {
+        let (session, history) = (&story.session, story.history());
+        if csv && let Some(row) = export::csv_row(session, history, id) {
+            write!(out, "{row}\r\n")?;
+        } else if !csv && let Some(row) = export::packet(session, history, id) {
             json(&row, out)?;
+        } else {
+            continue;
         }
+        count += 1;
     }
     Ok(text::counted(count, "packet"))
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use netreel_capture::{FollowEnd, Follower, reel_files, reels_at};
-use netreel_protocol::session::{Live, LiveEvent, LiveWhat, SessionTime};
+use netreel_protocol::packet_fields::{FieldValue, FieldsJson, PacketField, SHOWN};
+use netreel_protocol::session::{Live, LiveEvent, LivePacket, LiveWhat, SessionTime};
 use serde::Serialize;
 
 use crate::arguments::Read;
@@ -201,25 +202,19 @@ impl Following {
         let time = text::seconds(SessionTime(self.time(event)));
         let node = self.live.name(event.node).to_owned();
         let rest = match &event.what {
-            LiveWhat::Packet {
-                way,
-                from,
-                to,
-                length,
-                facts,
-                rpcs,
-            } => {
-                let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
-                let calls = rpcs.iter().map(|rpc| Some(rpc.as_ref()?.short()));
-                let calls: Vec<Option<String>> = calls.collect();
-                let sequence = facts.sequence.map(|sequence| sequence.value.to_string());
-                Rest::Packet([
-                    way.name().to_owned(),
-                    format!("{from} -> {to}"),
-                    kinds_of(kinds, facts.messages.iter(), &calls),
-                    sequence.unwrap_or_default(),
-                    length.to_string(),
-                ])
+            LiveWhat::Packet(packet) => {
+                let cells = columns().map(|(field, value)| match field {
+                    PacketField::Messages => {
+                        let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
+                        let calls = packet.rpcs.iter();
+                        let calls: Vec<Option<String>> =
+                            calls.map(|rpc| Some(rpc.as_ref()?.short())).collect();
+                        kinds_of(kinds, packet.facts.messages.iter(), &calls)
+                    }
+                    _ => field.words(&value(packet)),
+                });
+                let way = packet.way.name().to_owned();
+                Rest::Packet(std::iter::once(way).chain(cells).collect())
             }
             LiveWhat::SendFailed { of, why } => {
                 Rest::Words(format!("the send of event {of} failed: {why}"))
@@ -235,31 +230,23 @@ impl Following {
             event: event.event.0,
             time_ns,
             what: "lacks",
+            packet: keys(|_| FieldValue::Nothing),
             ..Row::default()
         };
         match &event.what {
-            LiveWhat::Packet {
-                way,
-                from,
-                to,
-                length,
-                facts,
-                rpcs,
-            } => {
+            LiveWhat::Packet(packet) => {
                 let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
                 let name = |kind: netreel_wire::KindId| kinds.get(usize::from(kind.0));
-                row.what = way.name();
-                row.from = Some(from.clone());
-                row.to = Some(to.clone());
-                row.length = Some(*length);
-                row.sequence = facts.sequence.map(|sequence| sequence.value);
-                row.ack = facts.ack.map(|ack| ack.value);
-                row.kinds = facts
+                row.what = packet.way.name();
+                row.packet = keys(|value| value(packet));
+                row.kinds = packet
+                    .facts
                     .messages
                     .iter()
                     .map(|message| Some(message.kind.and_then(name)?.name.clone()))
                     .collect();
-                row.rpcs = rpcs
+                row.rpcs = packet
+                    .rpcs
                     .iter()
                     .map(|rpc| Some(rpc.as_ref()?.name.clone()))
                     .collect();
@@ -283,15 +270,34 @@ struct Line {
 }
 
 enum Rest {
-    /// Which way, the link, messages, sequence, bytes.
-    Packet([String; 5]),
+    /// Which way, and the columns.
+    Packet(Vec<String>),
     Words(String),
+}
+
+/// Where a field of a packet is read.
+type ReadLive = fn(&LivePacket) -> FieldValue;
+
+/// The columns of packets.
+fn columns() -> impl Iterator<Item = (PacketField, ReadLive)> {
+    let printed = SHOWN.into_iter().filter(|it| it.declared().printed);
+    printed.filter_map(|field| Some((field, field.declared().live?)))
+}
+
+/// The keys of packets in JSON.
+fn keys(value: impl Fn(ReadLive) -> FieldValue) -> FieldsJson {
+    let keys = PacketField::on(|it| it.json);
+    let keys = keys.filter_map(|(key, field)| Some((key, value(field.declared().live?))));
+    FieldsJson(keys.collect())
 }
 
 /// How wide columns are: as wide as what has come so far. What is wider moves the lines behind it.
 #[derive(Default)]
 struct Columns {
-    widths: [usize; 7],
+    time: usize,
+    node: usize,
+    /// The way, and the columns of packets.
+    rest: Vec<usize>,
     begun: bool,
 }
 
@@ -306,11 +312,12 @@ impl Columns {
         }
         if !self.begun {
             self.begun = true;
-            let rest = ["", "link", "messages", "seq", "bytes"].map(str::to_owned);
+            let rest = columns().map(|(field, _)| field.declared().head);
+            let rest = std::iter::once("").chain(rest).map(str::to_owned);
             let heads = Line {
-                time: "time s".to_owned(),
+                time: PacketField::Time.declared().head.to_owned(),
                 node: "node".to_owned(),
-                rest: Rest::Packet(rest),
+                rest: Rest::Packet(rest.collect()),
             };
             self.fit(&heads);
             self.line(&heads, out)?;
@@ -319,28 +326,34 @@ impl Columns {
     }
 
     fn fit(&mut self, line: &Line) {
-        let [time, node, rest @ ..] = &mut self.widths;
         let widen = |width: &mut usize, cell: &str| *width = (*width).max(cell.chars().count());
-        widen(time, &line.time);
-        widen(node, &line.node);
+        widen(&mut self.time, &line.time);
+        widen(&mut self.node, &line.node);
         if let Rest::Packet(cells) = &line.rest {
-            let fitting = cells.iter().zip(rest);
+            self.rest.resize(cells.len(), 0);
+            let fitting = cells.iter().zip(&mut self.rest);
             let fitting = fitting.filter(|(cell, _)| cell.chars().count() <= MESSAGES_MAX);
             fitting.for_each(|(cell, width)| widen(width, cell));
         }
     }
 
     fn line(&self, line: &Line, out: &mut dyn Write) -> Result<(), Failure> {
-        let [times, nodes, ways, links, lists, sequences, lengths] = self.widths;
+        let (times, nodes) = (self.time, self.node);
         let Line { time, node, rest } = line;
-        write!(out, "{time:>times$}  {node:<nodes$}  ")?;
+        write!(out, "{time:>times$}  {node:<nodes$}")?;
         match rest {
-            Rest::Packet([way, link, messages, sequence, bytes]) => writeln!(
-                out,
-                "{way:<ways$}  {link:<links$}  {messages:<lists$}  {sequence:>sequences$}  \
-                 {bytes:>lengths$}",
-            )?,
-            Rest::Words(words) => writeln!(out, "{words}")?,
+            Rest::Packet(cells) => {
+                let numbers = columns().map(|(field, _)| field.declared().of.is_number());
+                let numbers = std::iter::once(false).chain(numbers);
+                for ((cell, width), is_number) in cells.iter().zip(&self.rest).zip(numbers) {
+                    match is_number {
+                        true => write!(out, "  {cell:>width$}")?,
+                        false => write!(out, "  {cell:<width$}")?,
+                    }
+                }
+                writeln!(out)?;
+            }
+            Rest::Words(words) => writeln!(out, "  {words}")?,
         }
         Ok(())
     }
@@ -353,11 +366,8 @@ struct Row {
     event: u64,
     time_ns: i64,
     what: &'static str,
-    from: Option<String>,
-    to: Option<String>,
-    length: Option<usize>,
-    sequence: Option<u64>,
-    ack: Option<u64>,
+    #[serde(flatten)]
+    packet: FieldsJson,
     kinds: Vec<Option<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rpcs: Vec<Option<String>>,
@@ -395,7 +405,7 @@ mod tests {
 
     fn line(time: &str, node: &str, cells: [&str; 5]) -> Line {
         let (time, node) = (time.to_owned(), node.to_owned());
-        let rest = Rest::Packet(cells.map(str::to_owned));
+        let rest = Rest::Packet(cells.map(str::to_owned).to_vec());
         Line { time, node, rest }
     }
 

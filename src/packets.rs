@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::session::{Fate, Look, Packet, PacketId, Session};
+use netreel_protocol::packet_fields::{FieldValue, PacketAt, PacketField, SHOWN};
+use netreel_protocol::session::{Fate, Packet, PacketId, Session};
 use netreel_wire::{Kind, MessageFacts};
 
 use crate::arguments::Packets;
@@ -17,12 +18,9 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
     let arguments = &arguments.filtered;
     let story = open::story(&arguments.read.source)?;
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
-    let widths = Widths::new(&story.session);
+    let columns = Columns::new(&story);
     if !arguments.read.json {
-        let mut heads =
-            ["#", "time s", "link", "messages", "seq", "bytes", "fate"].map(str::to_owned);
-        heads[2] = widths.link_cell(&heads[2], "protocol");
-        widths.line(heads, out)?;
+        columns.line(|field| field.declared().head.to_owned(), out)?;
     }
     let all = (0, story.session.packet_count());
     let chosen = query.packets(&story.session, &|| story.history(), all);
@@ -35,7 +33,7 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
                 json(&row, out)?;
             }
         } else {
-            line(&story, id, &widths, out)?;
+            line(&story, id, &columns, out)?;
         }
     }
     story.answered(out)
@@ -47,17 +45,9 @@ pub fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<(), Fa
     Ok(writeln!(out)?)
 }
 
-/// How wide columns are. What is wider, a packet of many messages, moves the rest of its line.
-struct Widths {
-    number: usize,
-    time: usize,
-    link: usize,
-    /// Of the column beside the link; there is none where the wire has one protocol.
-    protocol: Option<usize>,
-    messages: usize,
-    sequence: usize,
-    bytes: usize,
-}
+/// The columns, and how wide each is. What is wider, a packet of many messages, moves the rest of its
+/// line.
+struct Columns(Vec<(PacketField, usize)>);
 
 /// When more packets than this are printed, decoding the whole session at once is quicker than
 /// decoding these one by one.
@@ -78,94 +68,104 @@ pub fn rpc_name(name: &str) -> String {
 /// A list of messages that is longer stands out of its column.
 pub const MESSAGES_MAX: usize = 48;
 
-impl Widths {
-    fn new(session: &Session) -> Widths {
-        let packets = || (0..session.packet_count() as u32).map(PacketId);
-        let digits = |number: u64| number.to_string().len();
-        let widest =
-            |widths: &mut dyn Iterator<Item = usize>, least: usize| widths.fold(least, usize::max);
-        let ends = [session.span.start, session.span.end];
-        let first = packets().take(LOOKED_AT);
-        let mut lists = first.map(|packet| messages(session, packet).chars().count());
-        let mut lists = lists.by_ref().filter(|width| *width <= MESSAGES_MAX);
-        // Of many packets, what the wire says of the first ones shows how wide its numbers are.
-        let looked_at = if session.is_small() {
-            usize::MAX
-        } else {
-            LOOKED_AT
-        };
-        let sequences = packets().take(looked_at);
-        let sequences = sequences.filter_map(|packet| session.look(packet).sequence);
-        Widths {
-            number: digits(session.packet_count().saturating_sub(1) as u64).max(2),
-            time: widest(&mut ends.iter().map(|end| text::seconds(*end).len()), 6),
-            link: text::link_width(session, 4),
-            protocol: session.wire.as_ref().and_then(|wire| {
-                let names = wire.protocols().map(|(name, _)| name.chars().count());
-                (names.len() > 1).then(|| names.fold(8, usize::max))
-            }),
-            messages: widest(&mut lists, 8),
-            sequence: widest(&mut sequences.map(|it| digits(it.value)), 3),
-            bytes: digits(u64::from(session.longest())).max(5),
-        }
+impl Columns {
+    fn new(story: &Story) -> Columns {
+        let session = &story.session;
+        let printed = SHOWN.into_iter().filter(|it| it.declared().printed);
+        let protocols = session.wire.as_ref().map_or(0, |it| it.protocols().len());
+        let printed = printed.filter(|it| *it != PacketField::Protocol || protocols > 1);
+        Columns(printed.map(|it| (it, width(story, it))).collect())
     }
 
-    /// The link and, where the wire has several, the protocol.
-    fn link_cell(&self, link: &str, protocol: &str) -> String {
-        let links = self.link;
-        match self.protocol {
-            Some(width) => format!("{link:<links$}  {protocol:<width$}"),
-            None => format!("{link:<links$}"),
+    /// Prints a line: what `cell` says for each column.
+    fn line(
+        &self,
+        cell: impl Fn(PacketField) -> String,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let mut line = String::new();
+        for &(field, width) in &self.0 {
+            let cell = cell(field);
+            match field.declared().of.is_number() {
+                true => line += &format!("{cell:>width$}  "),
+                false => line += &format!("{cell:<width$}  "),
+            }
         }
-    }
-
-    fn line(&self, cells: [String; 7], out: &mut dyn Write) -> Result<(), Failure> {
-        let [number, time, link, messages, sequence, bytes, fate] = cells;
-        let Widths {
-            number: numbers,
-            time: times,
-            link: _,
-            protocol: _,
-            messages: lists,
-            sequence: sequences,
-            bytes: lengths,
-        } = *self;
-        writeln!(
-            out,
-            "{number:>numbers$}  {time:>times$}  {link}  {messages:<lists$}  \
-             {sequence:>sequences$}  {bytes:>lengths$}  {fate}"
-        )?;
-        Ok(())
+        Ok(writeln!(out, "{}", line.trim_end())?)
     }
 }
 
-fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Result<(), Failure> {
+/// How wide a column is: as what is widest in it where that is known, else as in the first packets.
+fn width(story: &Story, field: PacketField) -> usize {
     let session = &story.session;
-    let Some(packet) = session.packet(id) else {
-        return Ok(());
-    };
-    let Look {
-        sequence, messages, ..
-    } = session.look(id);
-    let names = rpcs(session, id, &messages);
-    let time = packet.first().map(|stamp| text::seconds(stamp.time));
-    let sequence = sequence.map(|sequence| sequence.value.to_string());
-    let cells = [
-        id.0.to_string(),
-        time.unwrap_or_default(),
-        widths.link_cell(
-            &text::link(session, &packet),
-            export::protocol(session, id)
-                .flatten()
-                .as_deref()
-                .unwrap_or("-"),
-        ),
-        kinds_of(kinds(session), messages.iter(), &names),
-        sequence.unwrap_or_default(),
-        packet.length.to_string(),
-        outcome(story, id, &packet),
-    ];
-    widths.line(cells, out)
+    let digits = |number: u64| number.to_string().len();
+    let packets = || (0..session.packet_count() as u32).map(PacketId);
+    let least = field.declared().head.chars().count();
+    match field {
+        PacketField::Packet => digits(session.packet_count().saturating_sub(1) as u64).max(2),
+        PacketField::Time => {
+            let ends = [session.span.start, session.span.end].map(|it| text::seconds(it).len());
+            ends.into_iter().fold(least, usize::max)
+        }
+        PacketField::Link => text::link_width(session, least),
+        PacketField::Protocol => {
+            let names = session.wire.iter().flat_map(|wire| wire.protocols());
+            let widths = names.map(|(name, _)| name.chars().count());
+            widths.fold(least, usize::max)
+        }
+        PacketField::Messages => {
+            let first = packets().take(LOOKED_AT);
+            let lists = first.map(|packet| messages(session, packet).chars().count());
+            let lists = lists.filter(|width| *width <= MESSAGES_MAX);
+            lists.fold(least, usize::max)
+        }
+        PacketField::Length => digits(u64::from(session.longest())).max(least),
+        // What became of a packet stands last.
+        PacketField::Fate => 0,
+        _ => {
+            // Of many packets, what the wire says of the first ones shows how wide its numbers are.
+            let looked_at = if session.is_small() {
+                usize::MAX
+            } else {
+                LOOKED_AT
+            };
+            let width = |id| {
+                let look = session.look(id);
+                PacketAt::with(session, &|| story.history(), (id, Some(&look)), |it| {
+                    field.words(&it.named(field)).chars().count()
+                })
+            };
+            let widths = packets().take(looked_at).filter_map(width);
+            widths.fold(least, usize::max)
+        }
+    }
+}
+
+fn line(
+    story: &Story,
+    id: PacketId,
+    columns: &Columns,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let session = &story.session;
+    let look = session.look(id);
+    let line = PacketAt::with(session, &|| story.history(), (id, Some(&look)), |it| {
+        let cell = |field| match field {
+            PacketField::Link => text::link(session, it.packet),
+            PacketField::Messages => {
+                let names = rpcs(session, id, &look.messages);
+                kinds_of(kinds(session), look.messages.iter(), &names)
+            }
+            PacketField::Protocol => match it.named(field) {
+                FieldValue::Nothing => "-".to_owned(),
+                protocol => protocol.plain(),
+            },
+            PacketField::Fate => outcome(story, id, it.packet),
+            _ => field.words(&it.named(field)),
+        };
+        columns.line(cell, out)
+    });
+    line.unwrap_or(Ok(()))
 }
 
 /// The kinds of a packet's messages: `create 42, update 7 x3, rpc ready(slot 3)`.

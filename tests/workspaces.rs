@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use netreel_inspector::{Command, Model, Workspace, draw};
 use netreel_protocol::history::History;
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::{PacketId, ReelInput, Session};
 use netreel_wire::{StreamId, Wire};
 use sheet::{BLOCKS_MAX, Sheet, apart, folder, inspector, read, small};
@@ -141,7 +142,8 @@ fn the_window_says_of_a_fate_what_the_command_says() {
     let (model, (session, history)) = (model(&known), &known);
     let mut acked = 0;
     for id in (0..session.packet_count() as u32).map(PacketId) {
-        let fate = model.packet_row(id).expect("a row").fate;
+        let row = model.packet_row(id).expect("a row");
+        let fate = row.cell(PacketField::Fate);
         let when = history.acked(session, id);
         let is_said = fate.starts_with("seen, acked +");
         assert_eq!(when.is_some(), is_said, "{id:?}: {fate}");
@@ -192,7 +194,7 @@ fn another_renderer_is_not_seen_and_a_broken_pane_is() {
 fn the_table_has_the_calls_that_the_command_prints() {
     let model = model(&sample("host"));
     let rows = model.packet_rows(0..model.row_count());
-    let of = |packet: usize| rows[packet].kinds.as_str();
+    let of = |packet: usize| rows[packet].cell(PacketField::Messages);
     assert_eq!(of(33), "rpc ready(count 0), update");
     assert_eq!(of(36), "rpc ready(count 0)");
     assert_eq!(model.lead_text(PacketId(36)), "rpc ready");

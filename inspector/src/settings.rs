@@ -66,24 +66,26 @@ pub struct KeptSorting {
     down: bool,
 }
 
-/// A column as it is kept: a field by its path.
+/// A column as it is kept: a field by its path, another one by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum KeptColumn {
-    Number,
-    Time,
-    Clock,
-    Link,
-    Messages,
-    Objects,
-    Sequence,
-    Bytes,
-    Latency,
-    Fate,
-    Since,
-    SinceOnLink,
-    SinceSelected,
     Field(String),
+    #[serde(untagged)]
+    Named(String),
+}
+
+/// The columns that are of no single packet, by the names by which they are kept.
+const TIMES: [(&str, Column); 3] = [
+    ("since", Column::Since),
+    ("since-on-link", Column::OnLink),
+    ("since-selected", Column::Selected),
+];
+
+/// All columns but those of fields, by their names.
+fn named() -> impl Iterator<Item = (&'static str, Column)> {
+    let fields = Column::fields().map(|(name, field)| (name, Column::Of(field)));
+    fields.chain(TIMES)
 }
 
 /// A field that is drawn over time, as it is kept.
@@ -98,22 +100,10 @@ impl KeptSorting {
     /// Of a table with these columns.
     pub(crate) fn new(sorting: Sorting, columns: &OwnColumns) -> Option<KeptSorting> {
         let by = match sorting.by {
-            Column::Number => KeptColumn::Number,
-            Column::Time => KeptColumn::Time,
-            Column::Clock => KeptColumn::Clock,
-            Column::Link => KeptColumn::Link,
-            Column::Messages => KeptColumn::Messages,
-            Column::Objects => KeptColumn::Objects,
-            Column::Sequence => KeptColumn::Sequence,
-            Column::Bytes => KeptColumn::Bytes,
-            Column::Latency => KeptColumn::Latency,
-            Column::Fate => KeptColumn::Fate,
-            Column::Since => KeptColumn::Since,
-            Column::OnLink => KeptColumn::SinceOnLink,
-            Column::Selected => KeptColumn::SinceSelected,
             Column::Field(place) => {
                 KeptColumn::Field(columns.fields.get(usize::from(place))?.clone())
             }
+            by => KeptColumn::Named(named().find(|(_, it)| *it == by)?.0.to_owned()),
         };
         let down = sorting.down;
         Some(KeptSorting { by, down })
@@ -122,19 +112,7 @@ impl KeptSorting {
     /// For a table with these columns; `None` where it has not the one that this is by.
     pub(crate) fn sorting(&self, columns: &OwnColumns) -> Option<Sorting> {
         let by = match &self.by {
-            KeptColumn::Number => Column::Number,
-            KeptColumn::Time => Column::Time,
-            KeptColumn::Clock => Column::Clock,
-            KeptColumn::Link => Column::Link,
-            KeptColumn::Messages => Column::Messages,
-            KeptColumn::Objects => Column::Objects,
-            KeptColumn::Sequence => Column::Sequence,
-            KeptColumn::Bytes => Column::Bytes,
-            KeptColumn::Latency => Column::Latency,
-            KeptColumn::Fate => Column::Fate,
-            KeptColumn::Since => Column::Since,
-            KeptColumn::SinceOnLink => Column::OnLink,
-            KeptColumn::SinceSelected => Column::Selected,
+            KeptColumn::Named(name) => named().find(|(known, _)| known == name)?.1,
             KeptColumn::Field(path) => {
                 let place = columns.fields.iter().position(|it| it == path)?;
                 Column::Field(u8::try_from(place).ok()?)

@@ -17,6 +17,7 @@ use fixture::ways;
 use netreel_inspector::{
     Answer, Candidate, Command, Inspector, Model, Request, Settings, Workspace, theme,
 };
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::PacketId;
 
 /// What was copied in the last frame.
@@ -90,7 +91,11 @@ fn each_pane_is_copied_as_it_is_read() {
         .model()
         .packet_row(PacketId(0))
         .expect("a row");
-    let begin = format!("0\t{}\t{}\t", row.time, row.link);
+    let begin = format!(
+        "0\t{}\t{}\t",
+        row.cell(PacketField::Time),
+        row.cell(PacketField::Link)
+    );
     assert!(lines[2].starts_with(&begin), "{} {begin}", lines[2]);
 }
 
@@ -103,7 +108,11 @@ fn a_row_has_a_menu_of_what_can_be_copied_of_it() {
         .model()
         .packet_row(PacketId(3))
         .expect("a row");
-    let label = format!("packet 3 {} {}", row.link, row.kinds);
+    let label = format!(
+        "packet 3 {} {}",
+        row.cell(PacketField::Link),
+        row.cell(PacketField::Messages)
+    );
     window.get_by_label(&label).click_secondary();
     window.run();
     let text = copied_by(&mut window, "copy the row");

@@ -13,6 +13,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use netreel_inspector::{Answer, Inspector, Request, Settings, Stage, Workspace, draw};
 use netreel_inspector_model::{Column, Command, Model, OwnColumns, Sorting};
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::PacketId;
 
 fn table() -> Window {
@@ -87,7 +88,7 @@ fn the_menu_of_a_head_and_the_finder_sort_too() {
     window.run();
     click(&mut window, "sort by link: from Z to A");
     let down = true;
-    let by = Column::Link;
+    let by = Column::Of(PacketField::Link);
     assert_eq!(model(&window).sorting(), Some(Sorting { by, down }));
     window.key_press_modifiers(Modifiers::COMMAND, Key::P);
     window.run();
@@ -148,7 +149,7 @@ fn a_sorted_table_is_drawn_in_every_size_and_says_so() {
             ..OwnColumns::default()
         }));
         let sorting = Sorting {
-            by: Column::Latency,
+            by: Column::Of(PacketField::Late),
             down: true,
         };
         model.apply(Command::Sort(Some(sorting)));
@@ -173,7 +174,7 @@ fn a_sorted_table_of_many_packets_draws_no_further_frame() {
     model.finish();
     let mut inspector = Inspector::new(model, Workspace::Packets);
     let sorting = Sorting {
-        by: Column::Latency,
+        by: Column::Of(PacketField::Late),
         down: true,
     };
     inspector.model_mut().apply(Command::Sort(Some(sorting)));

@@ -14,6 +14,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use fixture::{BOX, ways};
 use netreel_inspector::{Inspector, Request, Settings, Workspace, theme};
 use netreel_inspector_model::{Command, Hover, Model};
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::PacketId;
 
 fn open(workspace: Workspace) -> Window {
@@ -480,7 +481,7 @@ fn what_a_menu_filters_by_takes_what_it_was_opened_on() {
     let model = fixture::race_model();
     let told = model.selection().packet.expect("the story's packet");
     let told = model.packet_row(told).expect("a packet");
-    let row = format!("packet {} {}", told.packet.0, told.link);
+    let row = format!("packet {} {}", told.packet.0, told.cell(PacketField::Link));
     let kind = model.kind_name(told.lead);
     let cells = names(&open(Workspace::State), " at A: ");
     let cell = cells.first().expect("a value");

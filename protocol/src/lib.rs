@@ -4,7 +4,8 @@
 //! receive. [`history`] says what followed from the packets: what was acked, delivered, believed,
 //! and what went wrong; [`why`] goes back along what led to something, [`stats`] counts, [`diff`]
 //! compares two sessions. [`verdict`] says whether all of it could be judged, [`rules`] asks a team's
-//! own rules. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and
+//! own rules. [`packet_fields`] declares what is known of a packet, from which its columns and
+//! its names in filters are made. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and
 //! numbers in words as [`figures`] writes them.
 //! Nothing here touches a clock, a socket or a file.
 //!
@@ -14,6 +15,7 @@ pub mod diff;
 pub mod export;
 pub mod figures;
 pub mod history;
+pub mod packet_fields;
 pub mod query;
 pub mod rules;
 pub mod session;

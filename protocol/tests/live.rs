@@ -45,7 +45,7 @@ impl Followed {
         self.numbers[node] += 1;
         let record = OwnedRecord::copy_of(&record);
         match self.live.take(node, &record.as_record()).map(|it| it.what) {
-            Some(LiveWhat::Packet { from, to, .. }) => format!("{from} -> {to}"),
+            Some(LiveWhat::Packet(it)) => format!("{} -> {}", it.from, it.to),
             other => format!("{other:?}"),
         }
     }

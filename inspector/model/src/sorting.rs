@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, Session};
+use netreel_protocol::history::History;
+use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketField, SHOWN};
+use netreel_protocol::session::{Fate, Look, NodeId, Packet, PacketId, Session};
 use netreel_wire::{MessageFacts, Value};
 
 use crate::aside::Wanted;
@@ -98,10 +100,39 @@ impl Order {
 }
 
 impl Column {
+    /// The fields that can be columns, each with the name by which settings keep it.
+    pub fn fields() -> impl Iterator<Item = (&'static str, PacketField)> {
+        let shown = SHOWN.into_iter();
+        let named = shown.map(|field| (field.declared().window, field));
+        named.filter(|(name, _)| !name.is_empty())
+    }
+
     /// Whether its order is that of time.
     pub fn is_of_time(self) -> bool {
-        use Column::{Clock, Number, Selected, Time};
-        matches!(self, Number | Time | Clock | Selected)
+        use PacketField::{Packet, Time, Utc};
+        matches!(self, Column::Of(Packet | Time | Utc) | Column::Selected)
+    }
+
+    /// Whether any words may stand in it: those of a few kinds have an order of their own.
+    fn is_of_words(self) -> bool {
+        use PacketField::{Fate, Link};
+        match self {
+            Column::Of(Fate | Link) => false,
+            Column::Of(field) => matches!(
+                field.declared().of,
+                FieldType::Text | FieldType::Node | FieldType::Link
+            ),
+            by => matches!(by, Column::Field(_)),
+        }
+    }
+
+    /// Whether lengths of time stand in it.
+    pub fn is_of_durations(self) -> bool {
+        match self {
+            Column::Of(field) => field.declared().of == FieldType::Duration,
+            Column::Since | Column::OnLink => true,
+            Column::Selected | Column::Field(_) => false,
+        }
     }
 }
 
@@ -119,10 +150,8 @@ impl Model {
     /// What a click on the head of a column asks for: the column the way in which it is mostly looked
     /// for, then the other way, then the order of time.
     pub fn sorting_after(&self, by: Column) -> Option<Sorting> {
-        let first = matches!(
-            by,
-            Column::Bytes | Column::Latency | Column::Since | Column::OnLink
-        ) || by.is_of_time();
+        let of_bytes = matches!(by, Column::Of(field) if field.declared().of == FieldType::Bytes);
+        let first = of_bytes || by.is_of_durations() || by.is_of_time();
         let is_of_time = by.is_of_time();
         match self.sorting.filter(|now| now.by == by) {
             None => Some(Sorting { by, down: first }),
@@ -146,10 +175,14 @@ impl Model {
         if let Some(why) = too_many(sorting.by, self.row_count()) {
             return Some(why);
         }
-        let told = matches!(
-            sorting.by,
-            Column::Messages | Column::Objects | Column::Sequence | Column::Field(_)
-        );
+        let of_history = matches!(sorting.by, Column::Of(field) if field.declared().of_history);
+        if of_history {
+            return Some("it is of what followed from the packets".to_owned());
+        }
+        let told = match sorting.by {
+            Column::Of(field) => field.declared().of_wire,
+            by => matches!(by, Column::Field(_)),
+        };
         (told && !self.session.looks_at_once())
             .then(|| "what packets carry is being worked out".to_owned())
     }
@@ -159,8 +192,7 @@ impl Model {
     pub fn sort(&mut self, sorting: Option<Sorting>) {
         // Rows are numbered by time.
         let is_other = |it: &Sorting| {
-            let of_time = [Column::Number, Column::Time, Column::Clock];
-            let plain = of_time.contains(&it.by) && !it.down;
+            let plain = it.by.is_of_time() && it.by != Column::Selected && !it.down;
             !plain && self.columns().contains(&it.by)
         };
         self.sorting = sorting.filter(is_other);
@@ -235,10 +267,16 @@ impl Order {
             taken,
         };
         let rows = match by {
-            Column::Field(_) => {
+            _ if by.is_of_words() => {
                 let mut keys: Vec<(FieldKey, u32)> = Vec::new();
                 walk.each(all, |id, row| {
-                    keys.push((own_columns::first_value(session, id, &of.path).into(), row));
+                    let key = match by {
+                        Column::Of(field) => {
+                            FieldKey::Words(value(session, (id, None), field).plain())
+                        }
+                        _ => own_columns::first_value(session, id, &of.path).into(),
+                    };
+                    keys.push((key, row));
                 })?;
                 let known = |it: &(FieldKey, u32)| it.0 != FieldKey::Unknown;
                 keys.sort_unstable();
@@ -262,7 +300,7 @@ impl Order {
                     };
                     all_keys.push([(key >> 32) as u32, key as u32, row]);
                 })?;
-                if matches!(by, Column::Messages) {
+                if by == Column::Of(PacketField::Messages) {
                     keys.rank(&mut all_keys, down);
                 }
                 all_keys.sort_unstable();
@@ -369,20 +407,24 @@ impl Keys<'_> {
     /// `None` where it is not known, or there is nothing.
     fn of(&mut self, id: PacketId) -> Option<u64> {
         let session = self.session;
-        let packet = session.packet(id)?;
-        let look = || session.look(id);
-        let time = packet.first().map(|stamp| stamp.time.0);
         match self.by {
-            Column::Number => Some(u64::from(id.0)),
-            Column::Time | Column::Clock | Column::Selected => time.map(whole),
-            Column::Link => self.links.get(&(packet.from, packet.to)).copied(),
-            Column::Messages => self.messages(&look().messages),
-            Column::Objects => look().messages.iter().filter_map(|it| it.object).min(),
-            Column::Sequence => look().sequence.map(|it| it.value),
-            Column::Bytes => Some(u64::from(packet.length)),
-            Column::Latency => latency(&packet).map(whole),
-            Column::Fate => Some(fate(&packet)),
+            Column::Of(PacketField::Link) => self.links.get(&session.link(id)?).copied(),
+            Column::Of(PacketField::Messages) => self.messages(&session.look(id).messages),
+            Column::Of(PacketField::Fate) => Some(fate(&session.packet(id)?)),
+            Column::Of(field) => {
+                let look = field.declared().of_wire.then(|| session.look(id));
+                match value(session, (id, look.as_ref()), field) {
+                    FieldValue::Number(it) if field.declared().of != FieldType::Number => {
+                        Some(whole(it as i64))
+                    }
+                    FieldValue::Number(it) => Some(it as u64),
+                    FieldValue::Numbers(all) => all.first().map(|it| *it as u64),
+                    _ => None,
+                }
+            }
+            Column::Selected => time(session, id).map(whole),
             Column::Since => {
+                let time = time(session, id);
                 let before = std::mem::replace(&mut self.before, time);
                 time.zip(before).map(|(now, before)| whole(now - before))
             }
@@ -448,10 +490,15 @@ fn whole(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
-fn latency(packet: &Packet) -> Option<i64> {
-    let (sent, received) = packet.sent.zip(packet.received)?;
-    let arrived = packet.fate == Fate::Received;
-    arrived.then(|| received.time.0.saturating_sub(sent.time.0))
+/// What a packet has in a field, without what followed from it.
+fn value(session: &Session, at: (PacketId, Option<&Look>), field: PacketField) -> FieldValue {
+    let none = History::default();
+    let value = PacketAt::with(session, &|| &none, at, |it| it.named(field));
+    value.unwrap_or(FieldValue::Nothing)
+}
+
+fn time(session: &Session, id: PacketId) -> Option<i64> {
+    Some(session.packet(id)?.first()?.time.0)
 }
 
 /// What went wrong comes before what is not known, and what arrived comes last.
@@ -532,7 +579,7 @@ mod tests {
         let told = told.expect("it is told");
         assert!(told.starts_with("1 000 001 packets"), "{told}");
         assert_eq!(too_many(Column::Field(0), SORTED_BY_FIELD_MAX), None);
-        assert_eq!(too_many(Column::Bytes, usize::MAX), None);
+        assert_eq!(too_many(Column::Since, usize::MAX), None);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The packet table: rows made only for what is on the screen.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_protocol::history::Level;
+use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketField};
 use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime, Stamp};
 use netreel_wire::{KindId, MessageFacts, Wire};
 
@@ -16,32 +16,16 @@ use crate::{Model, NOT_YET, Outcome, text};
 pub struct PacketRow {
     /// Which.
     pub packet: PacketId,
-    /// When it was sent, or else first received.
-    pub time: String,
-    /// The same on the wall clock, UTC: `14:03:22.123456`; empty where nobody knows it.
-    pub clock: String,
-    /// `A → X`
-    pub link: String,
-    /// Its messages' kinds, counted, the most telling first: `create, rpc ready(slot 3), 3 update`.
-    pub kinds: String,
+    /// What stands in the columns of the packet's own fields: [`PacketRow::cell`].
+    cells: Vec<(PacketField, String)>,
     /// Whether what it carries can be told by now.
     pub is_told: bool,
     /// Whether a protocol of the wire claims it: without, what it carries is not known.
     pub described: bool,
     /// The kind of its most telling message.
     pub lead: Option<KindId>,
-    /// Its messages' objects.
-    pub objects: String,
-    /// On the wire.
-    pub sequence: String,
-    /// Bytes of payload.
-    pub bytes: String,
-    /// From send to receive.
-    pub late: String,
-    /// Whether that is much longer than the shortest on its link.
+    /// Whether its latency is much longer than the shortest on its link.
     pub is_late: bool,
-    /// `received`, `lost`, `2 copies`...
-    pub fate: String,
     /// Whether it did not arrive.
     pub missing: bool,
     /// The worst finding that it proves.
@@ -57,21 +41,21 @@ pub struct PacketRow {
     pub in_view: bool,
 }
 
+impl PacketRow {
+    /// What stands in the column of a field: `A → X`, `create, rpc ready(slot 3), 3 update`,
+    /// `42 43 44 45 +2`, `2 copies`.
+    pub fn cell(&self, field: PacketField) -> &str {
+        let mut cells = self.cells.iter();
+        let found = cells.find(|(known, _)| *known == field);
+        found.map_or("", |(_, cell)| cell)
+    }
+}
+
 /// A column of the packet table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // `PacketRow` has them
 pub enum Column {
-    Number,
-    Time,
-    /// The same on the wall clock, UTC.
-    Clock,
-    Link,
-    Messages,
-    Objects,
-    Sequence,
-    Bytes,
-    Latency,
-    Fate,
+    /// A field that every packet has.
+    Of(PacketField),
     /// The time since the row before: [`Model::since`].
     Since,
     /// The time since the packet before of the same link: [`Model::since_on_link`].
@@ -85,21 +69,26 @@ pub enum Column {
 impl Model {
     /// The columns of the packet table in which something can stand.
     pub fn columns(&self) -> Vec<Column> {
-        let mut columns = vec![Column::Number, Column::Time];
-        columns.extend(self.own_columns().clock.then_some(Column::Clock));
-        columns.extend(self.own_columns().since.then_some(Column::Since));
-        columns.extend(self.own_columns().on_link.then_some(Column::OnLink));
-        columns.extend(self.own_columns().selected.then_some(Column::Selected));
-        columns.push(Column::Link);
-        let mut add = |column, is: bool| columns.extend(is.then_some(column));
-        add(Column::Messages, self.session().wire.is_some());
-        add(Column::Objects, self.has_objects());
-        columns.extend(self.field_columns());
-        let mut add = |column, is: bool| columns.extend(is.then_some(column));
-        add(Column::Sequence, self.has_sequences());
-        add(Column::Bytes, true);
-        add(Column::Latency, self.index.links.have_latency());
-        add(Column::Fate, true);
+        let own = self.own_columns();
+        let mut columns = Vec::new();
+        for (_, field) in Column::fields() {
+            if field == PacketField::Link {
+                columns.extend(own.since.then_some(Column::Since));
+                columns.extend(own.on_link.then_some(Column::OnLink));
+                columns.extend(own.selected.then_some(Column::Selected));
+            }
+            let has_some = match field {
+                PacketField::Utc => own.clock,
+                PacketField::Objects => self.has_objects(),
+                PacketField::Sequence => self.has_sequences(),
+                PacketField::Late => self.index.links.have_latency(),
+                _ => !field.declared().of_wire || self.session().wire.is_some(),
+            };
+            columns.extend(has_some.then_some(Column::Of(field)));
+            if field == PacketField::Objects {
+                columns.extend(self.field_columns());
+            }
+        }
         columns
     }
 
@@ -261,27 +250,27 @@ impl Model {
         let packet = self.packet(id)?;
         let look = self.look(id);
         let is_told = look.is_some();
-        let Look {
-            protocol,
-            sequence,
-            messages,
-        } = look.unwrap_or_default();
-        let time = packet.first();
+        let look = look.unwrap_or_default();
+        let cells = Column::fields().map(|(_, field)| {
+            let cell = match field {
+                PacketField::Link => self.short_link_name(&packet),
+                PacketField::Messages => self.kinds_of(id, &look.messages),
+                PacketField::Late => late(&packet),
+                PacketField::Fate => self.fate_text(id, &packet),
+                // Nobody waits for what only decoding all packets could tell.
+                _ if field.declared().of_wire && !is_told => String::new(),
+                _ if field.declared().of_history && self.lacks_history() => "?".to_owned(),
+                _ => self.field_text((id, &look), field),
+            };
+            (field, cell)
+        });
         Some(PacketRow {
             packet: id,
-            time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
-            clock: self.clock(time.map(|stamp| stamp.time)).1,
-            link: self.short_link_name(&packet),
-            kinds: self.kinds_of(id, &messages),
+            cells: cells.collect(),
             is_told,
-            described: protocol.is_some(),
+            described: look.protocol.is_some(),
             lead: self.lead(id),
-            objects: objects_text(&messages),
-            sequence: sequence.map_or_else(String::new, |s| s.value.to_string()),
-            bytes: text::count(u64::from(packet.length)),
-            late: late(&packet),
             is_late: self.is_late(&packet),
-            fate: self.fate_text(id, &packet),
             missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
             level: self.worst(id),
             selected: self.selection.packet == Some(id),
@@ -289,6 +278,25 @@ impl Model {
             own: self.cells(id),
             in_view: self.touches_view(&packet),
         })
+    }
+
+    /// What a packet has in a field, as a table shows it.
+    fn field_text(&self, (id, look): (PacketId, &Look), field: PacketField) -> String {
+        let history = || self.history();
+        let value = PacketAt::with(self.session(), &history, (id, Some(look)), |it| {
+            it.named(field)
+        });
+        let value = value.unwrap_or(FieldValue::Nothing);
+        match (field.declared().of, &value) {
+            (FieldType::Utc, value) => {
+                let time = value.number().map(|ns| SessionTime(ns as i64));
+                self.clock(time).1
+            }
+            (FieldType::Moment, FieldValue::Nothing) => "?".to_owned(),
+            (FieldType::Bytes, FieldValue::Number(bytes)) => text::count(*bytes as u64),
+            (FieldType::List, FieldValue::Numbers(numbers)) => first_of(numbers),
+            _ => field.words(&value),
+        }
     }
 
     /// A moment on the wall clock, UTC: `2026-11-28` and `14:03:22.123456`. Both are empty where nobody
@@ -470,21 +478,14 @@ impl Model {
     }
 }
 
-/// The objects that messages are about: `42 43 44 45 +2`.
-fn objects_text(messages: &[MessageFacts]) -> String {
-    let objects: BTreeSet<u64> = messages.iter().filter_map(|facts| facts.object).collect();
-    let mut out = String::new();
-    for (place, object) in objects.iter().enumerate() {
-        if place == 4 {
-            out.push_str(&format!(" +{}", objects.len() - place));
-            break;
-        }
-        if place > 0 {
-            out.push(' ');
-        }
-        out.push_str(&object.to_string());
+/// The first of some numbers, and how many more there are: `42 43 44 45 +2`.
+fn first_of(numbers: &[i128]) -> String {
+    let first: Vec<String> = numbers.iter().take(4).map(i128::to_string).collect();
+    let first = first.join(" ");
+    match numbers.len() {
+        0..=4 => first,
+        all => format!("{first} +{}", all - 4),
     }
-    out
 }
 
 /// From send to first receive: `205 ms`; `?` where one of them is not known.

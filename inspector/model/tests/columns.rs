@@ -3,7 +3,8 @@
 mod fixture;
 
 use fixture::{BOX, CREATE};
-use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, OwnColumns};
+use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, OwnColumns, Sorting};
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::PacketId;
 use netreel_wire::{KindId, TreeId};
 
@@ -33,6 +34,27 @@ fn object_path(model: &Model) -> String {
 fn add(model: &mut Model, path: &str) {
     let columns = model.own_columns().with(path);
     model.apply(Command::SetColumns(columns));
+}
+
+#[test]
+fn the_table_has_every_column_that_is_declared_for_it_and_can_be_sorted_by_it() {
+    let mut model = model();
+    model.apply(Command::SetColumns(OwnColumns {
+        clock: true,
+        ..OwnColumns::default()
+    }));
+    for (name, field) in PacketField::on(|it| it.window) {
+        let by = Column::Of(field);
+        assert!(
+            model.columns().contains(&by),
+            "the window lacks the column `{name}`, which packet_fields.rs declares for it"
+        );
+        let rows = model.packet_rows(0..model.row_count());
+        let is_told = rows.iter().any(|row| !row.cell(field).is_empty());
+        assert!(is_told, "nothing stands in the column `{name}`");
+        model.apply(Command::Sort(Some(Sorting { by, down: true })));
+        assert_eq!(model.why_not_sorted(), None, "by `{name}`");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use netreel_inspector_model::{
     ARROWS_MAX, Command, Hover, Model, Row, Scale, Shown, Step, Traffic, ticks,
 };
 use netreel_protocol::history::{Belief, Level};
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::{Fate, Message, MessageId, NodeId, PacketId, Session, SessionTime};
 use netreel_wire::{KindId, StreamId, TreeId};
 
@@ -370,8 +371,11 @@ fn the_table_says_what_is_late_and_what_is_lost() {
     let row = model
         .packet_row(packet(&model, CREATE, A, X))
         .expect("a row");
-    assert_eq!((row.link.as_str(), row.kinds.as_str()), ("A → X", "create"));
-    assert_eq!(row.objects, "42");
+    assert_eq!(
+        (row.cell(PacketField::Link), row.cell(PacketField::Messages)),
+        ("A → X", "create")
+    );
+    assert_eq!(row.cell(PacketField::Objects), "42");
     assert_eq!(row.level, Some(Level::Error));
     let rows = model.packet_rows(0..model.row_count());
     let lost = rows.iter().filter(|row| row.missing).count();
@@ -384,7 +388,10 @@ fn the_table_says_what_is_late_and_what_is_lost() {
             .count()
     );
     assert!(lost > 0);
-    assert!(rows.iter().any(|row| row.fate == "2 copies"));
+    assert!(
+        rows.iter()
+            .any(|row| row.cell(PacketField::Fate) == "2 copies")
+    );
 }
 
 #[test]
@@ -519,7 +526,7 @@ fn there_are_no_more_arrows_than_pixels() {
 fn the_most_telling_message_of_a_packet_stands_first() {
     let model = fixture::update_and_create();
     let row = model.packet_rows(0..1).pop().expect("a packet");
-    assert_eq!(row.kinds, "create, update");
+    assert_eq!(row.cell(PacketField::Messages), "create, update");
 }
 
 #[test]

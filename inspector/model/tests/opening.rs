@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use netreel_inspector_model::{Column, Command, Model};
 use netreel_protocol::history::History;
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::{PacketId, Session};
 
 /// More than are small.
@@ -27,9 +28,12 @@ fn look_around(model: &mut Model) {
     assert!(model.flags(&scale, 7.0).is_empty());
     assert!(!model.minimap(1500.0).is_empty());
     assert!(model.lanes().len() == 4 && model.status().contains("1 000 lost"));
-    assert!(model.columns().contains(&Column::Objects));
+    assert!(model.columns().contains(&Column::Of(PacketField::Objects)));
     let rows = model.packet_rows(0..30);
-    assert!(rows.iter().all(|row| row.is_told && row.kinds == "update"));
+    assert!(
+        rows.iter()
+            .all(|row| row.is_told && row.cell(PacketField::Messages) == "update")
+    );
     assert!(model.kinds_that_lead().is_empty());
     model.apply(Command::Show(fixture::ms(5_000..5_100)));
     let arrows = model.traffic(&model.scale(1500.0)).arrows;
@@ -145,7 +149,7 @@ fn what_depends_on_packets_before_it_is_told_when_they_were_read() {
     let rows = model.packet_rows(0..30);
     assert!(
         rows.iter()
-            .all(|row| !row.is_told && row.fate == "received")
+            .all(|row| !row.is_told && row.cell(PacketField::Fate) == "received")
     );
     let text = model.packet_text(PacketId(77));
     assert!(text.contains("\nmessages: being worked out\n"), "{text}");
@@ -156,7 +160,7 @@ fn what_depends_on_packets_before_it_is_told_when_they_were_read() {
     assert!(!model.detail().waits() && !model.detail().rows().is_empty());
     assert_eq!(model.lead_text(PacketId(77)), "update 27");
     let row = model.packet_row(PacketId(77)).expect("a packet");
-    assert!(row.is_told && row.kinds == "update");
+    assert!(row.is_told && row.cell(PacketField::Messages) == "update");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netreel_inspector_model::{Column, Command, Growth, Model, OwnColumns, Sorting, Step};
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::{Fate, Growing, NodeId, PacketId};
 use netreel_wire::{Keys, KindId};
 
@@ -60,44 +61,52 @@ fn time(model: &Model, id: PacketId) -> Option<i64> {
 #[test]
 fn rows_are_sorted_by_what_stands_in_a_column() {
     let mut model = model();
-    check(&mut model, Column::Time, time);
-    check(&mut model, Column::Number, |_, id| Some(id));
-    check(&mut model, Column::Bytes, |model, id| {
+    check(&mut model, Column::Of(PacketField::Time), time);
+    check(&mut model, Column::Of(PacketField::Packet), |_, id| {
+        Some(id)
+    });
+    check(&mut model, Column::Of(PacketField::Length), |model, id| {
         model.packet(id).map(|packet| packet.length)
     });
-    check(&mut model, Column::Link, |model, id| {
+    check(&mut model, Column::Of(PacketField::Link), |model, id| {
         model.packet(id).map(|packet| model.link_name(&packet))
     });
-    check(&mut model, Column::Latency, |model, id| {
+    check(&mut model, Column::Of(PacketField::Late), |model, id| {
         let packet = model.packet(id)?;
         let arrived = packet.fate == Fate::Received;
         let took = packet.received?.time.0 - packet.sent?.time.0;
         arrived.then_some(took)
     });
-    check(&mut model, Column::Objects, |model, id| {
+    check(&mut model, Column::Of(PacketField::Objects), |model, id| {
         let objects = model.messages_of(id).filter_map(|(_, facts)| facts.object);
         objects.min()
     });
-    check(&mut model, Column::Sequence, |model, id| {
-        model.session().said(id)?.sequence.map(|it| it.value)
-    });
+    check(
+        &mut model,
+        Column::Of(PacketField::Sequence),
+        |model, id| model.session().said(id)?.sequence.map(|it| it.value),
+    );
 }
 
 #[test]
 fn rows_are_sorted_by_the_kinds_of_their_messages_and_then_by_how_many() {
     let mut model = model();
-    check(&mut model, Column::Messages, |model, id| {
-        let mut kinds: Vec<(String, u32)> = Vec::new();
-        for (_, facts) in model.messages_of(id) {
-            let name = model.kind_name(facts.kind).to_owned();
-            match kinds.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((name, 1)),
+    check(
+        &mut model,
+        Column::Of(PacketField::Messages),
+        |model, id| {
+            let mut kinds: Vec<(String, u32)> = Vec::new();
+            for (_, facts) in model.messages_of(id) {
+                let name = model.kind_name(facts.kind).to_owned();
+                match kinds.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, count)) => *count += 1,
+                    None => kinds.push((name, 1)),
+                }
             }
-        }
-        let known = !kinds.is_empty();
-        known.then(|| kinds.into_iter().unzip::<_, _, Vec<_>, Vec<_>>())
-    });
+            let known = !kinds.is_empty();
+            known.then(|| kinds.into_iter().unzip::<_, _, Vec<_>, Vec<_>>())
+        },
+    );
 }
 
 #[test]
@@ -129,7 +138,7 @@ fn rows_are_sorted_by_the_time_since_the_packet_before() {
 #[test]
 fn what_went_wrong_comes_first_by_fate() {
     let mut model = model();
-    sort(&mut model, Column::Fate, false);
+    sort(&mut model, Column::Of(PacketField::Fate), false);
     let fates = rows(&model).into_iter().map(|id| {
         let packet = model.packet(id).expect("a packet");
         packet.fate == Fate::Received
@@ -180,7 +189,7 @@ fn rows_are_sorted_by_a_field_that_is_a_column() {
 #[test]
 fn steps_go_from_row_to_row_as_they_are_sorted() {
     let mut model = model();
-    sort(&mut model, Column::Bytes, true);
+    sort(&mut model, Column::Of(PacketField::Length), true);
     let shown = rows(&model);
     model.apply(Command::Step(Step::FirstPacket));
     for packet in &shown {
@@ -198,7 +207,7 @@ fn steps_go_from_row_to_row_as_they_are_sorted() {
 #[test]
 fn a_filter_leaves_the_order_as_it_is() {
     let mut model = model();
-    sort(&mut model, Column::Bytes, true);
+    sort(&mut model, Column::Of(PacketField::Length), true);
     let all = rows(&model);
     model.apply(Command::SetFilter("object == 42".to_owned()));
     let some = rows(&model);
@@ -213,7 +222,7 @@ fn a_filter_leaves_the_order_as_it_is() {
 fn the_way_back_leads_to_the_order_of_time() {
     let mut model = model();
     let before = rows(&model);
-    sort(&mut model, Column::Bytes, true);
+    sort(&mut model, Column::Of(PacketField::Length), true);
     let sorted = rows(&model);
     assert_ne!(sorted, before);
     model.apply(Command::Back);
@@ -226,9 +235,9 @@ fn the_way_back_leads_to_the_order_of_time() {
 fn clicks_on_a_head_go_from_way_to_way_and_back_to_time() {
     let mut model = model();
     for (by, ways) in [
-        (Column::Bytes, &[true, false][..]),
-        (Column::Link, &[false, true]),
-        (Column::Number, &[true]),
+        (Column::Of(PacketField::Length), &[true, false][..]),
+        (Column::Of(PacketField::Link), &[false, true]),
+        (Column::Of(PacketField::Packet), &[true]),
     ] {
         for &down in ways {
             let next = model.sorting_after(by);
@@ -245,7 +254,7 @@ fn clicks_on_a_head_go_from_way_to_way_and_back_to_time() {
 fn a_long_table_is_shown_by_time_until_its_order_is_known() {
     let (session, history) = fixture::long(50_000);
     let mut model = Model::new(session, history);
-    sort(&mut model, Column::Latency, true);
+    sort(&mut model, Column::Of(PacketField::Late), true);
     if !model.is_in_order() {
         assert!(model.why_not_sorted().is_some());
         assert_eq!(model.packet_at(7), Some(PacketId(7)));
@@ -264,7 +273,7 @@ fn a_long_table_is_shown_by_time_until_its_order_is_known() {
 fn what_somebody_gives_up_is_not_sorted_until_it_is_gone_on_with() {
     let (session, history) = fixture::long(50_000);
     let mut model = Model::new(session, history);
-    sort(&mut model, Column::Messages, true);
+    sort(&mut model, Column::Of(PacketField::Messages), true);
     model.apply(Command::GiveUp);
     if !model.is_in_order() {
         model.advance();
@@ -304,7 +313,7 @@ fn of_a_recording_that_goes_on_new_rows_stand_at_the_end_until_the_order_is_made
         all.sort_unstable();
         assert!(all.into_iter().eq(window.packets_by_time()));
         if is_first {
-            sort(&mut window, Column::Bytes, true);
+            sort(&mut window, Column::Of(PacketField::Length), true);
         }
         window.finish_beside();
         window.advance();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use fixture::ways::{ALL, Passed, exchange, model, recorded, redacted, seen, talk, talking};
 use netreel_inspector_model::{Column, Command, Model};
 use netreel_protocol::history::{Evidence, Finding, History, Instance, Level};
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::{
     Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Triggered,
 };
@@ -22,7 +23,9 @@ fn ms(range: Range<i64>) -> Range<SessionTime> {
 
 fn rows(model: &Model) -> Vec<String> {
     let rows = model.packet_rows(0..usize::MAX);
-    rows.into_iter().map(|row| row.link).collect()
+    rows.into_iter()
+        .map(|row| row.cell(PacketField::Link).to_owned())
+        .collect()
 }
 
 fn hole(time: Range<i64>) -> Hole {
@@ -306,11 +309,11 @@ fn a_packet_that_a_capture_cut_is_called_so() {
 fn a_table_has_no_columns_in_which_nothing_can_stand() {
     let session = talk(ADDRESSES.map(seen).to_vec());
     let expected = [
-        Column::Number,
-        Column::Time,
-        Column::Link,
-        Column::Bytes,
-        Column::Fate,
+        Column::Of(PacketField::Packet),
+        Column::Of(PacketField::Time),
+        Column::Of(PacketField::Link),
+        Column::Of(PacketField::Length),
+        Column::Of(PacketField::Fate),
     ];
     assert_eq!(model(session).columns(), expected);
     assert_eq!(fixture::race_model().columns().len(), 9);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use egui::{Rect, Role, Sense, Ui, WidgetInfo, pos2};
 use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, Sorting, text};
+use netreel_protocol::packet_fields::PacketField;
 use netreel_wire::TreeId;
 
 use crate::{glyph, theme};
@@ -25,10 +26,19 @@ pub const MESSAGES_MIN: f32 = 70.0;
 const FIELD_LENGTHS: (usize, usize) = (9, 18);
 
 /// What a narrow table lacks, the first first: the packet pane has all of it.
-const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
+const NARROW_LACKS: [Column; 3] = [
+    Column::Of(PacketField::Sequence),
+    Column::Of(PacketField::Length),
+    Column::Of(PacketField::Objects),
+];
 
 /// What a narrow table lacks where somebody has added columns, the first first.
-const ADDED_INSTEAD_OF: [Column; 2] = [Column::Latency, Column::Fate];
+const ADDED_INSTEAD_OF: [Column; 2] = [LATENCY, FATE];
+
+const LATENCY: Column = Column::Of(PacketField::Late);
+const FATE: Column = Column::Of(PacketField::Fate);
+const LINK: Column = Column::Of(PacketField::Link);
+pub const MESSAGES: Column = Column::Of(PacketField::Messages);
 
 /// How wide the table is with the columns that it always has. Those that somebody has added take room
 /// from the others first.
@@ -37,7 +47,7 @@ pub fn width_min(model: &Model) -> f32 {
     let added = |column: &Column| matches!(column, Column::Field(_));
     let fields = columns.iter().filter(|column| added(column)).count();
     columns.retain(|column| !added(column));
-    if columns.contains(&Column::Messages) {
+    if columns.contains(&MESSAGES) {
         columns.retain(|column| !NARROW_LACKS.contains(column));
     }
     width(&columns, model) + fields as f32 * (FIELD_MIN + GAP)
@@ -52,15 +62,17 @@ fn width(columns: &[Column], model: &Model) -> f32 {
 fn width_of(column: Column, model: &Model) -> f32 {
     let characters = |count: usize| (count as f32 * CHARACTER).ceil();
     match column {
-        Column::Number => 50.0,
-        Column::Time => characters(text::seconds(model.span().end).len()).max(74.0),
-        Column::Clock => characters("14:03:22.123456".len()),
-        Column::Link => characters(model.short_link_length()).max(LINK_MIN),
-        Column::Messages => 110.0,
-        Column::Objects => 50.0,
-        Column::Sequence | Column::Bytes => 38.0,
-        Column::Latency => 62.0,
-        Column::Fate => characters(model.fate_length()).max(FATE_MIN),
+        Column::Of(field) => match field {
+            PacketField::Packet | PacketField::Objects => 50.0,
+            PacketField::Time => characters(text::seconds(model.span().end).len()).max(74.0),
+            PacketField::Utc => characters("14:03:22.123456".len()),
+            PacketField::Link => characters(model.short_link_length()).max(LINK_MIN),
+            PacketField::Messages => 110.0,
+            PacketField::Sequence | PacketField::Length => 38.0,
+            PacketField::Late => 62.0,
+            PacketField::Fate => characters(model.fate_length()).max(FATE_MIN),
+            _ => characters(head(column, model).chars().count()).max(74.0),
+        },
         Column::Since | Column::OnLink => characters("100.0 ms".len()),
         Column::Selected => characters("-100.0 ms".len()),
         Column::Field(_) => {
@@ -74,7 +86,7 @@ fn width_of(column: Column, model: &Model) -> f32 {
 pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
     let mut columns = model.columns();
     let mut over = width(&columns, model) - room;
-    let messages = columns.contains(&Column::Messages);
+    let messages = columns.contains(&MESSAGES);
     // What the table is sorted by stays.
     let sorted = model.sorting().map(|it| it.by);
     let mut without = Vec::new();
@@ -91,7 +103,7 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
         .map(|column| (column, width_of(column, model)))
         .collect();
     // What a fate begins with says most of it; who sent a packet stands at both ends of the link.
-    for (narrower, least) in [(Column::Fate, FATE_MIN), (Column::Link, LINK_MIN)] {
+    for (narrower, least) in [(FATE, FATE_MIN), (LINK, LINK_MIN)] {
         let known = widths.iter_mut().find(|(column, _)| *column == narrower);
         if let Some((_, width)) = known.filter(|_| over > 0.0) {
             let narrow = (*width - over).max(least.min(*width));
@@ -110,7 +122,7 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
         return (widths, without);
     }
     // Where somebody adds more than there is room for, the others go, and that is told.
-    over -= width_of(Column::Messages, model) - MESSAGES_MIN;
+    over -= width_of(MESSAGES, model) - MESSAGES_MIN;
     for lacks in ADDED_INSTEAD_OF
         .into_iter()
         .filter(|it| Some(*it) != sorted)
@@ -143,16 +155,8 @@ pub fn no_room(without: &[Column], model: &Model) -> String {
 /// What stands above a column.
 pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
     let head = match column {
-        Column::Number => "#",
-        Column::Time => "time s",
-        Column::Clock => "UTC",
-        Column::Link => "link",
-        Column::Messages => "messages",
-        Column::Objects => "object",
-        Column::Sequence => "seq",
-        Column::Bytes => "bytes",
-        Column::Latency => model.measured_alike().unwrap_or("latency"),
-        Column::Fate => "fate",
+        LATENCY => model.measured_alike().unwrap_or("latency"),
+        Column::Of(field) => field.declared().head,
         Column::Since => "since",
         Column::OnLink => "on link",
         Column::Selected => "from here",
@@ -175,7 +179,7 @@ fn short(column: Column, model: &Model) -> String {
 /// What a head is called where somebody hears it: all of a path.
 fn name(column: Column, model: &Model) -> String {
     match column {
-        Column::Clock => "column time on the wall clock".to_owned(),
+        Column::Of(PacketField::Utc) => "column time on the wall clock".to_owned(),
         Column::Since => "column time since the row before".to_owned(),
         Column::OnLink => "column time since the packet before of the link".to_owned(),
         Column::Selected => "column time from the selected packet".to_owned(),
@@ -189,12 +193,12 @@ fn way(Sorting { by, down }: Sorting) -> &'static str {
     match (by, down) {
         (by, true) if by.is_of_time() => "the last first",
         (by, false) if by.is_of_time() => "the first first",
-        (Column::Link | Column::Messages, false) => "from A to Z",
-        (Column::Link | Column::Messages, true) => "from Z to A",
-        (Column::Fate, false) => "what went wrong first",
-        (Column::Fate, true) => "what arrived first",
-        (Column::Latency | Column::Since | Column::OnLink, false) => "the shortest first",
-        (Column::Latency | Column::Since | Column::OnLink, true) => "the longest first",
+        (LINK | MESSAGES, false) => "from A to Z",
+        (LINK | MESSAGES, true) => "from Z to A",
+        (FATE, false) => "what went wrong first",
+        (FATE, true) => "what arrived first",
+        (by, false) if by.is_of_durations() => "the shortest first",
+        (by, true) if by.is_of_durations() => "the longest first",
         (_, false) => "the smallest first",
         (_, true) => "the largest first",
     }
@@ -296,16 +300,9 @@ pub fn offer(model: &Model, field: TreeId) -> Option<(&'static str, Command)> {
 
 /// Whether what stands in a column ends at its right edge.
 pub fn right(column: Column) -> bool {
-    matches!(
-        column,
-        Column::Number
-            | Column::Time
-            | Column::Clock
-            | Column::Sequence
-            | Column::Bytes
-            | Column::Latency
-            | Column::Since
-            | Column::OnLink
-            | Column::Selected
-    )
+    match column {
+        Column::Of(field) => field.declared().of.is_number(),
+        Column::Since | Column::OnLink | Column::Selected => true,
+        Column::Field(_) => false,
+    }
 }

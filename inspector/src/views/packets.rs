@@ -5,8 +5,9 @@ use std::ops::Range;
 use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use egui_extras::{Column as Width, TableBuilder, TableRow};
 use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
+use netreel_protocol::packet_fields::PacketField;
 
-use super::columns::{self, GAP, MESSAGES_MIN, right};
+use super::columns::{self, GAP, MESSAGES, MESSAGES_MIN, right};
 use super::copy::{self, What};
 use super::{findings, head, scroll};
 use crate::{glyph, theme};
@@ -48,9 +49,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let panned = scroll::changed(ui.ctx(), "packets time", (visible.start, visible.end));
     let sorting = model.sorting();
     let sorts = scroll::changed(ui.ctx(), "packets sorting", sorting);
-    let fills = match columns.iter().any(|(it, _)| *it == Column::Messages) {
-        true => Column::Messages,
-        false => Column::Link,
+    let fills = match columns.iter().any(|(it, _)| *it == MESSAGES) {
+        true => MESSAGES,
+        false => Column::Of(PacketField::Link),
     };
     let key = ui.scope_id().with("scrolled");
     let offset: f32 = ui.ctx().data(|data| data.get_temp(key)).unwrap_or(0.0);
@@ -151,28 +152,17 @@ fn line(
     };
     for &(column, _) in columns {
         row.col(|ui| match column {
-            Column::Number => {
-                let color = match packet.evidence {
-                    true => theme::accent(),
-                    false => theme::weak(),
+            Column::Of(PacketField::Messages) => messages(ui, model, packet),
+            Column::Of(PacketField::Fate) => fate(ui, packet),
+            Column::Of(field) => {
+                let color = match field {
+                    PacketField::Packet if packet.evidence => theme::accent(),
+                    PacketField::Late if packet.is_late => theme::warning(),
+                    _ if right(column) && !field.declared().of.is_moment() => theme::weak(),
+                    _ => text,
                 };
-                cell(ui, &packet.packet.0.to_string(), color, true);
+                cell(ui, packet.cell(field), color, right(column));
             }
-            Column::Time => cell(ui, &packet.time, text, true),
-            Column::Clock => cell(ui, &packet.clock, text, true),
-            Column::Link => cell(ui, &packet.link, text, false),
-            Column::Messages => messages(ui, model, packet),
-            Column::Objects => cell(ui, &packet.objects, text, false),
-            Column::Sequence => cell(ui, &packet.sequence, theme::weak(), true),
-            Column::Bytes => cell(ui, &packet.bytes, theme::weak(), true),
-            Column::Latency => {
-                let color = match packet.is_late {
-                    true => theme::warning(),
-                    false => theme::weak(),
-                };
-                cell(ui, &packet.late, color, true);
-            }
-            Column::Fate => fate(ui, packet),
             Column::Since => cell(ui, &since[0], theme::weak(), true),
             Column::OnLink => cell(ui, &since[1], theme::weak(), true),
             Column::Selected => cell(ui, &since[2], theme::weak(), true),
@@ -185,7 +175,9 @@ fn line(
     let response = row.response();
     let label = format!(
         "packet {} {} {}",
-        packet.packet.0, packet.link, packet.kinds
+        packet.packet.0,
+        packet.cell(PacketField::Link),
+        packet.cell(PacketField::Messages)
     );
     response.widget_info(|| WidgetInfo::selected(Role::Row, true, packet.selected, &label));
     if response.clicked() {
@@ -199,19 +191,11 @@ fn line(
 
 /// What can be done with a packet.
 fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'static str, What)> {
-    let mut row = vec![
-        packet.packet.0.to_string(),
-        packet.time.clone(),
-        packet.link.clone(),
-        packet.kinds.clone(),
-        packet.objects.clone(),
-        packet.sequence.clone(),
-        packet.bytes.clone(),
-        packet.late.clone(),
-        packet.fate.clone(),
-    ];
+    let fields = Column::fields().map(|(_, field)| field);
+    let fields = fields.filter(|it| *it != PacketField::Utc);
+    let mut row: Vec<String> = fields.map(|it| packet.cell(it).to_owned()).collect();
     let own = model.own_columns();
-    row.extend(own.clock.then(|| packet.clock.clone()));
+    row.extend(own.clock.then(|| packet.cell(PacketField::Utc).to_owned()));
     row.extend(own.since.then(|| since[0].clone()));
     row.extend(own.on_link.then(|| since[1].clone()));
     row.extend(own.selected.then(|| since[2].clone()));
@@ -238,6 +222,7 @@ fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'stat
 }
 
 fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
+    let kinds = packet.cell(PacketField::Messages);
     let color = theme::kind(model.kinds(), packet.lead);
     let role = packet
         .lead
@@ -247,21 +232,22 @@ fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
     glyph::kind(ui.painter(), rect.center(), 8.0, role, color);
     match packet.lead {
         _ if !packet.is_told => cell(ui, "not known yet", theme::dim(), false),
-        Some(_) => cell(ui, &packet.kinds, theme::text(), false),
+        Some(_) => cell(ui, kinds, theme::text(), false),
         // Messages of kinds that the wire does not name.
-        None if !packet.kinds.is_empty() => cell(ui, &packet.kinds, theme::weak(), false),
+        None if !kinds.is_empty() => cell(ui, kinds, theme::weak(), false),
         None if packet.described => cell(ui, "acks only", theme::dim(), false),
         None => cell(ui, "not in the wire", theme::dim(), false),
     }
 }
 
 fn fate(ui: &mut Ui, packet: &PacketRow) {
-    let color = match (packet.missing, packet.fate.as_str()) {
+    let fate = packet.cell(PacketField::Fate);
+    let color = match (packet.missing, fate) {
         (true, _) => theme::warning(),
         (false, "received") => theme::dim(),
         _ => theme::weak(),
     };
-    cell(ui, &packet.fate, color, false);
+    cell(ui, fate, color, false);
     if let Some(level) = packet.level {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let (rect, _) = ui.allocate_exact_size(egui::vec2(11.0, 11.0), Sense::hover());

@@ -81,19 +81,20 @@ impl Rows {
     }
 
     /// Adds a row: a cell for each column, in their order.
-    pub fn row<const N: usize>(&mut self, cells: [Cell<'_>; N]) -> Result<(), FleetError> {
+    pub fn row<'c>(&mut self, cells: impl IntoIterator<Item = Cell<'c>>) -> Result<(), FleetError> {
         let table = self.table.name();
-        if N != self.columns.len() {
-            let column = self.columns.last().map_or("", |it| it.column.name);
-            return Err(FleetError::Misfit { table, column });
-        }
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
+        let misfit = |column: &Column| FleetError::Misfit {
+            table,
+            column: column.name,
+        };
+        let mut cells = cells.into_iter();
+        for column in &mut self.columns {
+            let cell = cells.next().ok_or_else(|| misfit(column.column))?;
             if let Cell::Text(text) = cell {
                 self.bytes += text.len();
             }
             if !column.push(cell, &mut self.shared) {
-                let column = column.column.name;
-                return Err(FleetError::Misfit { table, column });
+                return Err(misfit(column.column));
             }
         }
         self.rows += 1;

@@ -7,9 +7,9 @@ use netreel_reel::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::packets::time_ns;
 use super::values::hex;
 use crate::figures::moment;
+use crate::packet_fields::fault_ns;
 use crate::session::{SessionReel, SessionTime};
 
 /// How many characters of a text stand in a line.
@@ -120,7 +120,7 @@ fn fields(of: &SessionReel<'_>, event: &Event<'_>) -> Map<String, Value> {
             "id": format!("{:016x}", trigger.id),
         }),
         Event::Fault { of, verdict } => {
-            let wait_ns = time_ns(verdict);
+            let wait_ns = fault_ns(verdict);
             json!({ "of": of.0, "verdict": verdict.name(), "wait_ns": wait_ns })
         }
         Event::Relay {

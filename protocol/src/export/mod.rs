@@ -25,7 +25,7 @@ pub use check::{
     Check, Conclusion, EvidenceJson, FindingJson, InstanceJson, check, conclusion, evidence,
     finding,
 };
-pub use csv::{CSV_COLUMNS, csv_row};
+pub use csv::{csv_columns, csv_row};
 pub use cut::Cut;
 pub use diff::{
     AboutJson, Alike, BelievedJson, Both, ChangedJson, DiffJson, DifferentlyJson, FieldChangeJson,
@@ -36,9 +36,7 @@ pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_
 pub use migrations::{MigrationJson, MigrationStepJson, Migrations, migrations};
 pub(crate) use objects::object;
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects, span};
-pub use packets::{
-    ArgumentJson, EffectJson, MessageJson, PacketJson, PacketRows, packet, protocol,
-};
+pub use packets::{ArgumentJson, EffectJson, MessageJson, PacketJson, messages, packet};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, ResendJson, Show, show};
 pub use state::{

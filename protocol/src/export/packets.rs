@@ -1,86 +1,23 @@
 //! `packets`: one object a packet.
 
-use netreel_reel::FaultVerdict;
 use netreel_wire::MessageFacts;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::values::raw_and_value;
 use crate::history::History;
+use crate::packet_fields::{FieldsJson, PacketAt, PacketField};
 use crate::query::effect_name;
-use crate::session::{Fate, MessageId, PacketId, ProxyFault, ProxyId, Rpc, Session};
+use crate::session::{MessageId, PacketId, Rpc, Session};
 
 /// One line of `netreel packets --json`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PacketJson {
-    /// Its number.
-    pub packet: u32,
-    /// Who sent it.
-    pub from: String,
-    /// Whom it was sent to.
-    pub to: String,
-    /// When it was sent; `null` where the sender was not recorded.
-    pub sent_ns: Option<i64>,
-    /// The event in the sender's reel that sent it; `null` where that was not recorded.
-    pub sent_event: Option<u64>,
-    /// When it was first received.
-    pub received_ns: Option<i64>,
-    /// The event in the receiver's reel.
-    pub received_event: Option<u64>,
-    /// From send to receipt.
-    pub late_ns: Option<i64>,
-    /// When it was received again.
-    pub duplicates_ns: Vec<i64>,
-    /// The events of these in the receiver's reel.
-    pub duplicates_events: Vec<u64>,
-    /// When observers saw it pass.
-    pub seen: Vec<SightingJson>,
-    /// When its sender learnt that it had arrived.
-    pub acked_ns: Option<i64>,
-    /// `received`, `lost`, `send-failed`, `unknown`.
-    pub fate: &'static str,
-    /// Whether its receipt may be that of another packet with the same payload; left out where not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub doubtful: bool,
-    /// What a proxy did to it on its way.
-    pub faults: Vec<FaultJson>,
-    /// Bytes of payload.
-    pub length: u32,
-    /// How many of them are known, where a capture kept the first ones only; else `null`.
-    pub cut: Option<u32>,
-    /// The protocol that claims it, `null` where none does; left out where the wire has only one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<Option<String>>,
-    /// Its number on its link.
-    pub sequence: Option<u64>,
-    /// The newest packet that its sender had received.
-    pub ack: Option<u64>,
-    /// How many things a full decode has to say of it.
-    pub diagnostics: u32,
+    /// The fields that have a key in JSON.
+    #[serde(flatten)]
+    pub fields: FieldsJson,
     /// In wire order.
     pub messages: Vec<MessageJson>,
-}
-
-/// A packet, seen on its way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SightingJson {
-    /// Who saw it.
-    pub observer: String,
-    /// When.
-    pub time_ns: i64,
-    /// The event in the observer's reel.
-    pub event: u64,
-}
-
-/// Something that a proxy did to a packet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FaultJson {
-    /// Which.
-    pub proxy: String,
-    /// `lost`, `delayed`, `reordered`, `duplicated`, `queued`, `queue full`, `refused`.
-    pub verdict: &'static str,
-    /// How long it was held back, or would have been; `null` where that means nothing.
-    pub time_ns: Option<u64>,
 }
 
 /// One message of a packet.
@@ -157,93 +94,25 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             ..message(session, history, *id, facts)
         }
     });
-    around(session, history, id, messages.collect())
-}
-
-/// Many packets in plain fields, without what can only be told by decoding each message of each of them:
-/// what stands behind an RPC's name, and whether copies say something else.
-pub struct PacketRows<'a> {
-    session: &'a Session,
-    history: &'a History,
-}
-
-impl<'a> PacketRows<'a> {
-    /// Of the packets of a session.
-    pub fn new(session: &'a Session, history: &'a History) -> PacketRows<'a> {
-        PacketRows { session, history }
-    }
-
-    /// One of them; `None` where there is no such packet.
-    pub fn get(&self, id: PacketId) -> Option<PacketJson> {
-        let messages = self.session.messages_of(id);
-        let messages = messages.map(|(message_id, facts)| MessageJson {
-            rpc: facts.rpc_name.as_ref().map(|name| name.text.to_string()),
-            ..message(self.session, self.history, message_id, &facts)
-        });
-        around(self.session, self.history, id, messages.collect())
-    }
-}
-
-/// What is told of a packet besides its messages, and these.
-fn around(
-    session: &Session,
-    history: &History,
-    id: PacketId,
-    messages: Vec<MessageJson>,
-) -> Option<PacketJson> {
-    let packet = session.packet(id)?;
-    let said = session.said(id)?;
-    let sent_ns = packet.sent.map(|stamp| stamp.time.0);
-    let received_ns = packet.received.map(|stamp| stamp.time.0);
+    let messages = messages.collect();
+    let fields = PacketAt::with(session, &|| history, (id, None), |it| {
+        let keys = PacketField::on(|it| it.json);
+        keys.map(|(key, field)| (key, it.named(field))).collect()
+    })?;
     Some(PacketJson {
-        packet: id.0,
-        from: session.name(packet.from),
-        to: session.name(packet.to),
-        sent_ns,
-        sent_event: packet.sent.map(|stamp| stamp.number.0),
-        received_ns,
-        received_event: packet.received.map(|stamp| stamp.number.0),
-        late_ns: sent_ns
-            .zip(received_ns)
-            .filter(|_| packet.fate == Fate::Received)
-            .map(|(sent, received)| received.saturating_sub(sent)),
-        duplicates_ns: packet.duplicates.iter().map(|stamp| stamp.time.0).collect(),
-        duplicates_events: packet
-            .duplicates
-            .iter()
-            .map(|stamp| stamp.number.0)
-            .collect(),
-        seen: packet
-            .seen
-            .iter()
-            .map(|seen| SightingJson {
-                observer: session.observer_name(seen.observer),
-                time_ns: seen.stamp.time.0,
-                event: seen.stamp.number.0,
-            })
-            .collect(),
-        acked_ns: history.acked(session, id).map(|stamp| stamp.time.0),
-        fate: match packet.fate {
-            Fate::Received => "received",
-            Fate::Lost => "lost",
-            Fate::SendFailed => "send-failed",
-            Fate::Unread => "unread",
-            Fate::Unknown => "unknown",
-        },
-        doubtful: packet.doubtful,
-        faults: packet
-            .faults
-            .iter()
-            .map(|each| fault(session, each))
-            .collect(),
-        length: packet.length,
-        cut: packet.cut,
-        protocol: protocol(session, id),
-        sequence: said.sequence.map(|sequence| sequence.value),
-        ack: said.ack.map(|ack| ack.value),
-        diagnostics: said.diagnostics,
+        fields: FieldsJson(fields),
         messages,
     })
+}
+
+/// A packet's messages in plain fields, without what can only be told by decoding each of them: what
+/// stands behind an RPC's name, and whether copies say something else.
+pub fn messages(session: &Session, history: &History, id: PacketId) -> Vec<MessageJson> {
+    let messages = session.messages_of(id).map(|(id, facts)| MessageJson {
+        rpc: facts.rpc_name.as_ref().map(|name| name.text.to_string()),
+        ..message(session, history, id, &facts)
+    });
+    messages.collect()
 }
 
 /// An RPC's name and its arguments.
@@ -253,17 +122,6 @@ fn told(rpc: Rpc) -> (String, Vec<ArgumentJson>) {
         ArgumentJson { path, value }
     });
     (rpc.name, arguments.collect())
-}
-
-/// The name of the protocol that claims a packet, where the wire has several.
-pub fn protocol(session: &Session, packet: PacketId) -> Option<Option<String>> {
-    let wire = session.wire.as_ref()?;
-    let mut protocols = wire.protocols();
-    if protocols.len() < 2 {
-        return None;
-    }
-    let id = session.said(packet).and_then(|said| said.protocol);
-    Some(id.and_then(|id| Some(protocols.nth(usize::from(id.0))?.0.to_owned())))
 }
 
 fn message(
@@ -304,30 +162,4 @@ fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJso
             effect: effect_name(delivery.effect),
         })
         .collect()
-}
-
-/// The time that a verdict names.
-pub(super) fn time_ns(verdict: FaultVerdict) -> Option<u64> {
-    match verdict {
-        FaultVerdict::Lost | FaultVerdict::Refused | FaultVerdict::Corrupted { .. } => None,
-        FaultVerdict::Delayed { nanos }
-        | FaultVerdict::Reordered { nanos }
-        | FaultVerdict::Duplicated { nanos }
-        | FaultVerdict::Queued { nanos }
-        | FaultVerdict::QueueFull { nanos } => Some(nanos),
-    }
-}
-
-fn fault(session: &Session, fault: &ProxyFault) -> FaultJson {
-    let verdict = fault.verdict;
-    let time_ns = time_ns(verdict);
-    let proxy = match fault.proxy {
-        ProxyId::NETWORK => Some("network"),
-        ProxyId(place) => session.proxies.get(usize::from(place)).map(String::as_str),
-    };
-    FaultJson {
-        proxy: proxy.unwrap_or_default().to_owned(),
-        verdict: verdict.name(),
-        time_ns,
-    }
 }

@@ -5,6 +5,7 @@ use super::parse::all_names;
 use super::token::{What, tokens};
 use super::{Field, Takes};
 use crate::history::{Level, RULES};
+use crate::packet_fields::PacketField;
 use crate::session::Session;
 
 /// The signs of a comparison that every field knows, and those of fields whose values have an order.
@@ -41,7 +42,7 @@ pub(super) fn begun(
     };
     let mut all = match words.as_slice() {
         [.., What::Name(name), What::Sign(sign)] if is_comparison(sign) => {
-            values(field(name)?, session, own_rules)
+            values(Field::named(name)?, session, own_rules)
         }
         [.., What::Name(_) | What::Quoted(_), What::Sign("->")] => names_of_nodes(session),
         [
@@ -61,12 +62,6 @@ pub(super) fn begun(
 
 fn is_comparison(sign: &str) -> bool {
     EQUAL.contains(&sign) || ORDER.contains(&sign) || ["=", ":"].contains(&sign)
-}
-
-fn field(name: &str) -> Option<Field> {
-    let mut all = Field::ALL.into_iter();
-    all.find(|(known, _)| *known == name)
-        .map(|(_, field)| field)
 }
 
 fn texts(those: &[&str]) -> Vec<String> {
@@ -93,10 +88,11 @@ fn quoted(name: &str) -> String {
 /// What a field can be compared with, where that can be listed.
 fn values(field: Field, session: &Session, own_rules: &[&str]) -> Vec<String> {
     match field {
-        Field::From | Field::To | Field::Node | Field::Owner | Field::Origin => {
-            names_of_nodes(session)
-        }
-        Field::Link => {
+        Field::Of(PacketField::From | PacketField::To)
+        | Field::Node
+        | Field::Owner
+        | Field::Origin => names_of_nodes(session),
+        Field::Of(PacketField::Link) => {
             let links = session.links().iter();
             let name = |node| quoted(&session.name(node));
             links
@@ -120,7 +116,7 @@ fn values(field: Field, session: &Session, own_rules: &[&str]) -> Vec<String> {
 
 /// What may stand behind a field or a word.
 fn behind(name: &str) -> Vec<String> {
-    let signs = match field(name).map(Field::takes) {
+    let signs = match Field::named(name).map(Field::takes) {
         Some(Takes::Number | Takes::Time | Takes::Level) => [&EQUAL[..], &ORDER].concat(),
         Some(_) => EQUAL.to_vec(),
         None if name.contains('.') => [&EQUAL[..], &ORDER].concat(),

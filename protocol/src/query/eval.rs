@@ -9,6 +9,7 @@ use super::parse::nearest_of;
 use super::path::{Constant, Opened, Path};
 use super::{Comparison, Expr, Field, Literal, Word};
 use crate::history::{Effect, Finding, History, Level, RULES};
+use crate::packet_fields::{FieldType, FieldValue, PacketAt, PacketField};
 use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Said, Session};
 
 /// What [`effect_name`] can give.
@@ -43,8 +44,16 @@ pub(super) struct Subject<'a, 'h> {
     pub finding: Option<&'a Finding>,
     /// Of a finding about several objects the one that is asked about.
     pub object: Option<u64>,
-    /// All fields of the packet, once one was asked for.
-    pub opened: &'a OnceCell<Option<Opened>>,
+    /// What was asked for of the packet.
+    pub asked: &'a Asked,
+}
+
+/// What a wire says of a packet, once it was asked for.
+#[derive(Default)]
+pub(super) struct Asked {
+    said: OnceCell<Option<Said>>,
+    /// All fields.
+    opened: OnceCell<Option<Opened>>,
 }
 
 impl<'a, 'h> Subject<'a, 'h> {
@@ -53,7 +62,7 @@ impl<'a, 'h> Subject<'a, 'h> {
         session: &'a Session,
         history: &'a dyn Fn() -> &'h History,
         (id, packet): (PacketId, &'a Packet),
-        opened: &'a OnceCell<Option<Opened>>,
+        asked: &'a Asked,
     ) -> Subject<'a, 'h> {
         Subject {
             session,
@@ -63,7 +72,7 @@ impl<'a, 'h> Subject<'a, 'h> {
             message: None,
             finding: None,
             object: None,
-            opened,
+            asked,
         }
     }
 
@@ -85,7 +94,7 @@ impl<'a, 'h> Subject<'a, 'h> {
             self.packet?;
             Opened::new(self.session, self.id)
         };
-        let opened = self.opened.get_or_init(open).as_ref();
+        let opened = self.asked.opened.get_or_init(open).as_ref();
         let message = self.message.map(|(message, _)| message);
         let compared = compared.map(|(comparison, constant)| (*comparison, constant));
         opened.is_some_and(|opened| opened.fits(path, message, compared))
@@ -102,37 +111,65 @@ impl<'a, 'h> Subject<'a, 'h> {
                 .packet
                 .is_some_and(|packet| !packet.duplicates.is_empty()),
             Word::Doubtful => self.packet.is_some_and(|packet| packet.doubtful),
-            Word::Acked => self.acked_ns().is_some(),
+            Word::Acked => self.at().is_some_and(|it| it.acked().is_some()),
             Word::Reliable => self.is_reliable() == Some(true),
             Word::Unreliable => self.is_reliable() == Some(false),
             Word::Resent => self
                 .message
                 .is_some_and(|(message, _)| (self.history)().resend_of(message).is_some()),
-            Word::Undecodable => self.said().is_some_and(|said| said.diagnostics > 0),
+            Word::Undecodable => self.value(PacketField::Diagnostics).number() > Some(0),
             Word::Finding => self.has_finding(|_| true),
         }
     }
 
     fn present(&self, field: Field) -> bool {
         match field {
-            Field::From | Field::To | Field::Link => self.packet.is_some(),
             Field::Node => self.packet.is_some() || self.finding.is_some(),
             Field::Kind => self.kind().is_some(),
             Field::Channel => self.message.is_some(),
             Field::Rule | Field::Level => self.has_finding(|_| true),
             Field::Effect => !self.effects().is_empty(),
+            Field::Of(field) => match self.value(field) {
+                FieldValue::Truth(truth) => truth,
+                FieldValue::Nothing | FieldValue::LeftOut => {
+                    self.number(Field::Of(field)).is_some()
+                }
+                _ => true,
+            },
             _ => self.number(field).is_some(),
         }
     }
 
+    /// What the packet has in a field.
+    fn value(&self, field: PacketField) -> FieldValue {
+        let value = self.at().map(|it| field.value(&it));
+        value.unwrap_or(FieldValue::Nothing)
+    }
+
+    fn at(&self) -> Option<PacketAt<'a, 'h>> {
+        Some(PacketAt {
+            session: self.session,
+            history: self.history,
+            id: self.id,
+            packet: self.packet?,
+            look: None,
+            said: &self.asked.said,
+        })
+    }
+
     fn compare(&self, field: Field, comparison: Comparison, literal: &Literal) -> bool {
         let equal = match (field, literal) {
-            (Field::From, Literal::Name(name)) => {
-                self.packet.map(|packet| self.is_named(packet.from, name))
-            }
-            (Field::To, Literal::Name(name)) => {
-                self.packet.map(|packet| self.is_named(packet.to, name))
-            }
+            (Field::Of(field), Literal::Name(name)) => match self.value(field) {
+                FieldValue::Node(node) => Some(self.is_named(node, name)),
+                FieldValue::Text(text) => Some(text == *name),
+                _ => None,
+            },
+            (Field::Of(field), Literal::Link(from, to)) => match self.value(field) {
+                FieldValue::Link(one, other) => {
+                    Some(self.is_named(one, from) && self.is_named(other, to))
+                }
+                _ => None,
+            },
             (Field::Node, Literal::Name(name)) => match (self.finding, self.packet) {
                 (Some(finding), _) => Some(self.is_named(finding.node, name)),
                 (None, Some(packet)) => {
@@ -140,9 +177,6 @@ impl<'a, 'h> Subject<'a, 'h> {
                 }
                 (None, None) => None,
             },
-            (Field::Link, Literal::Link(from, to)) => self
-                .packet
-                .map(|packet| self.is_named(packet.from, from) && self.is_named(packet.to, to)),
             (Field::Kind, Literal::Name(name)) => {
                 self.kind().map(|kind| kind.eq_ignore_ascii_case(name))
             }
@@ -206,39 +240,20 @@ impl<'a, 'h> Subject<'a, 'h> {
     fn number(&self, field: Field) -> Option<i128> {
         match (self.finding, field) {
             (Some(_), Field::Object) => return self.object.map(i128::from),
-            (Some(finding), Field::Time) => return Some(i128::from(finding.time.0)),
+            (Some(finding), Field::Of(PacketField::Time)) => {
+                return Some(i128::from(finding.time.0));
+            }
             _ => {}
         }
-        let packet = self.packet?;
-        let sent_ns = packet.sent.map(|stamp| stamp.time.0);
-        let departed_ns = packet.departed().map(|stamp| stamp.time.0);
-        let received_ns = packet.received.map(|stamp| stamp.time.0);
-        let from_u64 = |value: Option<u64>| value.map(i128::from);
+        let facts = |get: fn(&MessageFacts) -> Option<u64>| self.facts(get).map(i128::from);
         match field {
-            Field::Packet => Some(i128::from(self.id.0)),
-            Field::Object => from_u64(self.facts(|facts| facts.object)),
-            Field::Owner => from_u64(self.facts(|facts| facts.owner.or(facts.new_owner))),
-            Field::Counter => from_u64(self.facts(|facts| facts.migration_counter)),
-            Field::Origin => from_u64(self.facts(|facts| facts.origin)),
-            Field::Sequence => self
-                .said()?
-                .sequence
-                .map(|sequence| i128::from(sequence.value)),
-            Field::Ack => self.said()?.ack.map(|ack| i128::from(ack.value)),
-            Field::Length => Some(i128::from(packet.length)),
-            Field::Time => departed_ns.or(received_ns).map(i128::from),
-            Field::ReceivedAt => received_ns.map(i128::from),
-            Field::Late if packet.fate != Fate::Received => None,
-            Field::Late => Some(i128::from(received_ns?) - i128::from(sent_ns?)),
-            Field::Rtt => Some(i128::from(self.acked_ns()?) - i128::from(departed_ns?)),
+            Field::Of(field) => self.value(field).number(),
+            Field::Object => facts(|facts| facts.object),
+            Field::Owner => facts(|facts| facts.owner.or(facts.new_owner)),
+            Field::Counter => facts(|facts| facts.migration_counter),
+            Field::Origin => facts(|facts| facts.origin),
             _ => None,
         }
-    }
-
-    /// What the wire says of the packet.
-    fn said(&self) -> Option<Said> {
-        self.packet?;
-        self.session.said(self.id)
     }
 
     fn facts(&self, get: impl Fn(&MessageFacts) -> Option<u64>) -> Option<u64> {
@@ -255,12 +270,6 @@ impl<'a, 'h> Subject<'a, 'h> {
     fn kind(&self) -> Option<&str> {
         let (_, facts) = self.message?;
         self.session.kind_of(facts).map(|kind| kind.name.as_str())
-    }
-
-    fn acked_ns(&self) -> Option<i64> {
-        self.packet?;
-        let acked = (self.history)().acked(self.session, self.id);
-        acked.map(|stamp| stamp.time.0)
     }
 
     /// The finding that is asked about, or those of which the packet is evidence.
@@ -339,11 +348,15 @@ pub(super) fn unknown_names(
             unknown_names(left, session, own_rules, sentences);
             unknown_names(right, session, own_rules, sentences);
         }
-        Expr::Compare(Field::From | Field::To | Field::Node, _, Literal::Name(name)) => {
+        Expr::Compare(Field::Of(field), _, Literal::Name(name)) => {
+            if field.declared().of == FieldType::Node {
+                check_node(name);
+            }
+        }
+        Expr::Compare(Field::Node | Field::Owner | Field::Origin, _, Literal::Name(name)) => {
             check_node(name);
         }
-        Expr::Compare(Field::Owner | Field::Origin, _, Literal::Name(name)) => check_node(name),
-        Expr::Compare(Field::Link, _, Literal::Link(from, to)) => {
+        Expr::Compare(_, _, Literal::Link(from, to)) => {
             check_node(from);
             check_node(to);
         }

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
+use super::Field::{self, Of};
 use super::eval::{holds, is_named};
-use super::{Comparison, Expr, Field, Literal, Query, Word};
+use super::{Comparison, Expr, Literal, Query, Word};
 use crate::history::History;
+use crate::packet_fields::PacketField as It;
 use crate::session::Packets;
 use crate::session::{Fate, NodeId, PacketId, Session, parallel};
 
@@ -159,10 +161,10 @@ impl Expr {
                 }
             }
             Expr::Present(field) => match field {
-                Field::From | Field::To | Field::Link | Field::Node => Known::of(true),
-                Field::Packet | Field::Length | Field::Time => Known::of(true),
-                Field::ReceivedAt => Known::each(some, |place| some.received(place).is_some()),
-                Field::Late => Known::each(some, |place| late(some, place).is_some()),
+                Field::Node | Of(It::From | It::To | It::Link) => Known::of(true),
+                Of(It::Packet | It::Length | It::Time) => Known::of(true),
+                Of(It::Received) => Known::each(some, |place| some.received(place).is_some()),
+                Of(It::Late) => Known::each(some, |place| late(some, place).is_some()),
                 _ => OPEN,
             },
             Expr::Compare(field, comparison, literal) => {
@@ -194,9 +196,9 @@ fn compared(
     };
     let fits = |found: i128| holds(comparison, found.cmp(&value));
     match field {
-        Field::Packet => Known::each(some, |place| fits(some.number(place) as i128)),
-        Field::Length => Known::each(some, |place| fits(i128::from(some.length(place)))),
-        Field::Time => {
+        Of(It::Packet) => Known::each(some, |place| fits(some.number(place) as i128)),
+        Of(It::Length) => Known::each(some, |place| fits(i128::from(some.length(place)))),
+        Of(It::Time) => {
             let order = |place: usize| i128::from(some.time(place).0).cmp(&value);
             match (order(0), order(some.len().saturating_sub(1))) {
                 // All are before the time, or all after it.
@@ -206,10 +208,10 @@ fn compared(
                 _ => Known::each(some, |place| holds(comparison, order(place))),
             }
         }
-        Field::ReceivedAt => Known::each(some, |place| {
+        Of(It::Received) => Known::each(some, |place| {
             some.received(place).is_some_and(|it| fits(it.0.into()))
         }),
-        Field::Late => Known::each(some, |place| late(some, place).is_some_and(fits)),
+        Of(It::Late) => Known::each(some, |place| late(some, place).is_some_and(fits)),
         _ => OPEN,
     }
 }
@@ -225,10 +227,10 @@ fn named(
         node.is_some_and(|node| is_named(node, name))
     };
     let equal: &dyn Fn(NodeId, NodeId) -> bool = match (field, literal) {
-        (Field::From, Literal::Name(name)) => &|from, _| is(from, name),
-        (Field::To, Literal::Name(name)) => &|_, to| is(to, name),
+        (Of(It::From), Literal::Name(name)) => &|from, _| is(from, name),
+        (Of(It::To), Literal::Name(name)) => &|_, to| is(to, name),
         (Field::Node, Literal::Name(name)) => &|from, to| is(from, name) || is(to, name),
-        (Field::Link, Literal::Link(one, other)) => &|from, to| is(from, one) && is(to, other),
+        (Of(It::Link), Literal::Link(one, other)) => &|from, to| is(from, one) && is(to, other),
         _ => return OPEN,
     };
     let expected = comparison == Comparison::Equal;

@@ -36,11 +36,10 @@ mod token;
 pub use error::QueryError;
 pub use eval::effect_name;
 
-use std::cell::OnceCell;
-
 use path::{Constant, Path};
 
 use crate::history::{Evidence, Finding, History, Level};
+use crate::packet_fields::{FieldType, PacketField};
 use crate::session::{MessageId, PacketId, Session};
 
 /// A filter that was understood.
@@ -95,8 +94,8 @@ impl Query {
         let Some(found) = session.packet(packet) else {
             return false;
         };
-        let (history, opened) = (|| history, OnceCell::new());
-        let subject = eval::Subject::of(session, &history, (packet, &found), &opened);
+        let (history, asked) = (|| history, eval::Asked::default());
+        let subject = eval::Subject::of(session, &history, (packet, &found), &asked);
         if !self.root.is_about_messages() {
             return subject.passes(&self.root);
         }
@@ -118,8 +117,8 @@ impl Query {
         let Some(packet) = session.packet(known.packet) else {
             return false;
         };
-        let (history, opened) = (|| history, OnceCell::new());
-        let subject = eval::Subject::of(session, &history, (known.packet, &packet), &opened);
+        let (history, asked) = (|| history, eval::Asked::default());
+        let subject = eval::Subject::of(session, &history, (known.packet, &packet), &asked);
         eval::Subject {
             message: Some((message, &known.facts)),
             ..subject
@@ -137,8 +136,8 @@ impl Query {
         let Some(found) = session.packet(packet) else {
             return Vec::new();
         };
-        let (history, opened) = (|| history, OnceCell::new());
-        let subject = eval::Subject::of(session, &history, (packet, &found), &opened);
+        let (history, asked) = (|| history, eval::Asked::default());
+        let subject = eval::Subject::of(session, &history, (packet, &found), &asked);
         let messages = session.messages_of(packet);
         let passing = messages.filter(|(message, facts)| {
             let message = Some((*message, facts));
@@ -159,14 +158,14 @@ impl Query {
             message: None,
             finding: Some(finding),
             object: None,
-            opened: &OnceCell::new(),
+            asked: &eval::Asked::default(),
         };
         let passes = |object: Option<u64>, piece: &Evidence| {
             let packet = session.packet(piece.packet);
             let message = session.message(piece.message);
             let message = message.filter(|message| message.packet == piece.packet);
             let subject = eval::Subject {
-                opened: &OnceCell::new(),
+                asked: &eval::Asked::default(),
                 id: piece.packet,
                 packet: packet.as_ref(),
                 message: message.as_ref().map(|known| (piece.message, &known.facts)),
@@ -260,16 +259,17 @@ impl Expr {
     }
 
     fn is_about_history(&self) -> bool {
-        use Field::{Effect, Level, Rtt, Rule};
+        use Field::{Effect, Level, Of, Rule};
         // What a message in fragments says is known once it was joined.
         use Field::{Counter, Object, Origin, Owner};
         self.has(
             &|word| matches!(word, Word::Acked | Word::Resent | Word::Finding),
-            &|field| {
-                matches!(
+            &|field| match field {
+                Of(field) => field.declared().of_history,
+                _ => matches!(
                     field,
-                    Rtt | Rule | Level | Effect | Object | Owner | Counter | Origin
-                )
+                    Rule | Level | Effect | Object | Owner | Counter | Origin
+                ),
             },
         )
     }
@@ -293,27 +293,17 @@ enum Word {
     Finding,
 }
 
-/// A field that can be compared.
+/// A field that can be compared: a packet's, or of a message, of a finding, of either node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
-    From,
-    To,
+    Of(PacketField),
     Node,
-    Link,
-    Packet,
     Kind,
     Channel,
     Object,
     Owner,
     Counter,
     Origin,
-    Sequence,
-    Ack,
-    Length,
-    Time,
-    ReceivedAt,
-    Late,
-    Rtt,
     Rule,
     Level,
     Effect,
@@ -352,40 +342,43 @@ enum Takes {
 }
 
 impl Field {
-    const ALL: [(&'static str, Field); 21] = [
-        ("from", Field::From),
-        ("to", Field::To),
+    const OTHERS: [(&'static str, Field); 10] = [
         ("node", Field::Node),
-        ("link", Field::Link),
-        ("packet", Field::Packet),
         ("kind", Field::Kind),
         ("channel", Field::Channel),
         ("object", Field::Object),
         ("owner", Field::Owner),
         ("counter", Field::Counter),
         ("origin", Field::Origin),
-        ("sequence", Field::Sequence),
-        ("ack", Field::Ack),
-        ("length", Field::Length),
-        ("time", Field::Time),
-        ("received", Field::ReceivedAt),
-        ("late", Field::Late),
-        ("rtt", Field::Rtt),
         ("rule", Field::Rule),
         ("level", Field::Level),
         ("effect", Field::Effect),
     ];
 
+    /// All of them, by their names.
+    fn all() -> impl Iterator<Item = (&'static str, Field)> {
+        let named = PacketField::on(|it| it.filter).map(|(name, it)| (name, Field::Of(it)));
+        named.chain(Field::OTHERS)
+    }
+
+    fn named(name: &str) -> Option<Field> {
+        let found = Field::all().find(|(known, _)| *known == name);
+        found.map(|(_, field)| field)
+    }
+
     fn takes(self) -> Takes {
         match self {
-            Field::From | Field::To | Field::Node => Takes::Name,
-            Field::Kind | Field::Channel | Field::Rule | Field::Effect => Takes::Name,
-            Field::Link => Takes::Link,
+            Field::Node | Field::Kind | Field::Channel | Field::Rule | Field::Effect => Takes::Name,
             Field::Level => Takes::Level,
             Field::Owner | Field::Origin => Takes::NumberOrName,
-            Field::Packet | Field::Object | Field::Counter => Takes::Number,
-            Field::Sequence | Field::Ack | Field::Length => Takes::Number,
-            Field::Time | Field::ReceivedAt | Field::Late | Field::Rtt => Takes::Time,
+            Field::Object | Field::Counter => Takes::Number,
+            Field::Of(field) => match field.declared().of {
+                FieldType::Node | FieldType::Text => Takes::Name,
+                FieldType::Link => Takes::Link,
+                FieldType::Moment | FieldType::Utc | FieldType::Duration => Takes::Time,
+                FieldType::Count | FieldType::Bytes | FieldType::Number => Takes::Number,
+                FieldType::Truth | FieldType::List => Takes::Number,
+            },
         }
     }
 }
@@ -415,7 +408,7 @@ mod tests {
     #[test]
     fn the_page_about_filters_has_every_field_word_and_effect() {
         let page = include_str!("../../../docs/filter.md");
-        let fields = Field::ALL.iter().map(|&(name, _)| name);
+        let fields = Field::all().map(|(name, _)| name);
         let words = Word::ALL.iter().map(|&(name, _)| name);
         for name in fields.chain(words).chain(eval::EFFECTS) {
             assert!(page.contains(&format!("`{name}`")), "{name}");

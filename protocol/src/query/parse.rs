@@ -88,10 +88,7 @@ impl Parser {
         let What::Name(name) = self.peek().clone() else {
             return Err(self.expected("a field or a word, as `from` or `lost`"));
         };
-        let field = Field::ALL
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|&(_, field)| field);
+        let field = Field::named(&name);
         let word = Word::ALL
             .iter()
             .find(|(known, _)| *known == name)
@@ -207,7 +204,7 @@ impl Parser {
                 Literal::Name(text)
             }
             (Takes::Name, What::Number(text, unit))
-                if matches!(field, Field::From | Field::To | Field::Node) =>
+                if matches!(field, Field::Of(_) | Field::Node) =>
             {
                 Literal::Name(format!("{text}{unit}"))
             }
@@ -360,7 +357,7 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 pub(super) fn all_names() -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = Field::ALL.iter().map(|(name, _)| *name).collect();
+    let mut names: Vec<&'static str> = Field::all().map(|(name, _)| name).collect();
     names.extend(Word::ALL.iter().map(|(name, _)| *name));
     names.sort_unstable();
     names.dedup();

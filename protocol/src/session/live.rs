@@ -63,20 +63,7 @@ pub struct LiveEvent {
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveWhat {
     /// A packet.
-    Packet {
-        /// Which way it went.
-        way: LiveWay,
-        /// Who sent it: a node's name, or an endpoint.
-        from: String,
-        /// To whom.
-        to: String,
-        /// Bytes of payload.
-        length: usize,
-        /// What the wire says of it; nothing without a wire.
-        facts: Box<PacketFacts>,
-        /// For each of its messages the RPC that it is, where the wire names it; empty where none is.
-        rpcs: Vec<Option<Rpc>>,
-    },
+    Packet(LivePacket),
     /// The send of an earlier event failed, or took less than the whole payload.
     SendFailed {
         /// The event that sent.
@@ -86,6 +73,23 @@ pub enum LiveWhat {
     },
     /// The reel does not hold everything here. A sentence.
     Lacks(String),
+}
+
+/// What is known of a packet of one node alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LivePacket {
+    /// Which way it went.
+    pub way: LiveWay,
+    /// Who sent it: a node's name, or an endpoint.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// Bytes of payload.
+    pub length: usize,
+    /// What the wire says of it; nothing without a wire.
+    pub facts: Box<PacketFacts>,
+    /// For each of its messages the RPC that it is, where the wire names it; empty where none is.
+    pub rpcs: Vec<Option<Rpc>>,
 }
 
 /// Which way a packet went.
@@ -209,14 +213,14 @@ impl Live {
             _ => None,
         };
         let what = match ends {
-            Some((way, from, to)) => LiveWhat::Packet {
+            Some((way, from, to)) => LiveWhat::Packet(LivePacket {
                 way,
                 from,
                 to,
                 length: payload(&record.event).map_or(0, <[u8]>::len),
                 facts,
                 rpcs,
-            },
+            }),
             None => self.other(node, record, utc_ns)?,
         };
         Some(LiveEvent {

@@ -33,7 +33,7 @@ pub(crate) use facts::shape::{
 pub use growing::Growing;
 pub(crate) use index::plain::{put_plain, take_plain};
 pub use index::{IndexError, IndexKey};
-pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
+pub use live::{Live, LiveEvent, LivePacket, LiveWay, LiveWhat};
 pub(crate) use read::beliefs::GameSays;
 pub use read::connections::Connection;
 pub use read::interfaces::Interface;
@@ -441,6 +441,19 @@ pub enum Fate {
     /// has a receipt, at the time of its send.
     #[default]
     Unknown,
+}
+
+impl Fate {
+    /// The word for it in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fate::Received => "received",
+            Fate::Lost => "lost",
+            Fate::SendFailed => "send-failed",
+            Fate::Unread => "unread",
+            Fate::Unknown => "unknown",
+        }
+    }
 }
 
 /// What the wire says of a packet that somebody looks at.

@@ -83,7 +83,7 @@ impl Table {
     /// Its columns, in order.
     pub fn columns(self) -> &'static [Column] {
         match self {
-            Table::Packets => packets::PACKETS,
+            Table::Packets => &packets::PACKETS,
             Table::Messages => packets::MESSAGES,
             Table::Acks => packets::ACKS,
             Table::Deliveries => packets::DELIVERIES,

@@ -1,8 +1,10 @@
 //! Packets, their messages, what became of both: four tables that are filled in one walk.
 
+use std::sync::LazyLock;
 use std::sync::mpsc::sync_channel;
 
-use netreel_protocol::export::{MessageJson, PacketJson, PacketRows};
+use netreel_protocol::export::{self, MessageJson};
+use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketField};
 use netreel_protocol::session::{PacketId, Session};
 
 use super::moment;
@@ -10,86 +12,41 @@ use crate::column::{Cell, Column, Kind};
 use crate::rows::Rows;
 use crate::{FleetError, Recording, Table};
 
-pub(super) const PACKETS: &[Column] = &[
-    Column::of("packet", Kind::Whole, "its number in the session"),
-    Column::of("sender", Kind::Text, "the node that sent it"),
-    Column::of("receiver", Kind::Text, "the node that it was sent to"),
-    Column::of(
-        "utc",
-        Kind::Moment,
-        "when it left its sender; else the first that is known of it",
-    )
-    .or_null(),
-    Column::of(
-        "sent_ns",
-        Kind::Whole,
-        "when it was sent; null where the sender was not recorded",
-    )
-    .or_null(),
-    Column::of(
-        "sent_event",
-        Kind::Unsigned,
-        "the event of the sender's reel",
-    )
-    .or_null(),
-    Column::of("received_ns", Kind::Whole, "when it was first received").or_null(),
-    Column::of(
-        "received_event",
-        Kind::Unsigned,
-        "the event of the receiver's reel",
-    )
-    .or_null(),
-    Column::of("late_ns", Kind::Whole, "from send to receipt").or_null(),
-    Column::of("duplicates", Kind::Whole, "how often it was received again"),
-    Column::of("seen", Kind::Whole, "how often observers saw it pass"),
-    Column::of(
-        "fate",
-        Kind::Text,
-        "`received`, `lost`, `send-failed`, `unread`, `unknown`",
-    ),
-    Column::of(
-        "doubtful",
-        Kind::Truth,
-        "whether its receipt may be that of another packet with the same payload",
-    ),
-    Column::of(
-        "faults",
-        Kind::Text,
-        "what proxies did to it, with commas between; null where nothing",
-    )
-    .or_null(),
-    Column::of("length", Kind::Whole, "bytes of payload"),
-    Column::of(
-        "cut",
-        Kind::Whole,
-        "how many of them are known, where a capture kept the first ones only",
-    )
-    .or_null(),
-    Column::of(
-        "protocol",
-        Kind::Text,
-        "the protocol that claims it, where the wire has several",
-    )
-    .or_null(),
-    Column::of("sequence", Kind::Unsigned, "its number on its link").or_null(),
-    Column::of(
-        "ack",
-        Kind::Unsigned,
-        "the newest packet that its sender had received",
-    )
-    .or_null(),
-    Column::of(
-        "diagnostics",
-        Kind::Whole,
-        "how many things a full decode has to say of it",
-    ),
-    Column::of("messages", Kind::Whole, "how many messages it has"),
-    Column::of(
-        "resends",
-        Kind::Whole,
-        "how many of these repeat an earlier one",
-    ),
-];
+/// The fields of a packet that a dataset has.
+pub(super) static PACKETS: LazyLock<Vec<Column>> = LazyLock::new(|| {
+    let columns = fields().map(|(name, field)| {
+        let field = field.declared();
+        Column {
+            name,
+            kind: match field.of {
+                FieldType::Number => Kind::Unsigned,
+                FieldType::Utc => Kind::Moment,
+                FieldType::Truth => Kind::Truth,
+                FieldType::Text | FieldType::Node | FieldType::Link => Kind::Text,
+                _ => Kind::Whole,
+            },
+            is_optional: field.or_null,
+            says: field.says,
+        }
+    });
+    columns.collect()
+});
+
+fn fields() -> impl Iterator<Item = (&'static str, PacketField)> {
+    PacketField::on(|it| it.parquet)
+}
+
+/// What stands in a column of packets.
+fn cell<'a>(recording: &Recording<'_>, field: PacketField, value: &'a FieldValue) -> Cell<'a> {
+    match (value, field.declared().of) {
+        (FieldValue::Number(ns), FieldType::Utc) => moment(recording, *ns as i64),
+        (FieldValue::Number(number), FieldType::Number) => Cell::Unsigned(*number as u64),
+        (FieldValue::Number(number), _) => Cell::Whole(*number as i64),
+        (FieldValue::Truth(truth), _) => Cell::Truth(*truth),
+        (FieldValue::Text(text), _) => Cell::Text(text),
+        (list, _) => list.length().into(),
+    }
+}
 
 pub(super) const MESSAGES: &[Column] = &[
     Column::of("message", Kind::Whole, "its number in the session"),
@@ -203,24 +160,30 @@ pub(super) fn write(
     let Recording {
         session, history, ..
     } = *recording;
-    let rows = PacketRows::new(session, history);
     let count = session.packet_count() as u32;
     let starts = (0..count).step_by(AT_ONCE as usize);
-    let chunk = |start: u32| -> Vec<(PacketId, Option<PacketJson>)> {
+    let found = |id: PacketId| {
+        let values = PacketAt::with(session, &|| history, (id, None), |it| {
+            fields().map(|(_, field)| it.named(field)).collect()
+        })?;
+        let messages = export::messages(session, history, id);
+        Some((id, values, messages))
+    };
+    let chunk = |start: u32| -> Vec<Found> {
         let ids = (start..count.min(start.saturating_add(AT_ONCE))).map(PacketId);
-        ids.map(|id| (id, rows.get(id))).collect()
+        ids.filter_map(found).collect()
     };
     // One thread looks packets up while this one writes what it found.
     std::thread::scope(|scope| {
-        let (found, chunks) = sync_channel(AHEAD);
+        let (sender, chunks) = sync_channel(AHEAD);
         scope.spawn(move || {
             // Who no longer takes them could not write.
-            starts.map(chunk).all(|packets| found.send(packets).is_ok())
+            starts
+                .map(chunk)
+                .all(|packets| sender.send(packets).is_ok())
         });
-        for (id, packet) in chunks.into_iter().flatten() {
-            if let Some(packet) = packet {
-                walk.packet(session, id, &packet)?;
-            }
+        for found in chunks.into_iter().flatten() {
+            walk.packet(session, &found)?;
         }
         Ok::<(), FleetError>(())
     })?;
@@ -232,46 +195,32 @@ pub(super) fn write(
     ])
 }
 
+/// A packet, its fields, its messages.
+type Found = (PacketId, Vec<FieldValue>, Vec<MessageJson>);
+
+/// What is said of a packet with each of its messages: its number, its ends, when it was.
+type Around<'a> = [Cell<'a>; 4];
+
 impl Walk<'_> {
     fn packet(
         &mut self,
         session: &Session,
-        id: PacketId,
-        packet: &PacketJson,
+        (id, values, messages): &Found,
     ) -> Result<(), FleetError> {
-        let known = session.packet(id).and_then(|it| it.first());
+        let Some((from, to)) = session.link(*id) else {
+            return Ok(());
+        };
+        let cells = fields().zip(values);
+        let cells = cells.map(|((_, field), value)| cell(self.recording, field, value));
+        self.packets.row(cells)?;
+        let (from, to) = (session.name(from), session.name(to));
+        let known = session.packet(*id).and_then(|it| it.first());
         let utc = known.map_or(Cell::Null, |at| moment(self.recording, at.time.0));
-        let faults: Vec<&str> = packet.faults.iter().map(|it| it.verdict).collect();
-        let faults = (!faults.is_empty()).then(|| faults.join(","));
-        let resends = packet.messages.iter().filter(|it| it.resend_of.is_some());
-        self.packets.row([
-            packet.packet.into(),
-            (&packet.from).into(),
-            (&packet.to).into(),
-            utc,
-            packet.sent_ns.into(),
-            packet.sent_event.into(),
-            packet.received_ns.into(),
-            packet.received_event.into(),
-            packet.late_ns.into(),
-            packet.duplicates_ns.len().into(),
-            packet.seen.len().into(),
-            packet.fate.into(),
-            packet.doubtful.into(),
-            (&faults).into(),
-            packet.length.into(),
-            packet.cut.into(),
-            packet.protocol.as_ref().and_then(Option::as_ref).into(),
-            packet.sequence.into(),
-            packet.ack.into(),
-            packet.diagnostics.into(),
-            packet.messages.len().into(),
-            resends.count().into(),
-        ])?;
-        self.ack(session, id, packet)?;
-        let facts = session.messages_of(id).map(|(_, facts)| facts.bits);
-        for (message, bits) in packet.messages.iter().zip(facts) {
-            self.message(packet, message, (utc, bits.len()))?;
+        let around = [id.0.into(), (&from).into(), (&to).into(), utc];
+        self.ack(session, *id, around)?;
+        let facts = session.messages_of(*id).map(|(_, facts)| facts.bits);
+        for (message, bits) in messages.iter().zip(facts) {
+            self.message(around, message, bits.len())?;
         }
         Ok(())
     }
@@ -280,7 +229,7 @@ impl Walk<'_> {
         &mut self,
         session: &Session,
         id: PacketId,
-        packet: &PacketJson,
+        [packet, from, to, _]: Around<'_>,
     ) -> Result<(), FleetError> {
         let history = self.recording.history;
         let (Some(at), Some((sender, _))) = (history.acked(session, id), session.link(id)) else {
@@ -290,9 +239,9 @@ impl Walk<'_> {
         let left = session.packet(id).and_then(|it| it.departed());
         let rtt = left.map(|left| at.time.0.saturating_sub(left.time.0));
         self.acks.row([
-            packet.packet.into(),
-            (&packet.from).into(),
-            (&packet.to).into(),
+            packet,
+            from,
+            to,
             moment(self.recording, at.time.0),
             at.time.0.into(),
             rtt.into(),
@@ -303,15 +252,15 @@ impl Walk<'_> {
 
     fn message(
         &mut self,
-        packet: &PacketJson,
+        [packet, from, to, utc]: Around<'_>,
         message: &MessageJson,
-        (utc, bits): (Cell<'_>, usize),
+        bits: usize,
     ) -> Result<(), FleetError> {
         self.messages.row([
             message.message.into(),
-            packet.packet.into(),
-            (&packet.from).into(),
-            (&packet.to).into(),
+            packet,
+            from,
+            to,
             utc,
             bits.into(),
             (&message.kind).into(),
@@ -329,7 +278,7 @@ impl Walk<'_> {
         for effect in &message.effects {
             self.deliveries.row([
                 message.message.into(),
-                packet.packet.into(),
+                packet,
                 (&effect.node).into(),
                 moment(self.recording, effect.time_ns),
                 effect.time_ns.into(),
