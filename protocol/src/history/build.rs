@@ -319,11 +319,8 @@ pub(super) fn undelivered(
     };
     let knew = |node: NodeId, (from, to): (NodeId, NodeId)| {
         let gone = history(node).map(|each| &each.gone);
-        let end = session
-            .nodes
-            .get(usize::from(to.0))
-            .map(|node| node.span.end);
-        let peers = [from, to].map(|id| session.nodes.get(usize::from(id.0)));
+        let end = session.node(to).map(|node| node.span.end);
+        let peers = [from, to].map(|id| session.node(id));
         let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
         peers.any(|peer| {
             let since = gone.and_then(|gone| gone.get(&peer));

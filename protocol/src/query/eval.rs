@@ -298,7 +298,7 @@ impl<'a, 'h> Subject<'a, 'h> {
     }
 
     fn is_named(&self, node: NodeId, name: &str) -> bool {
-        let node = self.session.nodes.get(usize::from(node.0));
+        let node = self.session.node(node);
         node.is_some_and(|node| is_named(node, name))
     }
 }

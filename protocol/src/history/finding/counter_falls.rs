@@ -27,7 +27,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         session, history, ..
     } = *case;
     let counts = |node: NodeId| {
-        let node = session.nodes.get(usize::from(node.0));
+        let node = session.node(node);
         let rules = node.and_then(|node| rules_of(session, node));
         rules.is_some_and(|rules| rules.stale == StaleRule::Counter)
     };
