@@ -186,7 +186,7 @@ const FOLDED_MIN: usize = 4;
 
 impl Folded {
     fn of(session: &Session) -> Folded {
-        let node = |id: NodeId| session.nodes.get(usize::from(id.0));
+        let node = |id: NodeId| session.node(id);
         let mut folded = Folded::default();
         let mut others = BTreeSet::new();
         for (&(from, to), link) in session.traffic() {

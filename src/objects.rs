@@ -185,7 +185,7 @@ pub fn believed(
     at: SessionTime,
 ) -> String {
     let span = history.belief_at(object, node, at);
-    let known = session.nodes.get(usize::from(node.0));
+    let known = session.node(node);
     match span {
         _ if !known.is_some_and(|it| (it.span.start..=it.span.end).contains(&at)) => {
             "not recorded then".to_owned()

@@ -154,7 +154,7 @@ fn line(
             PacketField::Link => text::link(session, it.packet),
             PacketField::Messages => {
                 let names = rpcs(session, id, &look.messages);
-                kinds_of(kinds(session), look.messages.iter(), &names)
+                kinds_of(session.kinds(), look.messages.iter(), &names)
             }
             PacketField::Protocol => match it.named(field) {
                 FieldValue::Nothing => "-".to_owned(),
@@ -172,17 +172,13 @@ fn line(
 pub fn messages(session: &Session, packet: PacketId) -> String {
     let messages = session.look(packet).messages;
     let names = rpcs(session, packet, &messages);
-    kinds_of(kinds(session), messages.iter(), &names)
+    kinds_of(session.kinds(), messages.iter(), &names)
 }
 
 /// What RPCs a packet's messages are, as they are shown.
 fn rpcs(session: &Session, packet: PacketId, messages: &[MessageFacts]) -> Vec<Option<String>> {
     let rpcs = session.rpcs(packet, messages.iter()).into_iter();
     rpcs.map(|rpc| Some(rpc?.short())).collect()
-}
-
-fn kinds(session: &Session) -> &[Kind] {
-    session.wire.as_ref().map_or(&[][..], |wire| wire.kinds())
 }
 
 /// The same of messages without a session; with the calls of those that are RPCs, as far as they are
@@ -257,7 +253,7 @@ fn only_seen(packet: &Packet) -> bool {
 
 /// What became of a packet: `+1.2 ms`, `lost`.
 pub fn fate(session: &Session, packet: &Packet) -> String {
-    let to = session.nodes.get(usize::from(packet.to.0));
+    let to = session.node(packet.to);
     let to_group = to.is_some_and(|to| to.group);
     let mut fate = match (packet.fate, packet.sent, packet.received) {
         (Fate::Received, Some(sent), Some(received)) => {

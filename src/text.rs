@@ -13,10 +13,7 @@ pub fn style(style: anstyle::Style) -> anstyle::Style {
 
 /// A node's name.
 pub fn node(session: &Session, node: NodeId) -> &str {
-    session
-        .nodes
-        .get(usize::from(node.0))
-        .map_or("?", |node| node.name.as_str())
+    session.node(node).map_or("?", |node| node.name.as_str())
 }
 
 /// How wide the longest link between two nodes may be, at least `least` characters.

@@ -149,7 +149,7 @@ impl Look {
 }
 
 fn known(session: &Session, finding: &Finding) -> Known {
-    let node = session.nodes.get(usize::from(finding.node.0));
+    let node = session.node(finding.node);
     (
         finding.rule,
         node.map(|node| node.name.clone()).unwrap_or_default(),

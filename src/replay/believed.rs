@@ -110,7 +110,7 @@ impl Believed {
 }
 
 fn story_start(story: &Story, node: NodeId) -> SessionTime {
-    let node = story.session.nodes.get(usize::from(node.0));
+    let node = story.session.node(node);
     node.map_or(story.session.span.start, |node| node.span.start)
 }
 

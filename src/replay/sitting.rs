@@ -488,7 +488,7 @@ impl<'a> Sitting<'a> {
         if let Some(place) = self.message
             && let Some((id, facts)) = self.messages(&record).into_iter().nth(place)
         {
-            let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+            let kinds = session.kinds();
             let kind = kinds_of(kinds, std::iter::once(&facts), &[]);
             writeln!(
                 out,

@@ -84,7 +84,7 @@ fn believed(session: &Session, history: &History, asked: &AskedState) -> Option<
     };
     let at = session.time_of(node(RUNNER)?, Time(asked.at_ns), EventNumber(u64::MAX))?;
     let believer = node(&asked.node)?;
-    let known = session.nodes.get(usize::from(believer.0))?;
+    let known = session.node(believer)?;
     if !known.recorded || !(known.span.start..=known.span.end).contains(&at) {
         return None;
     }

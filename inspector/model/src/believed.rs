@@ -182,7 +182,7 @@ impl Model {
     pub fn believers(&self) -> Vec<NodeId> {
         let lanes = self.lanes().iter().copied();
         let recorded = |node: &NodeId| {
-            let known = self.session().nodes.get(usize::from(node.0));
+            let known = self.session().node(*node);
             known.is_some_and(|known| known.recorded) && self.talks(*node)
         };
         lanes.filter(recorded).collect()
@@ -320,7 +320,7 @@ impl Model {
         at: SessionTime,
     ) -> Option<NodeId> {
         let owns = |node: &&NodeId| {
-            let known = self.session().nodes.get(usize::from(node.0));
+            let known = self.session().node(**node);
             let peer = known.and_then(|node| node.peer);
             let span = self.history().belief_at(object, **node, at);
             peer.is_some() && span.map(|span| span.belief) == peer.map(Belief::Owned)

@@ -138,7 +138,7 @@ impl LinkFlow {
         ids.shrink();
         in_flight.shrink();
         let error = |node: netreel_protocol::session::NodeId| {
-            let node = session.nodes.get(usize::from(node.0))?;
+            let node = session.node(node)?;
             Some(node.clock_error_ns).filter(|&error| node.recorded && error != u64::MAX)
         };
         let both = error(link.0).zip(error(link.1));

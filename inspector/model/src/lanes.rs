@@ -347,7 +347,7 @@ impl Model {
                 format!("{host} · {}", nodes.len())
             }
             ([first, then @ ..], _) => {
-                let node = |id: &NodeId| self.session.nodes.get(usize::from(id.0));
+                let node = |id: &NodeId| self.session.node(*id);
                 let port = |id: &NodeId| Some(address(node(id)?)?.port());
                 let ports = then.iter().filter_map(port);
                 let ports = ports.map(|port| format!(", :{port}"));

@@ -413,7 +413,7 @@ impl Model {
 
     /// The message kinds of the wire.
     pub fn kinds(&self) -> &[Kind] {
-        self.session.wire.as_ref().map_or(&[], |wire| wire.kinds())
+        self.session.kinds()
     }
 
     /// A kind's name; `?` for a message that ended before saying.
@@ -425,8 +425,7 @@ impl Model {
     /// A node's name.
     pub fn node_name(&self, node: NodeId) -> &str {
         self.session
-            .nodes
-            .get(usize::from(node.0))
+            .node(node)
             .map_or("?", |node| node.name.as_str())
     }
 

@@ -244,7 +244,7 @@ impl Model {
     }
 
     fn node(&self, node: NodeId) -> Option<&Node> {
-        self.session().nodes.get(usize::from(node.0))
+        self.session().node(node)
     }
 
     fn reel(&self, node: NodeId) -> Option<&Reel> {

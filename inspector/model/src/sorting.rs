@@ -268,12 +268,14 @@ impl Order {
         };
         let rows = match by {
             _ if by.is_of_words() => {
+                let known = Keys::new(session, by);
                 let mut keys: Vec<(FieldKey, u32)> = Vec::new();
                 walk.each(all, |id, row| {
                     let key = match by {
-                        Column::Of(field) => {
-                            FieldKey::Words(value(session, (id, None), field).plain())
-                        }
+                        Column::Of(field) => match known.value((id, None), field).plain() {
+                            unknown if unknown.is_empty() => FieldKey::Unknown,
+                            words => FieldKey::Words(words),
+                        },
                         _ => own_columns::first_value(session, id, &of.path).into(),
                     };
                     keys.push((key, row));
@@ -365,6 +367,8 @@ struct Keys<'a> {
     on_link: OnLink,
     /// What messages packets have, numbered as they came.
     kinds: BTreeMap<Kinds, u32>,
+    /// The table is not sorted by what followed from packets.
+    none: History,
 }
 
 /// When the last packet of each link was.
@@ -401,6 +405,7 @@ impl Keys<'_> {
             before: None,
             on_link: OnLink::default(),
             kinds: BTreeMap::new(),
+            none: History::default(),
         }
     }
 
@@ -413,13 +418,14 @@ impl Keys<'_> {
             Column::Of(PacketField::Fate) => Some(fate(&session.packet(id)?)),
             Column::Of(field) => {
                 let look = field.declared().of_wire.then(|| session.look(id));
-                match value(session, (id, look.as_ref()), field) {
+                match self.value((id, look.as_ref()), field) {
                     FieldValue::Number(it) if field.declared().of != FieldType::Number => {
                         Some(whole(it as i64))
                     }
                     FieldValue::Number(it) => Some(it as u64),
                     FieldValue::Numbers(all) => all.first().map(|it| *it as u64),
-                    _ => None,
+                    FieldValue::Truth(truth) => Some(truth.into()),
+                    list => list.length().map(|it| it as u64),
                 }
             }
             Column::Selected => time(session, id).map(whole),
@@ -432,6 +438,12 @@ impl Keys<'_> {
             // Those have keys of another kind.
             Column::Field(_) => None,
         }
+    }
+
+    /// What a packet has in a field, without what followed from it.
+    fn value(&self, at: (PacketId, Option<&Look>), field: PacketField) -> FieldValue {
+        let value = PacketAt::with(self.session, &|| &self.none, at, |it| it.named(field));
+        value.unwrap_or(FieldValue::Nothing)
     }
 
     fn messages(&mut self, messages: &[MessageFacts]) -> Option<u64> {
@@ -453,7 +465,7 @@ impl Keys<'_> {
 
     /// Puts the places of messages by their names in the stead of the numbers that they have.
     fn rank(&self, keys: &mut [[u32; 3]], down: bool) {
-        let names = self.session.wire.as_ref().map_or(&[][..], |it| it.kinds());
+        let names = self.session.kinds();
         let name = |kind: &Option<u16>| {
             let kind = kind.and_then(|kind| names.get(usize::from(kind)));
             kind.map_or("?", |kind| kind.name.as_str())
@@ -488,13 +500,6 @@ impl Keys<'_> {
 /// A number as one without a sign, in the same order.
 fn whole(number: i64) -> u64 {
     number as u64 ^ 1 << 63
-}
-
-/// What a packet has in a field, without what followed from it.
-fn value(session: &Session, at: (PacketId, Option<&Look>), field: PacketField) -> FieldValue {
-    let none = History::default();
-    let value = PacketAt::with(session, &|| &none, at, |it| it.named(field));
-    value.unwrap_or(FieldValue::Nothing)
 }
 
 fn time(session: &Session, id: PacketId) -> Option<i64> {

@@ -309,7 +309,7 @@ fn name(
     row: &LaneRow,
 ) {
     let y = lanes.middle(place);
-    let Some(node) = model.session().nodes.get(usize::from(id.0)) else {
+    let Some(node) = model.session().node(id) else {
         return;
     };
     if lanes.height < TEXT_MIN {

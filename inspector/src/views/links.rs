@@ -219,7 +219,7 @@ fn square(
 
 /// The colour of a node, wherever it is shown.
 pub fn node_color(model: &Model, node: NodeId) -> egui::Color32 {
-    let known = model.session().nodes.get(usize::from(node.0));
+    let known = model.session().node(node);
     theme::owner(known.and_then(|it| it.peer).unwrap_or(u64::from(node.0)))
 }
 

@@ -287,7 +287,7 @@ fn connections(session: &Session, history: &History) -> Vec<ConnectionJson> {
 
 /// How many messages there are of each kind that occurs.
 fn kinds(session: &Session) -> BTreeMap<String, u64> {
-    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+    let kinds = session.kinds();
     let mut counts = vec![0u64; kinds.len()];
     for message in session.messages() {
         let kind = message.kind().map(|kind| usize::from(kind.0));

@@ -266,7 +266,7 @@ fn owners(
     at: SessionTime,
 ) -> Vec<NodeId> {
     let owns = |node: &NodeId| {
-        let peer = session.nodes.get(usize::from(node.0))?.peer?;
+        let peer = session.node(*node)?.peer?;
         let span = history.belief_at(object, *node, at)?;
         Some(span.belief == Belief::Owned(peer))
     };

@@ -101,7 +101,7 @@ impl Claims {
 /// Whether a node's reel shows all that its program sent and received until the reel ends, at one
 /// address: who has several may have several rows of numbers with one peer.
 pub(super) fn is_whole(session: &Session, node: NodeId) -> bool {
-    let node = session.nodes.get(usize::from(node.0));
+    let node = session.node(node);
     node.is_some_and(|node| {
         let is_all = node.recorded && node.holes.is_empty() && !node.window;
         is_all && !node.proxied && !node.captured && node.endpoints.len() <= 1

@@ -54,10 +54,7 @@ pub(super) fn elsewhere(session: &Session) -> Elsewhere {
         let is_without = session
             .packet(id)
             .is_some_and(|it| it.sent.is_none() && it.received.is_some());
-        let is_told = session
-            .nodes
-            .get(usize::from(from.0))
-            .is_some_and(|it| it.recorded);
+        let is_told = session.node(from).is_some_and(|it| it.recorded);
         let Some(payload) = session.payload(id).filter(|_| is_without && is_told) else {
             continue;
         };

@@ -122,7 +122,7 @@ fn differing(
         how,
     };
     let is_own = |&&(node, belief): &&(NodeId, Option<Belief>)| {
-        let node = session.nodes.get(usize::from(node.0));
+        let node = session.node(node);
         let peer = node.and_then(|node| node.peer);
         peer.is_some_and(|peer| belief == Some(Belief::Owned(peer)))
     };

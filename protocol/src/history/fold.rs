@@ -136,7 +136,7 @@ impl OfNode {
 
 /// A node that was recorded.
 fn recorded(session: &Session, id: NodeId) -> Option<&Node> {
-    let node = session.nodes.get(usize::from(id.0));
+    let node = session.node(id);
     node.filter(|node| node.recorded)
 }
 

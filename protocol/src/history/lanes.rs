@@ -163,10 +163,7 @@ pub(super) fn orphan(session: &Session, history: &mut History) {
             let Some(owner) = session.node_of_peer(peer).filter(|&owner| owner != node) else {
                 continue;
             };
-            let complete = session
-                .nodes
-                .get(usize::from(node.0))
-                .is_some_and(|each| each.complete);
+            let complete = session.node(node).is_some_and(|each| each.complete);
             if !complete || awaited.contains(&(node, id)) {
                 continue;
             }
@@ -237,7 +234,7 @@ pub(super) fn unaware(session: &Session, history: &History) -> BTreeSet<(NodeId,
     let sent = history.parting_messages.iter().filter_map(|&message| {
         let message = session.message(message)?;
         let (from, to) = session.link(message.packet)?;
-        let node = session.nodes.get(usize::from(from.0))?;
+        let node = session.node(from)?;
         Some((to, message.facts.origin.or(node.peer)?))
     });
     sent.filter(|it| !told.contains_key(it)).collect()
@@ -281,12 +278,7 @@ pub(super) fn partings_of_nodes(
         let first = left.entry(node).or_insert(time);
         *first = time.min(*first);
     };
-    let peer = |node: NodeId| {
-        session
-            .nodes
-            .get(usize::from(node.0))
-            .and_then(|node| node.peer)
-    };
+    let peer = |node: NodeId| session.node(node).and_then(|node| node.peer);
     for &message in &history.parting_messages {
         let Some(message) = session.message(message) else {
             continue;
@@ -333,11 +325,7 @@ fn fallen_silent(session: &Session) -> Vec<(NodeId, SessionTime)> {
         let Some(others_last) = others.map(|&(_, time, _)| time).max() else {
             continue;
         };
-        let Some(end) = session
-            .nodes
-            .get(usize::from(node.0))
-            .map(|node| node.span.end)
-        else {
+        let Some(end) = session.node(node).map(|node| node.span.end) else {
             continue;
         };
         let silence = end.min(others_last).0.saturating_sub(last.0);

@@ -112,10 +112,7 @@ impl Facts<'_> {
     }
 
     fn peer(&self, node: NodeId) -> Option<u64> {
-        self.session
-            .nodes
-            .get(usize::from(node.0))
-            .and_then(|node| node.peer)
+        self.session.node(node).and_then(|node| node.peer)
     }
 }
 
@@ -306,7 +303,7 @@ impl Walk<'_> {
     /// stood there was lost, and the engine waits for it.
     fn lacks_begin(&self, stream: MessageStream, next: i64) -> bool {
         let session = self.facts.session;
-        let sender = session.nodes.get(usize::from(stream.from.0));
+        let sender = session.node(stream.from);
         if sender.is_none_or(|node| node.recorded) {
             return false;
         }

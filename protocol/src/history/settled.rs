@@ -84,7 +84,7 @@ impl<'a> Settlement<'a> {
             return delivered;
         }
         let ends = nodes.iter().filter_map(|node| {
-            let node = self.session.nodes.get(usize::from(node.0));
+            let node = self.session.node(*node);
             node.map(|node| node.span.end)
         });
         let last = object.lanes.values().filter_map(|lane| lane.last());
@@ -162,7 +162,7 @@ pub(super) const LATE_NS: i64 = 500_000_000;
 /// The nodes that are there when the session ends, and whose numbers in the protocol are known.
 pub(super) fn present(session: &Session, history: &History) -> Vec<NodeId> {
     let has_number = |id: &NodeId| {
-        let node = session.nodes.get(usize::from(id.0));
+        let node = session.node(*id);
         node.is_some_and(|node| node.peer.is_some())
     };
     let mut there = there(session, history);
@@ -185,7 +185,7 @@ pub(super) fn there(session: &Session, history: &History) -> Vec<NodeId> {
 pub(super) fn ends_early(session: &Session, node: NodeId) -> bool {
     let recorded = session.nodes.iter().filter(|node| node.recorded);
     let last = recorded.map(|node| node.span.end).max();
-    let own = session.nodes.get(usize::from(node.0));
+    let own = session.node(node);
     let both = last.zip(own.map(|node| node.span.end));
     both.is_none_or(|(last, end)| last.0.saturating_sub(end.0) > LATE_NS)
 }

@@ -50,7 +50,7 @@ pub(crate) fn unjudged(
 ) -> Option<Unjudged> {
     let there = there(session, history);
     let ends = there.iter().filter_map(|node| {
-        let node = session.nodes.get(usize::from(node.0))?;
+        let node = session.node(*node)?;
         Some(node.span.end)
     });
     let end = ends.min()?;

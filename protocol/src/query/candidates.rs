@@ -100,7 +100,7 @@ fn values(field: Field, session: &Session, own_rules: &[&str]) -> Vec<String> {
                 .collect()
         }
         Field::Kind => {
-            let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+            let kinds = session.kinds();
             kinds.iter().map(|kind| kind.name.clone()).collect()
         }
         Field::Rule => texts(&[&RULES[..], own_rules].concat()),

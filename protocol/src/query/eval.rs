@@ -298,7 +298,7 @@ impl<'a, 'h> Subject<'a, 'h> {
     }
 
     fn is_named(&self, node: NodeId, name: &str) -> bool {
-        let node = self.session.nodes.get(usize::from(node.0));
+        let node = self.session.node(node);
         node.is_some_and(|node| is_named(node, name))
     }
 }
@@ -352,6 +352,9 @@ pub(super) fn unknown_names(
             if field.declared().of == FieldType::Node {
                 check_node(name);
             }
+        }
+        Expr::Compare(Field::Node | Field::Owner | Field::Origin, _, Literal::Name(name)) => {
+            check_node(name);
         }
         Expr::Compare(_, _, Literal::Link(from, to)) => {
             check_node(from);

@@ -223,7 +223,7 @@ fn named(
     (field, comparison, literal): (Field, Comparison, &Literal),
 ) -> Known {
     let is = |node: NodeId, name: &str| {
-        let node = session.nodes.get(usize::from(node.0));
+        let node = session.node(node);
         node.is_some_and(|node| is_named(node, name))
     };
     let equal: &dyn Fn(NodeId, NodeId) -> bool = match (field, literal) {

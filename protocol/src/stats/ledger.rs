@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{Kind, KindId, MessageFacts, Role, StreamId};
+use netreel_wire::{KindId, MessageFacts, Role, StreamId};
 use smol_str::SmolStr;
 
 use super::read::{Known, Read};
@@ -112,7 +112,7 @@ fn ledger<K>(
 impl Tables {
     pub fn new(session: &Session) -> Tables {
         let mut names: BTreeMap<&str, KindId> = BTreeMap::new();
-        let named = (0u16..).map(KindId).zip(kinds(session));
+        let named = (0u16..).map(KindId).zip(session.kinds());
         let named = named.map(|(id, kind)| *names.entry(&kind.name).or_insert(id));
         Tables {
             named: named.collect(),
@@ -192,7 +192,7 @@ impl Tables {
     /// The ledgers of kinds, types, objects and RPCs.
     pub fn ledgers(self, session: &Session) -> [Ledger; 4] {
         let kind = |kind: KindId| {
-            let known = kinds(session).get(usize::from(kind.0));
+            let known = session.kinds().get(usize::from(kind.0));
             known.map_or(RowOf::Others, |kind| RowOf::Name(kind.name.clone()))
         };
         [
@@ -202,10 +202,6 @@ impl Tables {
             ledger(self.rpcs, &self.rest, |name| RowOf::Name(name.to_string())),
         ]
     }
-}
-
-fn kinds(session: &Session) -> &[Kind] {
-    session.wire.as_ref().map_or(&[], |wire| wire.kinds())
 }
 
 fn append<K: Ord>(to: &mut Counting<K>, more: Counting<K>) {

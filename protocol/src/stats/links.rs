@@ -246,7 +246,7 @@ fn spread(values: &mut [i64]) -> Option<Spread> {
 /// See [`LinkStats::clock_error_ns`].
 pub(super) fn clock_error_ns(session: &Session, (from, to): Link) -> Option<u64> {
     let error = |node: NodeId| {
-        let node = session.nodes.get(usize::from(node.0))?;
+        let node = session.node(node)?;
         Some(node.clock_error_ns).filter(|&error| node.recorded && error != u64::MAX)
     };
     Some(error(from)?.saturating_add(error(to)?))

@@ -108,7 +108,7 @@ impl Count {
 /// Links between recorded nodes of whose packets none fits the wire, however few they are among the others.
 fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
     let is_recorded = |id: NodeId| {
-        let node = session.nodes.get(usize::from(id.0));
+        let node = session.node(id);
         node.is_some_and(|node| node.recorded && node.peer.is_some())
     };
     let links = session.links().iter();
@@ -155,7 +155,7 @@ fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
 /// Of the nodes that took part little may be unexplained; of all packets somewhat more.
 fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<Reason> {
     let takes_part = |id: NodeId| {
-        let node = session.nodes.get(usize::from(id.0));
+        let node = session.node(id);
         node.is_some_and(|node| node.recorded || node.group) || missing.contains(&id)
     };
     let mut senders: BTreeMap<NodeId, Count> = BTreeMap::new();

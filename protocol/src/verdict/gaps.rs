@@ -181,7 +181,7 @@ pub(super) fn lacking_packets(session: &Session, reasons: &[Reason]) -> Option<R
         nodes.any(|name| name == node)
     };
     let to_group = |id: NodeId| {
-        let node = session.nodes.get(usize::from(id.0));
+        let node = session.node(id);
         node.is_some_and(|node| node.group)
     };
     let mut count = 0u64;
@@ -191,7 +191,7 @@ pub(super) fn lacking_packets(session: &Session, reasons: &[Reason]) -> Option<R
     let links = session.links().iter();
     to_groups.extend(links.filter(|(_, to)| to_group(*to)).map(|(from, _)| *from));
     let whole = |id: NodeId| {
-        let from = session.nodes.get(usize::from(id.0));
+        let from = session.node(id);
         from.is_some_and(|from| {
             from.recorded && !from.captured && !from.proxied && !told(&from.name)
         })

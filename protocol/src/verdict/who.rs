@@ -8,7 +8,7 @@ use crate::session::{Node, NodeId, Observer, Session};
 /// The nodes that took part and have no reel, with their numbers in the protocol: a name they lack.
 pub(super) fn without_reel(session: &Session, missing: &BTreeSet<NodeId>) -> Option<Reason> {
     let called = |id: &NodeId| {
-        let peer = session.nodes.get(usize::from(id.0))?.peer;
+        let peer = session.node(*id)?.peer;
         peer.map(|peer| format!("{} (peer {peer})", session.name(*id)))
     };
     let told: Vec<String> = missing

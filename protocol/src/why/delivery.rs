@@ -369,7 +369,7 @@ impl<'a> Telling<'a> {
             let told = self.told(it);
             told.is_some_and(|told| told.role == Role::Destroy)
         });
-        let node = self.session.nodes.get(usize::from(delivery.node.0));
+        let node = self.session.node(delivery.node);
         let rules = node.and_then(|node| rules_of(self.session, node));
         let is_blind = rules.is_some_and(|rules| {
             rules.create == CreateRule::Always || rules.stale == StaleRule::Never
@@ -383,7 +383,7 @@ impl<'a> Telling<'a> {
     /// Nobody can say what the node did.
     fn untold(&mut self, delivery: Delivery) -> Vec<StepId> {
         let node = delivery.node;
-        let Some(known) = self.session.nodes.get(usize::from(node.0)) else {
+        let Some(known) = self.session.node(node) else {
             return Vec::new();
         };
         if rules_of(self.session, known).is_none() {
@@ -483,7 +483,7 @@ impl<'a> Telling<'a> {
         let packet = session.carrier(first)?;
         let (from, _) = session.link(packet)?;
         let (_, sent) = session.departed(packet)?;
-        let peer = session.nodes.get(usize::from(from.0))?.peer;
+        let peer = session.node(from)?.peer;
         let is_own = facts.origin.is_none() || facts.origin == peer;
         let says = |role: Role| match role {
             Role::MigrateOrder => Role::Migrate,

@@ -203,12 +203,7 @@ impl Telling<'_> {
         let (Some(object), node) = (finding.object(), finding.node) else {
             return Vec::new();
         };
-        let Some(end) = self
-            .session
-            .nodes
-            .get(usize::from(node.0))
-            .map(|it| it.span.end)
-        else {
+        let Some(end) = self.session.node(node).map(|it| it.span.end) else {
             return Vec::new();
         };
         let mut steps = vec![self.believed(object, node, end)];
@@ -275,7 +270,7 @@ impl Telling<'_> {
     }
 
     fn incomplete(&mut self, node: NodeId) -> Vec<StepId> {
-        let Some(known) = self.session.nodes.get(usize::from(node.0)) else {
+        let Some(known) = self.session.node(node) else {
             return Vec::new();
         };
         let holes = known.holes.len().min(HOLES_MAX) as u32;

@@ -76,10 +76,10 @@ impl Telling<'_> {
 
     /// What the believed owner believed itself, where that is something else.
     fn owner_differs(&mut self, object: u64, owner: NodeId, at: SessionTime) -> Option<StepId> {
-        let peer = self.session.nodes.get(usize::from(owner.0))?.peer?;
+        let peer = self.session.node(owner)?.peer?;
         let span = self.history.belief_at(object, owner, at);
         let is_so = span.is_some_and(|span| span.belief == Belief::Owned(peer));
-        let is_recorded = self.session.nodes.get(usize::from(owner.0))?.recorded;
+        let is_recorded = self.session.node(owner)?.recorded;
         (is_recorded && !is_so).then(|| self.believed(object, owner, at))
     }
 }

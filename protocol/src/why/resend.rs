@@ -164,7 +164,7 @@ pub(super) fn heard(
     let packet = before.packet;
     let link = session.link(packet)?;
     // Of a sender that was not recorded, what passed by on its way to it is known.
-    let sender = session.nodes.get(usize::from(link.0.0));
+    let sender = session.node(link.0);
     let certainty = match sender.is_some_and(|node| node.recorded) {
         true => Certainty::Certain,
         false => Certainty::Doubtful,
@@ -256,7 +256,7 @@ fn nack(
         departed.is_none_or(|(_, at)| at.time >= before.sent)
     });
     let is_recorded = {
-        let sender = session.nodes.get(usize::from(from.0));
+        let sender = session.node(from);
         sender.is_some_and(|sender| sender.recorded)
     };
     let mut heard = heard.take(READ_MAX);

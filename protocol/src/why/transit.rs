@@ -56,7 +56,7 @@ impl Telling<'_> {
                 }
             }),
             Fate::Unknown => {
-                let why = match self.session.nodes.get(usize::from(packet.to.0)) {
+                let why = match self.session.node(packet.to) {
                     _ if packet.received.is_some() => Unseen::OnlySeen,
                     Some(node) if node.recorded => Unseen::TooLittle,
                     _ => Unseen::NoReel,
@@ -166,7 +166,7 @@ impl Telling<'_> {
 /// How far the times of the two ends of a link may be apart by their clocks.
 fn clock_error_ns(session: &Session, (from, to): Link) -> i64 {
     let error = |node: NodeId| {
-        let node = session.nodes.get(usize::from(node.0));
+        let node = session.node(node);
         node.map_or(u64::MAX, |node| node.clock_error_ns)
     };
     i64::try_from(error(from).saturating_add(error(to))).unwrap_or(i64::MAX)

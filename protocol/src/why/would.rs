@@ -108,7 +108,7 @@ impl Telling<'_> {
                 return None;
             }
             let facts = self.history.facts(self.session, delivery.message)?;
-            let node = self.session.nodes.get(usize::from(delivery.node.0))?;
+            let node = self.session.node(delivery.node)?;
             let rules = rules_of(self.session, node)?;
             let from = match delivery.local {
                 true => delivery.node,
@@ -138,5 +138,5 @@ impl Telling<'_> {
 }
 
 fn peer(session: &Session, node: NodeId) -> Option<u64> {
-    session.nodes.get(usize::from(node.0))?.peer
+    session.node(node)?.peer
 }

@@ -211,7 +211,7 @@ impl<'a> Commenter<'a> {
         };
         let holes = match whose {
             Whose::Node(_) | Whose::Proxy(_) => {
-                let known = node.and_then(|node| session.nodes.get(usize::from(node.0)));
+                let known = node.and_then(|node| session.node(node));
                 known.map_or(&[][..], |known| &known.holes)
             }
             Whose::Observer(id) => {
@@ -240,7 +240,7 @@ impl<'a> Commenter<'a> {
     }
 
     fn lost(&self, packet: &Packet) -> Option<String> {
-        let to = self.session.nodes.get(usize::from(packet.to.0));
+        let to = self.session.node(packet.to);
         let to = to.filter(|_| packet.fate == Fate::Lost)?;
         Some(match to.captured {
             true => format!("[lost] it never came by at the capture of {}", to.name),

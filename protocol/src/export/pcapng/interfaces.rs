@@ -59,7 +59,7 @@ fn passed(session: &Session, proxy: Option<&Proxy<'_>>) -> (String, String) {
     let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
     let mut description = format!("a proxy; it tells of {}", list(&ends));
     let first = proxy.ends.first();
-    let known = first.and_then(|end| session.nodes.get(usize::from(end.0)));
+    let known = first.and_then(|end| session.node(*end));
     if known.is_some_and(|known| !known.complete) {
         description.push_str("; its reel is not complete");
     }
@@ -85,7 +85,7 @@ fn node(session: &Session, id: NodeId, all: &mut Vec<(String, String)>) {
 
 /// The name and the description of a node.
 fn described(session: &Session, node: NodeId) -> (String, String) {
-    let Some(known) = session.nodes.get(usize::from(node.0)) else {
+    let Some(known) = session.node(node) else {
         return (session.name(node), String::new());
     };
     let endpoints: Vec<String> = known.endpoints.iter().map(ToString::to_string).collect();

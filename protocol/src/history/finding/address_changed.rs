@@ -237,16 +237,7 @@ fn finding(
     let until = still.last().map_or(begins, |&(at, _)| at);
     let unnoticed_ns = until.0.saturating_sub(begins.0);
     let is_unnoticed = unnoticed_ns > UNNOTICED_NS && still.len() >= PACKETS_MIN;
-    let port = |node: NodeId| {
-        Some(
-            session
-                .nodes
-                .get(usize::from(node.0))?
-                .endpoints
-                .first()?
-                .port(),
-        )
-    };
+    let port = |node: NodeId| Some(session.node(node)?.endpoints.first()?.port());
     let pieces = [
         (Some(last), "the last packet from the old port"),
         (Some(first), "the first from the new one"),

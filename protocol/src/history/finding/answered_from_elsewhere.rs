@@ -34,7 +34,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
     // Nodes that are known by one endpoint alone.
     let place = |id: NodeId| -> Option<SocketAddr> {
-        let node = session.nodes.get(usize::from(id.0))?;
+        let node = session.node(id)?;
         match node.endpoints.as_slice() {
             [endpoint] if !node.recorded => Some(*endpoint),
             _ => None,

@@ -109,7 +109,7 @@ impl Ended {
 
     /// Until when what a node says of objects counts.
     fn of(&self, session: &Session, node: NodeId) -> SessionTime {
-        let end = session.nodes.get(usize::from(node.0));
+        let end = session.node(node);
         let end = end.map_or(SessionTime(0), |node| node.span.end);
         let left = self.nodes.get(&node).copied();
         left.map_or(end, |left| left.min(end))
@@ -275,7 +275,7 @@ fn again(case: &Case<'_>, node: NodeId) -> Vec<Parting> {
                     makes.then_some((delivery.at.number, place))
                 });
                 let is_hole = |hole: &crate::session::Hole| between.contains(&hole.before);
-                let node_of = session.nodes.get(usize::from(node.0));
+                let node_of = session.node(node);
                 let in_hole = node_of.is_some_and(|node| node.holes.iter().any(is_hole));
                 if in_hole || made.any(|(number, _)| between.contains(&number)) {
                     continue;

@@ -40,7 +40,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Finding> {
     let left = departures_of_nodes(session, history);
     let mut found: BTreeMap<NodeId, Vec<Parting>> = BTreeMap::new();
     for (node, object, property) in states.spoken() {
-        let end = session.nodes.get(usize::from(node.0));
+        let end = session.node(node);
         let end = end.map_or(SessionTime(0), |node| node.span.end);
         let end = left.get(&node).map_or(end, |&left| left.min(end));
         let parting = parted(case, states, (node, object, property), end);
@@ -114,7 +114,7 @@ const OWN_TIMES: i64 = 4;
 
 /// Whether a node believes at a moment that it owns an object.
 fn owns(case: &Case<'_>, node: NodeId, object: u64, at: SessionTime) -> bool {
-    let peer = case.session.nodes.get(usize::from(node.0));
+    let peer = case.session.node(node);
     let peer = peer.and_then(|node| node.peer);
     let span = case.history.belief_at(object, node, at);
     span.zip(peer)

@@ -33,7 +33,7 @@ fn falls(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Fall> {
         session, history, ..
     } = *case;
     let counts = |node: NodeId| {
-        let node = session.nodes.get(usize::from(node.0));
+        let node = session.node(node);
         let rules = node.and_then(|node| rules_of(session, node));
         rules.is_some_and(|rules| rules.stale == StaleRule::Counter)
     };

@@ -293,10 +293,7 @@ impl Ages {
                 let own = owned.iter().filter(|(_, by)| by == owner);
                 let own = own.map(|(time, _)| (time.clone(), true));
                 for (time, lives) in ended.chain(own) {
-                    let peer = session
-                        .nodes
-                        .get(usize::from(owner.0))
-                        .and_then(|it| it.peer);
+                    let peer = session.node(*owner).and_then(|it| it.peer);
                     let against = |span: &&Span| match span.belief {
                         Belief::Destroyed => lives,
                         Belief::Owned(by) | Belief::Orphaned(by) => !lives && Some(by) == peer,
@@ -341,10 +338,7 @@ struct Lived {
 fn owned(session: &Session, object: &Object) -> Owned {
     let mut turns: Vec<(SessionTime, bool, NodeId)> = Vec::new();
     for (&node, lane) in &object.lanes {
-        let peer = session
-            .nodes
-            .get(usize::from(node.0))
-            .and_then(|it| it.peer);
+        let peer = session.node(node).and_then(|it| it.peer);
         let own = lane
             .iter()
             .filter(|span| Some(span.belief) == peer.map(Belief::Owned));

@@ -29,7 +29,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     for (&(from, to, _), line) in &streams.packets {
         let is_known = is_whole(session, from)
-            && (session.nodes.get(usize::from(to.0))).is_some_and(|node| node.endpoints.len() <= 1);
+            && (session.node(to)).is_some_and(|node| node.endpoints.len() <= 1);
         if line.is_plain() || !is_known {
             continue;
         }

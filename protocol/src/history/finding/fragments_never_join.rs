@@ -177,7 +177,7 @@ fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
             .iter()
             .filter_map(|part| departed(session, part))
             .max();
-        let (Some(last), Some(node)) = (last, session.nodes.get(usize::from(link.0.0))) else {
+        let (Some(last), Some(node)) = (last, session.node(link.0)) else {
             continue;
         };
         let since = wholes.get(&link).map_or(&[][..], Vec::as_slice);

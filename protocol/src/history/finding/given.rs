@@ -53,7 +53,7 @@ struct Node {
 pub(super) fn until(case: &Case<'_>, part: &Part) -> Given {
     let session = case.session;
     let nodes = [part.odd.by, part.rest.by];
-    let of = |node: NodeId| session.nodes.get(usize::from(node.0));
+    let of = |node: NodeId| session.node(node);
     let is_whole = |node: NodeId| of(node).is_some_and(|it| it.recorded && it.holes.is_empty());
     if let Some(node) = nodes.into_iter().find(|&node| !is_whole(node)) {
         return Given {

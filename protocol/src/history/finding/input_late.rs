@@ -30,7 +30,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 
 /// What a node does with an input that comes after its tick.
 pub(super) fn late_input(case: &Case<'_>, node: NodeId) -> Option<LateInput> {
-    let node = case.session.nodes.get(usize::from(node.0))?;
+    let node = case.session.node(node)?;
     rules_of(case.session, node)?.late_input
 }
 

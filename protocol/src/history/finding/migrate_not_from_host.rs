@@ -61,10 +61,7 @@ fn usurped(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Usurped> {
             if !it.delivery.local || orders.contains(&(node, it.counter)) {
                 continue;
             }
-            let peer = session
-                .nodes
-                .get(usize::from(node.0))
-                .and_then(|it| it.peer);
+            let peer = session.node(node).and_then(|it| it.peer);
             let Some((host, known)) = host_of(case, node, it.delivery.at.number) else {
                 continue;
             };

@@ -268,7 +268,7 @@ fn explained(all: &[Found]) -> BTreeSet<u64> {
 
 /// What a node made of its messages rests on its having read them, which a capture cannot tell.
 fn at_the_wire(session: &Session, finding: &mut Finding) {
-    let node = session.nodes.get(usize::from(finding.node.0));
+    let node = session.node(finding.node);
     let Some(node) = node.filter(|node| node.captured && !finding.objects.is_empty()) else {
         return;
     };

@@ -93,7 +93,7 @@ fn beliefs(object: &Object, present: &[NodeId]) -> Vec<(NodeId, Option<Belief>)>
 
 fn against(session: &Session, beliefs: &[(NodeId, Option<Belief>)]) -> Vec<Against> {
     let peer = |node: NodeId| {
-        let node = session.nodes.get(usize::from(node.0));
+        let node = session.node(node);
         node.and_then(|node| node.peer)
     };
     let is_own = |&(node, belief): &(NodeId, Option<Belief>)| {

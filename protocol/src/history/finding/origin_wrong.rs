@@ -40,10 +40,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let Some(origin) = facts.and_then(|facts| facts.origin) else {
                 continue;
             };
-            let own = session
-                .nodes
-                .get(usize::from(link.0.0))
-                .and_then(|node| node.peer);
+            let own = session.node(link.0).and_then(|node| node.peer);
             if own.is_none_or(|own| own == origin) || !is_whole(session, link.0) {
                 continue;
             }
@@ -125,7 +122,7 @@ fn knew(case: &Case<'_>, object: u64, (node, origin): (NodeId, u64), left: Stamp
         let it = told(session, history, place);
         it.is_some_and(|it| {
             let sender = session.link(it.packet).map(|(sender, _)| sender);
-            let by = sender.and_then(|it| session.nodes.get(usize::from(it.0))?.peer);
+            let by = sender.and_then(|it| session.node(it)?.peer);
             let is_before = it.delivery.at.number <= left.number;
             is_before
                 && (it.speaker == Some(origin) || by == Some(origin) || it.owner == Some(origin))

@@ -131,7 +131,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 /// Whether both ends have a reel of their own: what became of a packet is known of no others.
 pub(super) fn is_known(session: &Session, (from, to): (NodeId, NodeId)) -> bool {
     [from, to].into_iter().all(|node| {
-        let node = session.nodes.get(usize::from(node.0));
+        let node = session.node(node);
         node.is_some_and(|node| node.recorded && !node.captured && !node.proxied)
     })
 }

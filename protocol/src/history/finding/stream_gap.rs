@@ -25,7 +25,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         if !is_whole(session, stream.from) || !is_whole(session, stream.to) {
             continue;
         }
-        let sender = session.nodes.get(usize::from(stream.from.0));
+        let sender = session.node(stream.from);
         if sender.is_none_or(|node| !node.complete) {
             continue;
         }

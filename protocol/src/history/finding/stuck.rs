@@ -411,7 +411,7 @@ fn of(packets: &[PacketId], range: Range<PacketId>) -> &[PacketId] {
 /// Whether somebody said before a moment that one of the two leaves.
 pub(super) fn is_parted(case: &Case<'_>, (from, to): Link, until: SessionTime) -> bool {
     let session = case.session;
-    let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
+    let peer = |node: NodeId| session.node(node)?.peer;
     let mut partings = case.history.parting_messages.iter();
     partings.any(|&message| {
         let Some(message) = session.message(message) else {

@@ -39,7 +39,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of_node(session: &Session, node: NodeId, longest_ns: i64) -> Option<Stall> {
-    let holes = &session.nodes.get(usize::from(node.0))?.holes;
+    let holes = &session.node(node)?.holes;
     let is_held = |before: Stamp, after: Stamp| {
         let mut holes = holes.iter();
         !holes.any(|hole| hole.time.start < after.time && before.time < hole.time.end)

@@ -176,7 +176,7 @@ fn has_left(case: &Case<'_>, sender: NodeId, told: Told) -> bool {
     let Case {
         session, history, ..
     } = *case;
-    let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
+    let peer = |node: NodeId| session.node(node)?.peer;
     if told.speaker.is_none() || told.speaker == peer(sender) {
         return false;
     }

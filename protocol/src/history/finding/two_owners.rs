@@ -59,10 +59,7 @@ fn claims<'a>(
 ) -> Vec<Claim<'a>> {
     let mut claims = Vec::new();
     for (&node, lane) in &object.lanes {
-        let peer = session
-            .nodes
-            .get(usize::from(node.0))
-            .and_then(|node| node.peer);
+        let peer = session.node(node).and_then(|node| node.peer);
         for (place, span) in lane.iter().enumerate() {
             if peer.is_none_or(|peer| span.belief != Belief::Owned(peer)) {
                 continue;

@@ -46,7 +46,7 @@ fn finding(
     count: u64,
     examples: &[PacketId],
 ) -> Option<Finding> {
-    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+    let kinds = session.kinds();
     let kind = kind.and_then(|kind| kinds.get(usize::from(kind.0)));
     let place = match kind {
         Some(kind) => format!("in or after a message of kind {}", kind.name),

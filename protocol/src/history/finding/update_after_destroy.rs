@@ -111,7 +111,7 @@ fn destroyed(case: &Case<'_>, object: u64, update: &Told) -> Option<(NodeId, Tol
         ..
     } = *case;
     let (from, _) = session.link(update.packet)?;
-    if update.speaker != session.nodes.get(usize::from(from.0))?.peer {
+    if update.speaker != session.node(from)?.peer {
         return None;
     }
     let first = streams.first_copy(update.delivery.message);

@@ -53,10 +53,7 @@ fn unowned(case: &Case<'_>) -> BTreeMap<((NodeId, NodeId), u64), Unowned> {
             let Some(link) = session.link(update.packet) else {
                 continue;
             };
-            let own = session
-                .nodes
-                .get(usize::from(link.0.0))
-                .and_then(|node| node.peer);
+            let own = session.node(link.0).and_then(|node| node.peer);
             let first = session.carrier(streams.first_copy(update.delivery.message));
             let left = first.and_then(|packet| session.departed(packet));
             let Some((true, left)) = left.filter(|_| own.is_some() && update.speaker == own) else {

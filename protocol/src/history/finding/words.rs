@@ -37,10 +37,7 @@ pub(crate) fn told(session: &Session, history: &History, place: u32) -> Option<T
     let facts = history.facts(session, delivery.message)?;
     let packet = session.carrier(delivery.message)?;
     let (sender, _) = session.link(packet)?;
-    let sender = session
-        .nodes
-        .get(usize::from(sender.0))
-        .and_then(|node| node.peer);
+    let sender = session.node(sender).and_then(|node| node.peer);
     Some(Told {
         delivery,
         role: session.role(&facts),

@@ -75,7 +75,7 @@ impl Resting {
                 .filter(|node| matches!(last(node), Some(Belief::Owned(_) | Belief::Orphaned(_))));
             let alive: Vec<NodeId> = alive.collect();
             let owns = |node: &NodeId| {
-                let node_peer = session.nodes.get(usize::from(node.0));
+                let node_peer = session.node(*node);
                 let peer = node_peer.and_then(|node| node.peer);
                 peer.is_some_and(|peer| last(node) == Some(Belief::Owned(peer)))
             };
@@ -102,7 +102,7 @@ impl Resting {
             return resting;
         }
         let ends = present.iter().filter_map(|node| {
-            let node = session.nodes.get(usize::from(node.0));
+            let node = session.node(*node);
             node.map(|node| node.span.end)
         });
         let (end, quiet_ns) = (ends.min().unwrap_or_default(), settlement.answer_ns());

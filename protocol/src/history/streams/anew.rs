@@ -185,7 +185,7 @@ impl Streams {
             return false;
         }
         let pair = meetings::pair(spoken.link);
-        let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
+        let peer = |node: NodeId| session.node(node)?.peer;
         let of_them = [peer(spoken.link.0), peer(spoken.link.1)];
         if facts.origin.is_some() && !of_them.contains(&facts.origin) {
             // They speak of somebody else.
@@ -336,7 +336,7 @@ impl Streams {
         if let Some((true, sent)) = session.departed(packet) {
             let heard = self.anew.heard.get(&(meetings::pair(link), at));
             let had_heard = heard.is_some_and(|&first| first < sent.number);
-            let node = session.nodes.get(usize::from(link.0.0))?;
+            let node = session.node(link.0)?;
             let is_certain = beginner != link.0 && !had_heard && node.holes.is_empty();
             let fits = || match spoken.sequence {
                 Some(sequence) => self.is_due(way, sequence),

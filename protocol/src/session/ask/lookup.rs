@@ -248,7 +248,7 @@ impl Session {
 
     /// Whether the wire has messages that do this.
     pub(crate) fn has_role(&self, role: Role) -> bool {
-        let kinds = self.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+        let kinds = self.kinds();
         kinds.iter().any(|kind| kind.role == role)
     }
 
@@ -487,9 +487,14 @@ impl Session {
             .record(number)
     }
 
+    /// A node; `None` where there is no such one.
+    pub fn node(&self, node: NodeId) -> Option<&Node> {
+        self.nodes.get(usize::from(node.0))
+    }
+
     /// A node's name; its number where there is no such node.
     pub fn name(&self, node: NodeId) -> String {
-        match self.nodes.get(usize::from(node.0)) {
+        match self.node(node) {
             Some(node) => node.name.clone(),
             None => format!("node {}", node.0),
         }
@@ -555,6 +560,11 @@ impl Session {
         self.kind_of(&self.message(message)?.facts)
     }
 
+    /// The kinds of messages that the wire has.
+    pub fn kinds(&self) -> &[Kind] {
+        self.wire.as_ref().map_or(&[], |wire| wire.kinds())
+    }
+
     /// The kind that facts say.
     pub fn kind_of(&self, facts: &MessageFacts) -> Option<&Kind> {
         let kind = facts.kind?;
@@ -568,7 +578,7 @@ impl Session {
 
     /// What messages of a kind do.
     pub(crate) fn role_of(&self, kind: Option<KindId>) -> Role {
-        let kinds = self.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+        let kinds = self.kinds();
         let kind = kind.and_then(|kind| kinds.get(usize::from(kind.0)));
         kind.map_or(Role::Other, |kind| kind.role)
     }

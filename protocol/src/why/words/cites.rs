@@ -151,7 +151,7 @@ impl Fact {
             | Fact::CutShort { node }
             | Fact::NoRules { node } => (Some(node), None),
             Fact::Hole { node, hole } => {
-                let known = session.nodes.get(usize::from(node.0));
+                let known = session.node(node);
                 let hole = known.and_then(|it| it.holes.get(hole as usize));
                 (Some(node), hole.map(|hole| hole.time.start))
             }

@@ -198,7 +198,7 @@ impl Words<'_> {
     }
 
     pub(super) fn rule(&self, node: NodeId, rule: RuleWord) -> String {
-        let known = self.session.nodes.get(usize::from(node.0));
+        let known = self.session.node(node);
         let Some(rules) = known.and_then(|it| rules_of(self.session, it)) else {
             return String::new();
         };
@@ -318,7 +318,7 @@ impl Words<'_> {
 
     pub(super) fn clocks(&self, (from, to): Link) -> String {
         let bound = |node: NodeId| {
-            let known = self.session.nodes.get(usize::from(node.0));
+            let known = self.session.node(node);
             match known.map_or(u64::MAX, |it| it.clock_error_ns) {
                 u64::MAX => format!("how far the clock of {} is off is unknown", self.name(node)),
                 error => format!(

@@ -318,7 +318,7 @@ impl Words<'_> {
             } => self.would((delivery, first, second), effect),
             Fact::Unfit { packet } => self.unfit(packet),
             Fact::Hole { node, hole } => {
-                let known = self.session.nodes.get(usize::from(node.0));
+                let known = self.session.node(node);
                 match known.and_then(|it| it.holes.get(hole as usize)) {
                     Some(hole) => format!(
                         "the reel of {} lacks what happened from {} to {}: {}",
