@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::EventNumber;
 
+pub(super) use super::belief_differs_values::RULE;
 use super::words::{and_more, at_event, told};
 use super::{Case, Found, belief_differs_values as values};
 use crate::figures::duration;
@@ -19,8 +20,6 @@ use crate::history::game::span_at;
 use crate::history::lanes::departures_of_nodes;
 use crate::history::{Belief, Effect, Evidence, Finding, Level, Object, Span};
 use crate::session::{GameSays, NodeId, Session, SessionTime, Stamp};
-
-pub(super) const RULE: &str = "belief-differs";
 
 /// How the two part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

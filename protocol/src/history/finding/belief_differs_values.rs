@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use netreel_wire::PropertyId;
 
 use super::Case;
-use super::belief_differs::RULE;
 use super::words::{and_more, at_event, crossing_of};
 use crate::figures::duration;
 use crate::history::lanes::departures_of_nodes;
@@ -17,6 +16,8 @@ use crate::history::state::value::{apart_words, words};
 use crate::history::state::{Apart, Held, Known, States};
 use crate::history::{Belief, Finding, Level};
 use crate::session::{NodeId, Session, SessionTime};
+
+pub(super) const RULE: &str = "belief-differs";
 
 /// Where the two part.
 struct Parting {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Found;
-use super::undecodable_packet::{EVIDENCE_MAX, evidence};
+use super::words::{EVIDENCE_MAX, evidence};
 use crate::history::{Finding, History, Level};
 use crate::session::{NodeId, PacketId, Session, packets};
 

@@ -6,6 +6,7 @@ mod address_changed;
 mod answered_from_elsewhere;
 mod belief_differs;
 mod belief_differs_values;
+mod case;
 mod checksums_differ;
 mod clock_disagreement;
 mod clock_set;
@@ -58,19 +59,15 @@ mod values_differ;
 mod words;
 mod zombie_object;
 
+pub(super) use case::{Case, Found};
 pub(super) use content::says_the_same;
 pub(super) use loss_pattern::RULE as LOSS_PATTERN;
 pub(crate) use words::{Told, came, sent, told, word};
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 
-use super::ambiguous::HalfApart;
-use super::claims::Claims;
-use super::state::States;
-use super::streams::Streams;
-use super::{Finding, History, Level, Standing, Wanted};
-use crate::session::{PacketId, Session, SessionTime, parallel};
+use super::{Finding, Level, Standing, Wanted};
+use crate::session::{PacketId, Session, parallel};
 
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
@@ -151,69 +148,13 @@ rules! {
     zombie_object ZombieObject: zombie_object::find;
 }
 
-/// What the rules go by.
-#[derive(Clone, Copy)]
-pub(super) struct Case<'a> {
-    pub session: &'a Session,
-    pub history: &'a History,
-    pub streams: &'a Streams,
-    pub claims: &'a Claims,
-    /// Messages that half of all numbers lie between, with both under way.
-    pub half_apart: &'a [HalfApart],
-    /// See [`Case::states`].
-    pub states: &'a OnceLock<States>,
-}
-
-impl<'a> Case<'a> {
-    /// What all nodes believed of all objects. Worked out when a rule first asks.
-    fn states(&self) -> &'a States {
-        let build = || States::build(self.session, self.history);
-        self.states.get_or_init(build)
-    }
-}
-
-/// What a rule found.
-pub(super) struct Found {
-    pub finding: Finding,
-    /// Nothing that comes after this moment changes it, once all is read up to there; `None` where
-    /// the end of the reels tells.
-    pub fixed: Option<SessionTime>,
-    /// What it comes of, in words that go on after `9 objects`: see [`together`].
-    because: Option<String>,
-}
-
-impl From<Finding> for Found {
-    fn from(finding: Finding) -> Found {
-        Found {
-            finding,
-            fixed: None,
-            because: None,
-        }
-    }
-}
-
-impl Found {
-    /// See [`Found::fixed`].
-    pub fn fixed(mut self, fixed: Option<SessionTime>) -> Found {
-        self.fixed = fixed;
-        self
-    }
-
-    /// That others of the same rule, level and node, which say the same and are fixed at the same moment,
-    /// are of the same cause. The words go on after `9 objects`.
-    pub fn because(mut self, words: String) -> Found {
-        self.because = Some(words);
-        self
-    }
-}
-
 /// What all rules come to.
 pub(super) struct All {
     /// Ordered by time, then node, then rule.
     pub found: Vec<Found>,
-    /// See [`History::standing`].
+    /// See [`History::standing`](super::History::standing).
     pub standing: Vec<Standing>,
-    /// See [`History::unknown_values`].
+    /// See [`History::unknown_values`](super::History::unknown_values).
     pub unknown_values: Option<Standing>,
 }
 

@@ -12,12 +12,11 @@ use std::collections::BTreeMap;
 
 use netreel_wire::Role;
 
+pub(super) use super::told_twice_rpc::RULE;
 use super::words::{Told, told};
 use super::{Case, Found};
 use crate::history::{Effect, Finding, Level};
 use crate::session::{NodeId, SessionTime};
-
-pub(super) const RULE: &str = "told-twice";
 
 /// What a node was told this long before it sent something may be what it answers.
 const ANSWERS_NS: i64 = 100_000_000;

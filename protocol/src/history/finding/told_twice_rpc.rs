@@ -7,13 +7,14 @@
 use netreel_wire::Role;
 
 use super::content::content;
-use super::told_twice::RULE;
 use super::words::{and_more, sent};
 use super::{Case, Found};
 use crate::history::claims::is_whole;
 use crate::history::streams::MessageStream;
 use crate::history::{Finding, Level};
 use crate::session::{MessageId, Session};
+
+pub(super) const RULE: &str = "told-twice";
 
 /// How many RPCs of a stream are looked at: the first.
 const LOOKED_MAX: usize = 512;

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use netreel_wire::KindId;
 
+use super::words::{EVIDENCE_MAX, evidence};
 use super::{Found, derived_field_wrong};
-use crate::history::{Evidence, Finding, History, Level};
-use crate::session::{MessageId, NodeId, PacketId, Session, packets};
+use crate::history::{Finding, History, Level};
+use crate::session::{NodeId, PacketId, Session, packets};
 
 pub(super) const RULE: &str = "undecodable-packet";
-
-/// More packets of the same sort are counted, not listed.
-pub(super) const EVIDENCE_MAX: usize = 8;
 
 /// How many packets there are, and the first of them.
 type Group = (u64, Vec<PacketId>);
@@ -71,25 +69,4 @@ fn finding(
         sentence,
         evidence,
     })
-}
-
-/// Packets, each where it was first known, as pieces of a finding's proof.
-pub(super) fn evidence(session: &Session, examples: &[PacketId], what: &str) -> Vec<Evidence> {
-    let pieces = examples.iter().filter_map(|&id| {
-        let packet = session.packet(id)?;
-        let stamp = packet.first()?;
-        Some(Evidence {
-            what: what.to_owned(),
-            message: MessageId(session.said(id)?.messages.start),
-            packet: id,
-            node: if packet.departed().is_some() {
-                packet.from
-            } else {
-                packet.to
-            },
-            number: stamp.number,
-            time: stamp.time,
-        })
-    });
-    pieces.collect()
 }

@@ -185,3 +185,27 @@ pub(crate) fn word(role: Role) -> &'static str {
         Role::Other => "a message",
     }
 }
+
+/// More packets of the same sort are counted, not listed.
+pub(super) const EVIDENCE_MAX: usize = 8;
+
+/// Packets, each where it was first known, as pieces of a finding's proof.
+pub(super) fn evidence(session: &Session, examples: &[PacketId], what: &str) -> Vec<Evidence> {
+    let pieces = examples.iter().filter_map(|&id| {
+        let packet = session.packet(id)?;
+        let stamp = packet.first()?;
+        Some(Evidence {
+            what: what.to_owned(),
+            message: MessageId(session.said(id)?.messages.start),
+            packet: id,
+            node: if packet.departed().is_some() {
+                packet.from
+            } else {
+                packet.to
+            },
+            number: stamp.number,
+            time: stamp.time,
+        })
+    });
+    pieces.collect()
+}
