@@ -9,31 +9,13 @@ use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::hook::{Onward, Real, hook, passing};
+use crate::numbered::fileno;
 use crate::objects::Function;
 use crate::others;
-use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::send;
-use crate::sockets;
-use crate::streams::fileno;
+use crate::sockets::{self, tell};
 use crate::sys::{self, FIONREAD, errno, set_errno};
-
-/// Pushes the result of a call on a UDP socket. Leaves `errno` as it is.
-pub fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
-    let code = errno();
-    if let Some(socket) = sockets::udp(fd)
-        && let Some(mut pushing) = pushing()
-    {
-        let result = if result < 0 { -code } else { result };
-        let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
-        let parts = [&socket.to_le_bytes()[..], part(0), part(1), part(2)];
-        pushing.called(call, result, &parts);
-        if result == 0 && (call == CallId::BIND || call == CallId::CONNECT) {
-            sockets::announce(&mut pushing, fd, socket);
-        }
-    }
-    set_errno(code);
-}
 
 /// The recorded result of a call on a UDP socket; `None`: it is not replayed.
 #[inline]

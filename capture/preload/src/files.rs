@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::attach;
 use crate::call::CallId;
-use crate::processes::here;
+use crate::paths::{here, path_of};
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::stat::Stat;
@@ -293,29 +293,6 @@ fn is_of(fd: i32, kinds: &[u32]) -> bool {
     // SAFETY: a place with room for what the kernel writes.
     let result = unsafe { sys::syscall(nr::FSTATFS, arguments) };
     result != 0 || kinds.contains(&(found[0] as u32))
-}
-
-/// Where an open file lies.
-pub fn path_of(fd: i32, place: &mut [u8; 1024]) -> Option<&[u8]> {
-    let mut link = [0u8; 32];
-    let prefix = b"/proc/self/fd/";
-    link[..prefix.len()].copy_from_slice(prefix);
-    let (mut digits, mut left, mut count) = ([0u8; 12], fd.unsigned_abs(), 0);
-    loop {
-        *digits.get_mut(count)? = b'0' + (left % 10) as u8;
-        (left, count) = (left / 10, count + 1);
-        if left == 0 {
-            break;
-        }
-    }
-    for index in 0..count {
-        *link.get_mut(prefix.len() + index)? = *digits.get(count - 1 - index)?;
-    }
-    let (from, to) = (link.as_ptr() as usize, place.as_mut_ptr() as usize);
-    let arguments = [AT_FDCWD as usize, from, to, place.len(), 0, 0];
-    // SAFETY: a zero-ended string, and a place of that length.
-    let length = unsafe { sys::syscall(nr::READLINKAT, arguments) };
-    place.get(..usize::try_from(length).ok()?)
 }
 
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;

@@ -13,8 +13,8 @@ use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
     by_number, cancels, children, clocks, counters, descriptors, exec_list, locks, meets, names,
-    others, own_number, printed, processes, randomness, receive, sandbox, send, signals, streams,
-    threads, tree, twins, uring, waits,
+    numbered, others, own_number, printed, processes, randomness, receive, sandbox, send, signals,
+    streams, threads, tree, twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
@@ -58,6 +58,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         own_number::HOOKED,
         names::HOOKED,
         signals::HOOKED,
+        numbered::HOOKED,
         streams::HOOKED,
         threads::HOOKED,
         tree::HOOKED,

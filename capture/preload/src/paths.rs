@@ -4,8 +4,6 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::files::path_of;
-use crate::processes::here;
 use crate::sys::{self, AT_FDCWD, nr, pause};
 
 /// A longer path is none that is looked after.
@@ -230,4 +228,36 @@ pub fn put(place: &mut [u8], parts: &[&[u8]]) -> Option<()> {
 pub fn is_below(path: &[u8], folder: &[u8]) -> bool {
     let rest = path.strip_prefix(folder);
     rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+}
+
+/// The folder that the process is in.
+pub fn here(place: &mut [u8]) -> &[u8] {
+    let arguments = [place.as_mut_ptr() as usize, place.len(), 0, 0, 0, 0];
+    // SAFETY: a place of that length.
+    let length = unsafe { sys::syscall(nr::GETCWD, arguments) };
+    let length = usize::try_from(length).unwrap_or(0).saturating_sub(1);
+    place.get(..length).unwrap_or(&[])
+}
+
+/// Where an open file lies.
+pub fn path_of(fd: i32, place: &mut [u8; 1024]) -> Option<&[u8]> {
+    let mut link = [0u8; 32];
+    let prefix = b"/proc/self/fd/";
+    link[..prefix.len()].copy_from_slice(prefix);
+    let (mut digits, mut left, mut count) = ([0u8; 12], fd.unsigned_abs(), 0);
+    loop {
+        *digits.get_mut(count)? = b'0' + (left % 10) as u8;
+        (left, count) = (left / 10, count + 1);
+        if left == 0 {
+            break;
+        }
+    }
+    for index in 0..count {
+        *link.get_mut(prefix.len() + index)? = *digits.get(count - 1 - index)?;
+    }
+    let (from, to) = (link.as_ptr() as usize, place.as_mut_ptr() as usize);
+    let arguments = [AT_FDCWD as usize, from, to, place.len(), 0, 0];
+    // SAFETY: a zero-ended string, and a place of that length.
+    let length = unsafe { sys::syscall(nr::READLINKAT, arguments) };
+    place.get(..usize::try_from(length).ok()?)
 }

@@ -75,21 +75,16 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };
     let mut folder = [0u8; 1024];
     let relative = path.first() != Some(&b'/');
-    let folder = if relative { here(&mut folder) } else { &[] };
+    let folder = if relative {
+        paths::here(&mut folder)
+    } else {
+        &[]
+    };
     let slash: &[u8] = if relative { b"/" } else { b"" };
     if let Some(mut pushing) = pushing() {
         pushing.called(call, result, &[&[u8::from(cleared)], folder, slash, path]);
     }
     set_errno(code);
-}
-
-/// The folder that the process is in.
-pub fn here(place: &mut [u8]) -> &[u8] {
-    let arguments = [place.as_mut_ptr() as usize, place.len(), 0, 0, 0, 0];
-    // SAFETY: a place of that length.
-    let length = unsafe { sys::syscall(nr::GETCWD, arguments) };
-    let length = usize::try_from(length).unwrap_or(0).saturating_sub(1);
-    place.get(..length).unwrap_or(&[])
 }
 
 /// Becomes another program by `run`, which returns only where that failed. `list` says where the

@@ -4,19 +4,15 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering;
 
 use crate::attach;
-use crate::call::CallId;
 use crate::elsewhere::led;
 use crate::files::O_NOFOLLOW;
 use crate::hook::{Real, hook};
-use crate::push::pushing;
-use crate::replay::{self, Did};
-use crate::sys::{self, AT_FDCWD, IoVec, errno, nr, set_errno};
-use crate::vectors::Vectors;
-use crate::{children, counters, files, found, sockets, threads};
+use crate::reads::{after_read, after_read_parts, given_parts};
+use crate::sys::{self, AT_FDCWD, IoVec, nr};
+use crate::{files, found, sockets, threads};
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;
-const DEVICE: u8 = 2;
 const ARC4RANDOM: u8 = 3;
 const RANDOM_DEVICE: u8 = 4;
 
@@ -28,118 +24,6 @@ unsafe fn given(source: u8, bytes: *const u8, result: isize) -> isize {
     let part = IoVec::new(bytes, usize::try_from(result).unwrap_or(0));
     // SAFETY: the caller vouches for it.
     unsafe { given_parts(source, &raw const part, 1, result) }
-}
-
-/// The same where they lie in several places.
-///
-/// # Safety
-/// `iov` leads to `count` buffers, with `result` bytes where that is positive.
-unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize) -> isize {
-    if is_drawing() {
-        return result;
-    }
-    let code = errno();
-    if replay::on() {
-        let did = Did::called(CallId::RANDOM, -1);
-        // SAFETY: the caller vouches for it; the program's buffers are its own to be written to.
-        let filled = unsafe { replay::fill(did, iov, count, 1) };
-        return filled.unwrap_or(result);
-    }
-    if let Some(mut pushing) = pushing() {
-        match usize::try_from(result) {
-            // SAFETY: the caller vouches for it.
-            Ok(length) => unsafe {
-                let mut bytes = Vectors::new(iov, count);
-                let result = length as i32;
-                pushing.called_with(CallId::RANDOM, result, source, &mut bytes, length);
-            },
-            Err(_) => pushing.called(CallId::RANDOM, -code, &[&[source]]),
-        }
-    }
-    set_errno(code);
-    result
-}
-
-/// Whether this thread is inside the function of C++ below, whose result is told as a whole.
-fn is_drawing() -> bool {
-    threads::draws().is_some_and(|draws| draws.load(Ordering::Relaxed) != 0)
-}
-
-/// Reads the standard input by `real`, and pushes what came, or takes it out of a replay. `None`:
-/// the descriptor is a UDP socket or a source of randomness.
-///
-/// # Safety
-/// `buffer` has room for `length` bytes.
-#[cold]
-pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize) -> Option<isize> {
-    if sockets::udp(0).is_some() || sockets::is_random_source(0) {
-        return None;
-    }
-    let whole = IoVec::new(buffer, length);
-    if replay::on() {
-        let did = Did::called(CallId::INPUT, 0);
-        // SAFETY: the caller vouches for it.
-        let filled = unsafe { replay::fill(did, &raw const whole, 1, 1) };
-        return Some(filled.unwrap_or_else(real));
-    }
-    let result = real();
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        match usize::try_from(result) {
-            // SAFETY: the call has filled this many bytes.
-            Ok(length) => unsafe {
-                let mut bytes = Vectors::new(&raw const whole, 1);
-                pushing.called_with(CallId::INPUT, length as i32, 0, &mut bytes, length);
-            },
-            Err(_) => pushing.called(CallId::INPUT, -code, &[&[0]]),
-        }
-    }
-    set_errno(code);
-    Some(result)
-}
-
-/// After a read of any descriptor: pushes the bytes if they are random, or of a counter. Returns `result`.
-///
-/// # Safety
-/// `buffer` leads to `result` bytes where that is positive.
-#[inline]
-pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
-    if sockets::is_told(fd) {
-        let part = IoVec::new(buffer, usize::try_from(result).unwrap_or(0));
-        // SAFETY: the caller vouches for it.
-        return unsafe { told(fd, &raw const part, 1, result) };
-    }
-    result
-}
-
-/// The same for several buffers.
-///
-/// # Safety
-/// As [`given_parts`].
-#[inline]
-pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: isize) -> isize {
-    if sockets::is_told(fd) {
-        // SAFETY: the caller vouches for it.
-        return unsafe { told(fd, iov, usize::try_from(count).unwrap_or(0), result) };
-    }
-    result
-}
-
-/// After a read of a descriptor whose bytes are told.
-///
-/// # Safety
-/// As [`given_parts`].
-#[cold]
-unsafe fn told(fd: i32, iov: *const IoVec, count: usize, result: isize) -> isize {
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        match sockets::counter(fd) {
-            Some(CallId::PIPE) => children::was_read(iov, count, result),
-            Some(call) => counters::was_read(call, fd, iov, count, result),
-            None if sockets::is_random_source(fd) => given_parts(DEVICE, iov, count, result),
-            None => result,
-        }
-    }
 }
 
 /// Opens a file by `real`, which is given where it lies.

@@ -9,7 +9,7 @@ use crate::hook::{self, Real, hook};
 use crate::joined::{self, NOWHERE};
 use crate::points;
 use crate::push::pushing;
-use crate::randomness;
+use crate::reads;
 use crate::replay;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno};
@@ -322,7 +322,7 @@ unsafe fn read_parts(
             size: 0,
         };
         after(fd, &taken, result);
-        randomness::after_read_parts(fd, iov, count, result)
+        reads::after_read_parts(fd, iov, count, result)
     }
 }
 
@@ -343,7 +343,7 @@ unsafe fn read_at(
         if offset == -1 {
             return read_parts(fd, iov, count, flags, plain);
         }
-        randomness::after_read_parts(fd, iov, count, plain())
+        reads::after_read_parts(fd, iov, count, plain())
     }
 }
 
@@ -465,14 +465,14 @@ hook! {
         let place = (buffer, length, usize::MAX);
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if fd == 0 && let Some(result) = randomness::input(buffer, length, || real(fd, buffer, length)) {
+            if fd == 0 && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length)) {
                 return result;
             }
             if replay::on() && let Some(result) = counters::replayed(fd, buffer, length) {
                 return result;
             }
             let result = receive_bytes(fd, place, 0, || real(fd, buffer, length));
-            randomness::after_read(fd, buffer, result)
+            reads::after_read(fd, buffer, result)
         }
     }
 
@@ -480,14 +480,14 @@ hook! {
         let place = (buffer, length, room);
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if fd == 0 && length <= room && let Some(result) = randomness::input(buffer, length, || real(fd, buffer, length, room)) {
+            if fd == 0 && length <= room && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length, room)) {
                 return result;
             }
             if replay::on() && length <= room && let Some(result) = counters::replayed(fd, buffer, length) {
                 return result;
             }
             let result = receive_bytes(fd, place, 0, || real(fd, buffer, length, room));
-            randomness::after_read(fd, buffer, result)
+            reads::after_read(fd, buffer, result)
         }
     }
 

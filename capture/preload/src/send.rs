@@ -5,7 +5,6 @@ use crate::call::{CallId, PastId};
 use crate::children;
 use crate::corks::{self, First, To, Whole};
 use crate::counters;
-use crate::descriptors;
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::hook::hook;
@@ -254,7 +253,7 @@ unsafe fn send_in_parts(
                 replay::sends_part(fd, socket)
             } else {
                 let result = send();
-                descriptors::tell(fd, CallId::PART, result as i32, &[]);
+                sockets::tell(fd, CallId::PART, result as i32, &[]);
                 result
             };
             if result < 0 {

@@ -12,7 +12,7 @@ use crate::filters;
 use crate::printed;
 use crate::push::{Pushing, pushing};
 use crate::replay;
-use crate::sys::{self, nr};
+use crate::sys::{self, errno, nr, set_errno};
 use crate::thread::now;
 
 const FDS: usize = 1 << 16;
@@ -616,4 +616,21 @@ pub fn push_receive_queues() {
         let number = (socket as u16).to_le_bytes();
         pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, &queue]);
     }
+}
+
+/// Pushes the result of a call on a UDP socket. Leaves `errno` as it is.
+pub fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
+    let code = errno();
+    if let Some(socket) = udp(fd)
+        && let Some(mut pushing) = pushing()
+    {
+        let result = if result < 0 { -code } else { result };
+        let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
+        let parts = [&socket.to_le_bytes()[..], part(0), part(1), part(2)];
+        pushing.called(call, result, &parts);
+        if result == 0 && (call == CallId::BIND || call == CallId::CONNECT) {
+            announce(&mut pushing, fd, socket);
+        }
+    }
+    set_errno(code);
 }

@@ -2,11 +2,12 @@
 //! itself: the program gets a stream whose bytes come through the hooks.
 
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use core::sync::atomic::Ordering;
 
 use crate::attach;
 use crate::elsewhere::led;
 use crate::hook::{Real, hook};
+use crate::numbered::OPEN;
 use crate::{descriptors, files, found, randomness, receive, sys};
 
 /// As glibc has it.
@@ -18,12 +19,6 @@ struct Functions {
     seek: Option<unsafe extern "C" fn(*mut c_void, *mut i64, i32) -> i32>,
     close: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
 }
-
-/// How many such streams have a descriptor at a time.
-const STREAMS: usize = 32;
-type Place = (AtomicPtr<c_void>, AtomicI32);
-static OPEN: [Place; STREAMS] =
-    [const { (AtomicPtr::new(core::ptr::null_mut()), AtomicI32::new(-1)) }; STREAMS];
 
 static FOPENCOOKIE: Real = Real::new(c"fopencookie");
 
@@ -99,14 +94,6 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
     Some(stream)
 }
 
-/// The descriptor of such a stream.
-fn descriptor(stream: *mut c_void) -> Option<i32> {
-    let found = OPEN
-        .iter()
-        .find(|(known, _)| known.load(Ordering::Acquire) == stream && !stream.is_null())?;
-    Some(found.1.load(Ordering::Relaxed)).filter(|fd| *fd >= 0)
-}
-
 static FILENO: Real = Real::new(c"fileno");
 
 /// Opens a stream of a file by `real`, which is given where it lies.
@@ -168,15 +155,5 @@ hook! {
     fn freopen64[real](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
         // SAFETY: as the program vouches for its own call.
         unsafe { opens(path, mode, |path| real(path, mode, stream)) }
-    }
-
-    fn fileno[real](stream: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        descriptor(stream).unwrap_or_else(|| unsafe { real(stream) })
-    }
-
-    fn fileno_unlocked[real](stream: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        descriptor(stream).unwrap_or_else(|| unsafe { real(stream) })
     }
 }

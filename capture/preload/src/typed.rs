@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::call::CallId;
 use crate::hook::{Real, calls};
-use crate::{attach, counters, randomness, replay, sockets, stdio};
+use crate::{attach, counters, reads, replay, sockets, stdio};
 
 static FILE_READ: Real = Real::new(c"_IO_file_read");
 static ON: AtomicU32 = AtomicU32::new(0);
@@ -49,7 +49,7 @@ unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize)
     }
     let real = || calls(0, real);
     // SAFETY: the C library's buffer, which has this room.
-    let read = unsafe { randomness::input(buffer, length.max(0) as usize, real) };
+    let read = unsafe { reads::input(buffer, length.max(0) as usize, real) };
     read.unwrap_or_else(real)
 }
 
@@ -65,6 +65,6 @@ unsafe fn piped(fd: i32, buffer: *mut u8, length: isize, real: impl Fn() -> isiz
         {
             return result;
         }
-        randomness::after_read(fd, buffer, calls(0, real))
+        reads::after_read(fd, buffer, calls(0, real))
     }
 }
