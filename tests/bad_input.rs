@@ -223,8 +223,8 @@ fn a_node_that_is_not_there() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    use std::process::{Command, Stdio};
-    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+    use std::process::Stdio;
+    let mut child = support::command()
         .arg("packets")
         .arg(sample("host", "X.reel"))
         .stdout(Stdio::piped())

@@ -4,7 +4,7 @@ mod support;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use netreel_capture::{Options, Pusher, Recorder, open};
@@ -23,7 +23,7 @@ fn text(path: &Path) -> &str {
 }
 
 fn start(arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_netreel"))
+    support::command()
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -119,7 +119,7 @@ fn who_steps_with_a_changed_setting_is_told_it_as_well() {
         "--set",
         "mode=owner",
     ];
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_netreel"))
+    let mut child = support::command()
         .args(asked)
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())

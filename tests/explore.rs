@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use support::netreel;
+use support::{netreel, windows};
 
 fn sample(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -157,12 +157,20 @@ fn what_was_shrunk_becomes_a_test_of_the_engine() {
 fn tried(test: &Path, cured: bool) -> (Option<i32>, String) {
     let command = Path::new(env!("CARGO_BIN_EXE_netreel"));
     let beside = command.parent().expect("a folder");
-    let layer = beside.join("examples/libboxes_layer.so");
+    let (layer, mut run) = match windows::folder() {
+        None => (
+            beside.join("examples/libboxes_layer.so"),
+            Command::new(test),
+        ),
+        Some(folder) => (
+            folder.join("examples/boxes_layer.dll"),
+            windows::command(test),
+        ),
+    };
     assert!(
         layer.exists(),
         "cargo build -p netreel-plugin --example boxes_layer makes it"
     );
-    let mut run = Command::new(test);
     run.arg(layer);
     if cured {
         run.env("BOXES_CURED", "1");
@@ -189,9 +197,13 @@ fn what_was_shrunk_becomes_a_test_in_c_that_the_cured_engine_passes() {
     ];
     let told = netreel(&[&arguments[..], &["--json", "--as-test", text(&source)]].concat());
     assert_eq!(told.expect(1).json()["test_fails"], true);
-    let test = folder.path().join("race");
+    let (test, linked): (_, &[&str]) = match windows::folder() {
+        None => ("race", &["-ldl"]),
+        Some(_) => ("race.exe", &[]),
+    };
+    let test = folder.path().join(test);
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("capi/include");
-    let compiled = Command::new("cc")
+    let compiled = Command::new(windows::compiler("cc"))
         .args([
             "-std=c99",
             "-Wall",
@@ -200,7 +212,8 @@ fn what_was_shrunk_becomes_a_test_in_c_that_the_cured_engine_passes() {
             "-I",
             text(&include),
         ])
-        .args([text(&source), "-ldl", "-o", text(&test)])
+        .args([text(&source), "-o", text(&test)])
+        .args(linked)
         .status();
     assert!(compiled.expect("a C compiler").success());
     let (code, said) = tried(&test, false);

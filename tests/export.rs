@@ -266,7 +266,7 @@ fn capinfos_counts_the_same_packets_at_four_interfaces_in_order() {
 fn a_pipe_takes_the_file_as_well() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = std::fs::read(exported(folder.path(), &[])).expect("the file");
-    let output = Command::new(env!("CARGO_BIN_EXE_netreel"))
+    let output = support::command()
         .args(["export".as_ref(), recorded().as_os_str()])
         .args(["--format", "pcapng"])
         .output()

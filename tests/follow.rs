@@ -3,7 +3,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use netreel_capture::{Limits, Options, Pusher, Recorder};
 use netreel_reel::{Endpoint, Event, Header, SendOutcome, SocketId, Time};
@@ -47,7 +47,7 @@ fn printed(lines: &str) -> Vec<(String, i64)> {
 }
 
 fn start(arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_netreel"))
+    support::command()
         .args(arguments)
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")

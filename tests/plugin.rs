@@ -4,7 +4,7 @@ mod support;
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use netreel_reel::{Event, EventNumber, Header, OwnedRecord, Reel, ReelWriter, SocketId};
 use serde_json::Value;
@@ -210,7 +210,7 @@ fn a_changed_layer_plays_on_to_the_end() {
 
 /// The answers to a script of someone who steps, as JSON.
 fn steps(reel: &Path, layer: &Path, script: &str) -> (Vec<Value>, Ran) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+    let mut child = support::command()
         .args(["replay", "--step", "--json", "--no-index"])
         .arg(reel)
         .arg("--layer")

@@ -4,7 +4,7 @@ mod support;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use netreel_capture::pcap::UdpPayloads;
@@ -440,7 +440,7 @@ fn a_window_of_ring_mode_is_redacted_as_it_is() {
         "--",
         text(&program),
     ];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+    let mut child = support::command()
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -4,7 +4,7 @@ mod support;
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use netreel_reel::{Event, OwnedRecord};
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn session() -> tempfile::TempDir {
 }
 
 fn step(folder: &Path, more: &[&str], script: &str) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+    let mut child = support::command()
         .args(["replay", "--no-index", "--node", "X", "--step"])
         .arg(folder)
         .args(more)

@@ -4,7 +4,6 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use netreel_record::{open, open_session};
 use netreel_reel::{Ending, Event, EventKind, Reel, SendOutcome, ThreadId};
@@ -170,7 +169,7 @@ fn the_program_of_the_guide_records_and_replays() {
         return;
     };
     let reel = folder.path().join("player.reel");
-    checked(Command::new(&program).arg("record").arg(&reel));
+    checked(support::run(&program).arg("record").arg(&reel));
     let opened = open(&reel).unwrap();
     assert_eq!(*opened.ending(), Ending::Clean);
     assert_eq!(opened.counts()[&EventKind::Tick], 100);

@@ -12,6 +12,8 @@ mod signals;
 mod skipped;
 #[allow(dead_code)]
 pub mod terminals;
+#[allow(dead_code)]
+pub mod windows;
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output};
@@ -29,16 +31,10 @@ pub struct Ran {
     pub err: String,
 }
 
-/// The command that is tested: the one that was built with the tests, or what `NETREEL_TESTED` says, words
-/// between spaces: a `netreel.exe` and what runs it (`./dev windows`).
+/// The command that is tested: the one that was built with the tests, or `netreel.exe` (`./dev windows`).
 pub fn command() -> Command {
-    let Ok(words) = std::env::var("NETREEL_TESTED") else {
-        return Command::new(env!("CARGO_BIN_EXE_netreel"));
-    };
-    let mut words = words.split_whitespace();
-    let mut command = Command::new(words.next().expect("NETREEL_TESTED names a command"));
-    command.args(words);
-    command
+    let ours = || Command::new(env!("CARGO_BIN_EXE_netreel"));
+    windows::folder().map_or_else(ours, |folder| windows::command(&folder.join("netreel.exe")))
 }
 
 /// Runs `netreel` with `arguments`.

@@ -10,6 +10,8 @@ use netreel_reel::{
 };
 use tempfile::TempDir;
 
+use super::windows;
+
 pub const CAPI: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/capi");
 
 pub fn folder() -> TempDir {
@@ -18,15 +20,18 @@ pub fn folder() -> TempDir {
 
 /// Compiles a shared library.
 pub fn library(folder: &Path, source: &Path, more: &[&str]) -> PathBuf {
-    let library = folder.join("layer.so");
-    let compiled = Command::new("cc")
-        .args([
-            "-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-        ])
+    let (name, linked): (_, &[&str]) = match windows::folder() {
+        None => ("layer.so", &["-fPIC"]),
+        Some(_) => ("layer.dll", &["-lws2_32"]),
+    };
+    let library = folder.join(name);
+    let compiled = Command::new(windows::compiler("cc"))
+        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared"])
         .args(more)
         .arg(source)
         .args(["-I", &format!("{CAPI}/include"), "-o"])
         .arg(&library)
+        .args(linked)
         .status();
     assert!(compiled.expect("a C compiler").success());
     library

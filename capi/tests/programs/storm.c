@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#endif
 
 static netreel_api net;
 static netreel_recorder *recorder;
@@ -47,6 +51,9 @@ int main(int argc, char **argv)
     netreel_options options;
     int threads = argc > 2 ? atoi(argv[2]) : 1;
     int id;
+#ifdef _WIN32
+    _setmode(1, _O_BINARY);
+#endif
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     options.path = argv[1];

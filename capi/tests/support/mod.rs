@@ -4,7 +4,10 @@
 #[path = "../../../tests/support/skipped.rs"]
 mod skipped;
 pub mod table;
+#[path = "../../../tests/support/windows.rs"]
+pub mod windows;
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -14,6 +17,9 @@ pub use skipped::skipped;
 /// The folder of the built library. Cargo makes `libnetreel.so` in the same breath as the `lib`
 /// that every test links, in the folder of the tests themselves.
 pub fn library_folder() -> PathBuf {
+    if let Some(folder) = windows::folder() {
+        return folder;
+    }
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().unwrap();
     let library = folder.join("libnetreel.so");
@@ -56,7 +62,9 @@ pub const CPP20: Compiler = Compiler {
 impl Compiler {
     /// Whether it can compile; says what is skipped where it cannot.
     pub fn is_here(self) -> bool {
-        let asked = Command::new(self.command).arg("--version").output();
+        let asked = Command::new(windows::compiler(self.command))
+            .arg("--version")
+            .output();
         let here = asked.is_ok_and(|output| output.status.success());
         if !here {
             skipped(format_args!("there is no {} here", self.command));
@@ -66,7 +74,7 @@ impl Compiler {
 
     /// The compiler with all warnings as errors.
     pub fn strict(self) -> Command {
-        let mut command = Command::new(self.command);
+        let mut command = Command::new(windows::compiler(self.command));
         command
             .arg(self.standard)
             .args(["-Wall", "-Wextra", "-Werror", "-pedantic"])
@@ -80,8 +88,20 @@ impl Compiler {
         if !self.is_here() {
             return None;
         }
-        let program = folder.join(source.file_stem().unwrap());
+        let mut program = folder.join(source.file_stem().unwrap());
         let library = library_folder();
+        let mut found = vec![format!("-Wl,-rpath,{}", library.display())];
+        let mut linked = OsString::from("-lnetreel");
+        if windows::folder().is_some() {
+            program.set_extension("exe");
+            // The library, and what `./dev windows` lays beside it for Wine.
+            for name in ["netreel.dll", "bcryptprimitives.dll"] {
+                std::fs::copy(library.join(name), folder.join(name)).unwrap();
+            }
+            found = ["-lws2_32", "-static"].map(str::to_owned).into();
+            // With -static, -lnetreel would be the static library.
+            linked = library.join("libnetreel.dll.a").into();
+        }
         let mut command = self.strict();
         command
             .args(["-x", self.language])
@@ -90,9 +110,9 @@ impl Compiler {
             .arg(&program)
             .arg("-L")
             .arg(&library)
-            .arg("-lnetreel")
+            .arg(linked)
             .args(libraries)
-            .arg(format!("-Wl,-rpath,{}", library.display()));
+            .args(found);
         checked(&mut command);
         Some(program)
     }
@@ -136,6 +156,14 @@ pub fn text(output: &Output) -> String {
     format!("{out}{err}")
 }
 
+/// Runs a program that [`Compiler::build`] made.
+pub fn run(program: &Path) -> Command {
+    match windows::folder() {
+        None => Command::new(program),
+        Some(_) => windows::command(program),
+    }
+}
+
 /// A program that records, and that printed its port.
 pub struct Node {
     pub child: Child,
@@ -144,7 +172,7 @@ pub struct Node {
 
 /// Starts `program record REEL [PORT]` and waits for its port.
 pub fn start(program: &Path, reel: &Path, peer: Option<&str>) -> Node {
-    let mut child = Command::new(program)
+    let mut child = run(program)
         .arg("record")
         .arg(reel)
         .args(peer)
@@ -178,7 +206,7 @@ pub fn session(program: &Path, folder: &Path) -> [String; 2] {
 
 /// `program replay REEL [OTHER]`: whether it was exact, and what it printed.
 pub fn replay(program: &Path, reel: &Path, other: Option<&str>) -> (bool, String) {
-    let output = Command::new(program)
+    let output = run(program)
         .arg("replay")
         .arg(reel)
         .args(other)

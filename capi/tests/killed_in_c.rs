@@ -10,13 +10,16 @@ use std::time::Duration;
 
 use netreel_record::{open, ring_path};
 use netreel_reel::{CutWhy, Ending, Event, EventKind, GapWhy, ThreadId};
-use support::{C99, file, replay, start};
+use support::{C99, file, replay, run, start, windows};
 
 const LINE: usize = 9;
 
 /// Runs the program, kills it after `delay`, and returns how many calls of each thread it
 /// reported.
 fn run_and_kill(program: &Path, reel: &Path, threads: u8, delay: Duration) -> BTreeMap<u8, u64> {
+    if windows::folder().is_some() {
+        return terminated(program, reel, threads, delay);
+    }
     let mut child = Command::new(program)
         .arg(reel)
         .arg(threads.to_string())
@@ -34,8 +37,29 @@ fn run_and_kill(program: &Path, reel: &Path, threads: u8, delay: Duration) -> BT
     std::thread::sleep(delay);
     child.kill().unwrap();
     child.wait().unwrap();
+    reported(&reader.join().unwrap())
+}
+
+/// The same on Windows, where a program of Windows ends another (TerminateProcess).
+fn terminated(program: &Path, reel: &Path, threads: u8, delay: Duration) -> BTreeMap<u8, u64> {
+    let folder = program.parent().unwrap();
+    let source = file("tests/programs/terminate.c");
+    let terminate = C99
+        .build(&source, folder, &[])
+        .expect("there was a compiler");
+    let output = run(&terminate)
+        .arg(delay.as_micros().to_string())
+        .args([program, reel])
+        .arg(threads.to_string())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    reported(&output.stdout)
+}
+
+fn reported(bytes: &[u8]) -> BTreeMap<u8, u64> {
     let mut returned = BTreeMap::new();
-    for line in reader.join().unwrap().chunks_exact(LINE) {
+    for line in bytes.chunks_exact(LINE) {
         let count = u64::from_le_bytes(line[1..].try_into().unwrap());
         let before = returned.insert(line[0], count).unwrap_or(0);
         assert_eq!(count, before + 1, "the pipe is in order");

@@ -1,0 +1,168 @@
+//! `netreel.exe`, beside this system's command: `./dev windows` says where it is.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{free_port, netreel, skipped, windows};
+
+/// Whether there is a `netreel.exe`; says that the test is skipped where there is none.
+fn is_here() -> bool {
+    let here = windows::folder().is_some();
+    if !here {
+        skipped("NETREEL_WINDOWS is not set");
+    }
+    here
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// This system's command.
+fn linux(arguments: &[&str]) -> String {
+    let ran = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(arguments)
+        .output()
+        .expect("the command starts");
+    String::from_utf8(ran.stdout).expect("UTF-8")
+}
+
+/// A node of the sample game, which its console drives.
+struct Game {
+    child: Child,
+    console: String,
+}
+
+impl Game {
+    fn new(mut command: Command, folder: &Path) -> Game {
+        let mut child = command
+            .args(["play", "--console", "127.0.0.1:0", "--out", text(folder)])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let mut line = String::new();
+        let out = child.stdout.as_mut().expect("its output");
+        BufReader::new(out).read_line(&mut line).expect("a line");
+        let console = line.trim().strip_prefix("console ").expect("an address");
+        let console = format!("N={console}");
+        Game { child, console }
+    }
+
+    /// What it answers.
+    fn say(&self, line: &str) -> String {
+        let said = linux(&["console", &self.console, "--say", line]);
+        let words: Vec<&str> = said.split_whitespace().skip(1).collect();
+        words.join(" ")
+    }
+
+    fn wait(&self, what: &str) {
+        let begun = Instant::now();
+        while self.say(what) != "yes" {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{what}: never");
+        }
+    }
+}
+
+impl Drop for Game {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_session_of_both_systems_is_one() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let reels = folder.path().join("reels");
+    let ours = Command::new(env!("CARGO_BIN_EXE_netreel"));
+    let (mut host, mut a) = (
+        Game::new(ours, &reels),
+        Game::new(support::command(), &reels),
+    );
+    let at = format!("127.0.0.1:{}", free_port());
+    host.say(&format!("choose host {at} 2"));
+    a.say(&format!("choose join {at} A"));
+    for node in [&host, &a] {
+        node.wait("all");
+    }
+    a.say("spawn");
+    host.wait("has 41");
+    host.say("pick up 41");
+    host.wait("holds 41");
+    host.say("throw away 41");
+    a.wait("hears destroy 41");
+    for node in [&mut a, &mut host] {
+        node.say("quit");
+        node.child.wait().expect("its end");
+    }
+    let reels = text(&reels);
+    let told = linux(&["check", reels, "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(report["verdict"], "clean", "{told}");
+    assert_eq!(netreel(&["check", reels, "--json"]).expect(0).out, told);
+    let exact = linux(&["replay", reels]);
+    assert_eq!(exact.matches(": exact:").count(), 2, "{exact}");
+    assert_eq!(netreel(&["replay", reels]).expect(0).out, exact);
+}
+
+#[test]
+fn a_folder_has_a_drive_letter_and_any_name() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = folder.path().join("sesión 会话 сессия");
+    std::fs::create_dir(&named).expect("a folder");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/sessions/host");
+    for reel in ["HOST.reel", "A.reel", "B.reel", "X.reel"] {
+        std::fs::copy(samples.join(reel), named.join(reel)).expect("a reel");
+    }
+    let path = format!("Z:{}", text(&named).replace('/', "\\"));
+    let told = netreel(&["objects", &path, "--json"]).expect(0).out;
+    assert_eq!(told, linux(&["objects", text(&named), "--json"]));
+    let cured = format!("{path}\\исправлено");
+    let cure = [
+        "replay",
+        &path,
+        "--together",
+        "--set",
+        "mode=owner",
+        "--out",
+    ];
+    netreel(&[&cure[..], &[&cured]].concat()).expect(0);
+    assert!(named.join("исправлено/X.reel").is_file());
+}
+
+#[test]
+fn ctrl_c_ends_a_recording_in_order() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("reels");
+    let route = format!("127.0.0.1:{}=127.0.0.1:9", free_port());
+    let mut proxy = support::command()
+        .args(["record", "--proxy", &route, "--out", text(&out)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let begun = Instant::now();
+    while std::fs::read_dir(&out).map_or(0, Iterator::count) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no reel");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Wine makes of it what a console makes of Ctrl-C.
+    support::signal(proxy.id(), libc::SIGINT);
+    let status = support::ended(&mut proxy);
+    assert_eq!(status.code(), Some(0));
+    let info = linux(&["info", text(&out), "--json"]);
+    assert!(info.contains("\"complete\":true"), "{info}");
+}
