@@ -9,7 +9,7 @@ use netreel_capture::{Options, Recorded, Recorder, Shared, clock_anchor};
 use netreel_reel::{Header, Time, WireText};
 use netreel_transport::{Faults, InputError, Layer, LinkEnd, LinkFaults, Transport, UdpTransport};
 
-use crate::KcpHost;
+use crate::host::KcpHost;
 
 type Failure = Box<dyn std::error::Error>;
 
