@@ -201,6 +201,11 @@ fn sit(
 mod plugins;
 
 #[cfg(test)]
+#[allow(dead_code)]
+#[path = "../../tests/support/windows.rs"]
+mod windows;
+
+#[cfg(test)]
 mod tests {
     use std::time::Duration;
 

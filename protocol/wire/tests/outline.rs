@@ -34,11 +34,16 @@ fn passed(wire: &Wire) -> Vec<bool> {
 fn every_name_of_every_sample_can_be_renamed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/wires");
     let mut names = 0;
-    for entry in std::fs::read_dir(folder).expect("the samples") {
+    for entry in std::fs::read_dir(&folder).expect("the samples") {
         let path = entry.expect("an entry").path();
         let text = std::fs::read_to_string(&path).expect("a wire");
         let shown = path.display().to_string();
-        let before = Wire::compile(&shown, &text).expect("a wire that compiles");
+        let compile = |text: &str| {
+            Wire::compile_with(&shown, text, &mut |path| {
+                std::fs::read_to_string(folder.join(path))
+            })
+        };
+        let before = compile(&text).expect("a wire that compiles");
         let outline = outline(&text);
         // One after the other takes long; of each a tenth, and all at once.
         let mut all: Vec<(FilePlace, String)> = Vec::new();
@@ -54,7 +59,7 @@ fn every_name_of_every_sample_can_be_renamed() {
                 continue;
             }
             let text = renamed(&outline, id, &name);
-            let after = Wire::compile(&shown, &text)
+            let after = compile(&text)
                 .unwrap_or_else(|error| panic!("{shown}: {} to {name}\n{error}", symbol.name));
             assert_eq!(passed(&after), passed(&before), "{shown}: {}", symbol.name);
         }
@@ -64,7 +69,7 @@ fn every_name_of_every_sample_can_be_renamed() {
         for (place, name) in all.into_iter().rev() {
             text.replace_range(place.range, &name);
         }
-        let after = Wire::compile(&shown, &text).unwrap_or_else(|error| panic!("{error}"));
+        let after = compile(&text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(passed(&after), passed(&before), "{shown}");
     }
     assert!(names > 500, "{names}");

@@ -10,7 +10,8 @@ use crate::recordings::Recording;
 pub fn wire(name: &str) -> Wire {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/wires");
     let text = std::fs::read_to_string(folder.join(name)).expect("a wire of the folder");
-    Wire::compile(name, &text).unwrap_or_else(|error| panic!("{error}"))
+    let load = &mut |path: &str| std::fs::read_to_string(folder.join(path));
+    Wire::compile_with(name, &text, load).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The `test` blocks of a wire, all of which have to pass.

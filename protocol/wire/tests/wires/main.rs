@@ -11,4 +11,5 @@ mod raknet;
 mod recordings;
 mod renet;
 mod round_trip;
+mod sealed;
 mod teeworlds07;

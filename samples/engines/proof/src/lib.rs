@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use netreel_record::{OpenedReel, open_session};
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, ReelInput, Session};
+use netreel_record::{OpenedReel, open_session};
 use netreel_reel::{Ending, EventKind, OwnedRecord, Reel};
 use netreel_replay::{Explanation, Report, explain};
-use netreel_wire::Wire;
+use netreel_wire::{Keys, Wire};
 
 /// A recorded session with its story.
 pub struct Proof {
@@ -20,7 +20,8 @@ pub struct Proof {
     pub history: History,
 }
 
-/// Opens the session in `folder`; every reel must open, whole, without a warning.
+/// Opens the session in `folder`, with the keys in its `keys.log` where there is one; every reel must open,
+/// whole, without a warning.
 pub fn open(folder: &Path) -> Proof {
     let opened = open_session(&[folder]).expect("the session opens");
     assert!(opened.failed.is_empty(), "{:?}", opened.failed);
@@ -28,7 +29,10 @@ pub fn open(folder: &Path) -> Proof {
         name: opened.path.display().to_string(),
         reel: Arc::clone(&opened.reel),
     });
-    let session = Session::build(inputs.collect(), None).expect("the reels make a session");
+    let keys = std::fs::read_to_string(folder.join("keys.log")).unwrap_or_default();
+    let keys = Keys::parse(&keys).expect("a key log");
+    let session = Session::build_with_keys(inputs.collect(), None, keys);
+    let session = session.expect("the reels make a session");
     assert_eq!(session.warnings(), Vec::<String>::new());
     for opened in &opened.reels {
         assert_eq!(*opened.reel.ending(), Ending::Clean);

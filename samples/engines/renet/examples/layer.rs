@@ -1,7 +1,7 @@
 //! The example's layer as a plugin: `netreel replay DIR --layer target/debug/examples/librenet_layer.so`
 
-use netreel_record::Shared;
 use netreel_plugin::{Start, World};
+use netreel_record::Shared;
 use renet_recorded::example::Game;
 
 fn create(start: &Start<'_>, _: Shared<World>) -> Result<Game, Box<dyn std::error::Error>> {
