@@ -106,10 +106,11 @@ fn unreals_sockets_are_recorded_by_its_plugin() {
     let Some(program) = unreal(folder.path()) else {
         return;
     };
-    let [first, second] = ["first.reel", "second.reel"].map(|name| folder.path().join(name));
+    let reels = ["first.reel", "second.reel", "third.reel"];
+    let [first, second, third] = reels.map(|name| folder.path().join(name));
     let mut game = Command::new(program);
     game.arg(library_folder().join("libnetreel.so"));
-    let said = checked(game.arg(&first).arg(&second));
+    let said = checked(game.args([&first, &second, &third]));
     assert!(said.contains("Display: recording to"), "{said}");
 
     let reel = open(&first).unwrap();
@@ -164,6 +165,20 @@ fn unreals_sockets_are_recorded_by_its_plugin() {
         (EventKind::SocketClosed, 2),
     ];
     check_counts(&reel, &expected);
+    // Threads that find no room are told of once.
+    let of_threads = notes(&reel)
+        .iter()
+        .filter(|note| *note == "of a thread")
+        .count();
+    assert!((64..300).contains(&of_threads), "{of_threads}");
+    assert_eq!(said.matches("is not recorded: ").count(), 1, "{said}");
+
+    // A socket for which the reel has no number is not taken for another one.
+    let reel = open(&third).unwrap();
+    check_counts(
+        &reel,
+        &[(EventKind::SocketOpened, 65536), (EventKind::Sent, 0)],
+    );
 }
 
 const UNITY: &str = "../samples/plugins/unity/com.netreel.recorder/Runtime";
