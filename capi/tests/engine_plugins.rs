@@ -205,6 +205,11 @@ fn unity_transports_packets_are_recorded_by_its_package() {
     mcs.args(files(UNITY, ".cs"))
         .args(files("tests/unity", ".cs"));
     checked(&mut mcs);
+    checked(
+        Command::new("mono")
+            .arg(&program)
+            .env_remove("LD_LIBRARY_PATH"),
+    );
     let reels = ["server.reel", "client.reel"].map(|name| folder.path().join(name));
     let mut mono = Command::new("mono");
     mono.arg(&program).args(&reels);
