@@ -82,11 +82,10 @@ public static class Game
     }
 
     /// Interfaces without a thread, and of a recorder that is gone, do what the platform's do.
-    private static void Unrecorded(Recorder recorder)
+    private static void Unrecorded(INetworkInterface one)
     {
         NetworkSettings settings = default(NetworkSettings);
         int padding = 0;
-        INetworkInterface one = new RecordedNetworkInterface(recorder);
         Check(one.Initialize(ref settings, ref padding) == 0 && one.Bind(NetworkEndpoint.LoopbackIpv4) == 0, "it is bound");
         Send(one, one.LocalEndpoint, 5);
         Check(Await(one)[0].Length == 1, "and its packets come");
@@ -104,6 +103,7 @@ public static class Game
         NetworkSettings settings = default(NetworkSettings);
         int padding = 0;
         Recorder gone;
+        INetworkInterface late;
         using (Recorder first = new Recorder(args[0], "server"), second = new Recorder(args[1], "client", "Unity", "7"))
         {
             INetworkInterface server = new RecordedNetworkInterface(first), client = new RecordedNetworkInterface(second);
@@ -131,8 +131,9 @@ public static class Game
             second.Main.Destroyed(42);
             server.Dispose();
             client.Dispose();
+            late = new RecordedNetworkInterface(first); // bound when its recorder is gone
             Exhaust(first);
-            Unrecorded(first);
+            Unrecorded(new RecordedNetworkInterface(first));
             gone = first;
             try
             {
@@ -144,7 +145,8 @@ public static class Game
                 Check(why.Code == -6 && why.Message.Contains("there is a file already"), why.Message);
             }
         }
-        Unrecorded(gone);
+        Unrecorded(new RecordedNetworkInterface(gone));
+        Unrecorded(late);
         return wrong == 0 ? 0 : 1;
     }
 }
