@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,12 @@
 #include <set>
 #include <string>
 #include <vector>
+
+// As <cerrno> has them on Windows.
+#undef EMSGSIZE
+#define EMSGSIZE 115
+#undef ECONNREFUSED
+#define ECONNREFUSED 107
 
 // ---- Core ----
 

@@ -310,7 +310,7 @@ public:
     ESocketErrors GetLastErrorCode() override { return TranslateErrorCode(errno); }
     ESocketErrors TranslateErrorCode(int32 code) override
     {
-        return code == EAGAIN ? SE_EWOULDBLOCK : code == EMSGSIZE ? SE_EMSGSIZE : SE_EINVAL;
+        return code == EAGAIN ? SE_EWOULDBLOCK : code == 90 ? SE_EMSGSIZE : SE_EINVAL;
     }
     bool IsSocketWaitSupported() const override { return true; }
     double TranslatePacketTimestamp(const FPacketTimestamp &, ETimestampTranslation) override { return 0; }
