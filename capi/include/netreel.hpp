@@ -208,8 +208,8 @@ template <class T> struct sized : T {
 
 /**
  * A handle that is closed once. A destructor, and an assignment, closes and has nobody to tell: where
- * another thread is inside a call of the handle, the library refuses, and what it holds stays until its
- * recorder is closed (a replay's: until the program ends). close() says NETREEL_E_BUSY then, and keeps it.
+ * another thread is inside a call of the handle, the library refuses, and the handle stays open without
+ * anybody who could close it. close() says NETREEL_E_BUSY then, and keeps it.
  */
 template <class H, class Close> class handle {
 public:
