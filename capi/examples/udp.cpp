@@ -11,48 +11,13 @@
  */
 #include "walker.hpp"
 
-#ifdef _WIN32
-#include <winsock2.h>
-#include <ws2tcpip.h>
-using Socket = SOCKET;
-using Length = int;
-#else
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-using Socket = int;
-using Length = socklen_t;
-#endif
-#include <cerrno>
+#include "system.h"
+
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <random>
 #include <thread>
-
-#ifdef _WIN32
-static int last_error() { return WSAGetLastError(); }
-static bool nothing_there(int error) { return error == WSAEWOULDBLOCK; }
-static void close_socket(Socket of) { closesocket(of); }
-static bool never_wait(Socket of)
-{
-    unsigned long on = 1;
-    return ioctlsocket(of, FIONBIO, &on) == 0;
-}
-static void begin_sockets()
-{
-    WSADATA data;
-    WSAStartup(MAKEWORD(2, 2), &data);
-}
-#else
-static int last_error() { return errno; }
-static bool nothing_there(int error) { return error == EAGAIN; }
-static void close_socket(Socket of) { ::close(of); }
-static bool never_wait(Socket of) { return fcntl(of, F_SETFL, O_NONBLOCK) == 0; }
-static void begin_sockets() {}
-#endif
 
 /** A socket of 127.0.0.1, the clock and chance, each written down as it answers. */
 class Recorded {
@@ -60,14 +25,11 @@ public:
     explicit Recorded(const std::string &reel, unsigned port)
     {
         sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        Length size = sizeof address;
-        auto *any = reinterpret_cast<sockaddr *>(&address);
-        socket = ::socket(AF_INET, SOCK_DGRAM, 0);
-        if (bind(socket, any, size) != 0 || getsockname(socket, any, &size) != 0 || !never_wait(socket))
+        socket = system_open(&address);
+        if (socket == SYSTEM_NO_SOCKET)
             throw std::runtime_error("no socket");
-        netreel::from_sockaddr(any, static_cast<std::uint32_t>(size), local).or_throw();
+        system_do_not_wait(socket);
+        netreel::from_sockaddr(&address, sizeof address, local).or_throw();
         if (port != 0) {
             peer = local;
             peer.port = static_cast<std::uint16_t>(port);
@@ -83,7 +45,7 @@ public:
     }
     Recorded(const Recorded &) = delete;
     Recorded &operator=(const Recorded &) = delete;
-    ~Recorded() { close_socket(socket); }
+    ~Recorded() { system_close(socket); }
 
     // ---- What the protocol calls ----
 
@@ -101,28 +63,23 @@ public:
     }
     netreel::code send(std::uint32_t, const netreel_endpoint &to, netreel::bytes packet)
     {
-        sockaddr_storage address{};
+        sockaddr_in address{};
         std::uint32_t size = sizeof address;
         netreel::to_sockaddr(to, &address, size);
         thread.send(number, to, packet, [&]() -> std::int64_t {
-            const auto taken = sendto(socket, reinterpret_cast<const char *>(packet.data()),
-                                      static_cast<Length>(packet.size()), 0,
-                                      reinterpret_cast<sockaddr *>(&address), static_cast<Length>(size));
-            return taken < 0 ? -last_error() : static_cast<std::int64_t>(taken);
+            const long taken = system_send(socket, &address, packet.data(), packet.size());
+            return taken < 0 ? -system_error() : taken;
         });
         return NETREEL_OK;
     }
     netreel::code receive(std::uint32_t, netreel::room into, netreel::packet &came)
     {
-        sockaddr_storage address{};
-        Length size = sizeof address;
-        const auto length = recvfrom(socket, reinterpret_cast<char *>(into.data()),
-                                     static_cast<Length>(into.size()), 0,
-                                     reinterpret_cast<sockaddr *>(&address), &size);
+        sockaddr_in address{};
+        const long length = system_receive(socket, &address, into.data(), into.size());
         came.kind = NETREEL_EMPTY;
         if (length < 0) {
-            const int error = last_error();
-            if (nothing_there(error))
+            const int error = system_error();
+            if (error == SYSTEM_NO_PACKET)
                 thread.poll_empty(number);
             else
                 thread.receive_failed(number, error);
@@ -130,7 +87,7 @@ public:
         }
         came.kind = NETREEL_RECEIVED;
         came.length = static_cast<std::uint64_t>(length);
-        netreel::from_sockaddr(&address, static_cast<std::uint32_t>(size), came.from);
+        netreel::from_sockaddr(&address, sizeof address, came.from);
         thread.packet_received(number, came.from, netreel::bytes_at(into.data(), came.length));
         return NETREEL_OK;
     }
@@ -141,7 +98,7 @@ public:
     std::uint32_t number = 0; // in the reel
 
 private:
-    Socket socket;
+    system_socket socket;
     std::random_device device;
 };
 
@@ -190,7 +147,6 @@ static int play_again(const char *reel, const char *other_step)
 int main(int argc, char **argv)
 try {
     const std::string what = argc > 2 ? argv[1] : "";
-    begin_sockets();
     netreel::load().or_throw();
     if (what == "replay")
         return play_again(argv[2], argc > 3 ? argv[3] : nullptr);

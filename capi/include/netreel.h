@@ -344,7 +344,8 @@ typedef struct netreel_api {
      */
 
     /* A socket was opened and bound to `local` (the unspecified address if that is all you know).
-     * *socket is its number in the reel from now on. E_LIMIT: 65536 were opened. */
+     * *socket is its number in the reel from now on, UINT32_MAX on errors, whose sentence is allocated.
+     * E_LIMIT: 65536 were opened. */
     int32_t (*socket_opened)(netreel_thread *thread, const netreel_endpoint *local,
                              uint32_t *socket);
 

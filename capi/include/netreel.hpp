@@ -16,7 +16,8 @@
  * or_throw() are not there. Before load, and where an older library lacks a function, the code is
  * NETREEL_E_UNSUPPORTED: an engine goes on as it would without netreel.
  *
- * THREADS, POINTERS, FORK and DEATH are as netreel.h says. No event allocates memory.
+ * THREADS, POINTERS, FORK and DEATH are as netreel.h says. No event allocates memory;
+ * open_socket does where it fails, for its sentence.
  */
 #ifndef NETREEL_HPP
 #define NETREEL_HPP
@@ -126,10 +127,17 @@ std::int32_t call(std::int32_t (*function)(P...), A... arguments) noexcept
 
 inline std::string said(std::int32_t value)
 {
-    if (value == NETREEL_E_UNSUPPORTED && (!table.error_text || *table.error_text() == '\0'))
-        return "netreel is not loaded, or this libnetreel is older than the function: "
-               "call netreel::load and look at what it returns";
-    return table.error_text ? table.error_text() : "";
+    if (value == NETREEL_E_VERSION)
+        return "this libnetreel does not serve version " + std::to_string(NETREEL_API_VERSION) +
+               " of its table: build the program with the header of the library that it finds";
+    if (!table.error_text)
+        return value == NETREEL_E_ARGUMENT
+                   ? "netreel::load was given no function: there is no libnetreel, or no netreel_load in it"
+                   : "netreel is not loaded: call netreel::load and look at what it returns";
+    if (value == NETREEL_E_UNSUPPORTED && table.size < sizeof table)
+        return "this libnetreel is older than the program, and lacks the function or the option: "
+               "take the one of the header";
+    return table.error_text();
 }
 } // namespace detail
 
@@ -198,7 +206,7 @@ template <class T> result<T> come(std::int32_t value, T made)
 {
     if (value < 0)
         return failure{value, said(value)};
-    return made;
+    return result<T>(std::move(made));
 }
 
 /** A struct of netreel.h that knows its size. */
@@ -206,7 +214,11 @@ template <class T> struct sized : T {
     sized() noexcept : T() { this->size = sizeof(T); }
 };
 
-/** A handle that is closed once. */
+/**
+ * A handle that is closed once. A destructor, and an assignment, closes and has nobody to tell: where
+ * another thread is inside a call of the handle, the library refuses, and the handle stays open without
+ * anybody who could close it. close() says NETREEL_E_BUSY then, and keeps it.
+ */
 template <class H, class Close> class handle {
 public:
     handle() noexcept = default;
@@ -226,6 +238,13 @@ public:
     H *release() noexcept { return std::exchange(held_, nullptr); }
 
 protected:
+    std::int32_t close_unless_busy(std::int32_t (*function)(H *)) noexcept
+    {
+        const std::int32_t came = call(function, held_);
+        if (came != NETREEL_E_BUSY)
+            held_ = nullptr;
+        return came;
+    }
     void reset(H *next = nullptr) noexcept
     {
         if (H *old = std::exchange(held_, next))
@@ -311,7 +330,8 @@ class thread : public detail::handle<netreel_thread, detail::close_thread> {
 public:
     using handle::handle;
 
-    code close() noexcept { return detail::call(table().thread_close, release()); }
+    /** NETREEL_E_BUSY: another thread is inside a call; it is still open. */
+    code close() noexcept { return close_unless_busy(table().thread_close); }
     /** Switches the whole reel on or off. */
     code switch_on(bool on) noexcept { return detail::call(table().switch_on, get(), on ? 1 : 0); }
     /** Its number in the reel. */
@@ -513,7 +533,8 @@ public:
         const std::int32_t came = detail::call(table().replay_open, path, &made);
         return detail::come(came, replay(made));
     }
-    code close() noexcept { return detail::call(table().replay_close, release()); }
+    /** NETREEL_E_BUSY: another thread is inside a call; it is still open. */
+    code close() noexcept { return close_unless_busy(table().replay_close); }
     /** The start conditions; until close. */
     bytes start() const noexcept
     {

@@ -174,8 +174,14 @@ fn a_project_of_cmake_for_windows_finds_the_dll_and_its_import_library() {
         &library_for_windows(folder.path(), compiler.command),
     );
     assert!(prefix.join("bin/netreel.dll").is_file());
+    // There is no libdl for Windows.
+    let flags = std::fs::read_to_string(prefix.join("lib/pkgconfig/netreel.pc")).unwrap();
+    assert!(
+        flags.contains("-lnetreel") && !flags.contains("-ldl"),
+        "{flags}"
+    );
     let project = project(folder.path());
-    for name in ["udp.cpp", "walker.hpp"] {
+    for name in ["udp.cpp", "walker.hpp", "system.h"] {
         std::fs::copy(file("examples").join(name), project.join(name)).unwrap();
     }
     let lines = page("cmake").replace("game.cpp", "udp.cpp");

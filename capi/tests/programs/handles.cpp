@@ -3,6 +3,7 @@
  */
 #include <netreel_console.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -53,6 +54,7 @@ static void errors()
     check(!early && early.why().text.find("netreel::load") != std::string::npos,
           "before load it is said what to do");
     check(netreel::load(nullptr).value == NETREEL_E_ARGUMENT, "no function is no library");
+    check(netreel::load(nullptr).text().find("no function") != std::string::npos, "and says so");
     check(static_cast<bool>(netreel::load()), "it loads");
     check(none.tick(1, 2).value == NETREEL_E_HANDLE, "then the library refuses no handle");
     auto missing = netreel::replay::open("none.reel");
@@ -73,6 +75,45 @@ static void errors()
         check(*thrown.what() != '\0', "or_throw() throws the sentence");
     }
 #endif
+}
+
+static std::int32_t of_another_version(netreel_api *, std::uint32_t, std::uint32_t)
+{
+    return NETREEL_E_VERSION;
+}
+/** An older library, that has no console. */
+static std::int32_t older(netreel_api *into, std::uint32_t, std::uint32_t version)
+{
+    const std::uint32_t size = offsetof(netreel_api, console_open);
+    *into = {};
+    const std::int32_t came = netreel_load(into, size, version);
+    into->size = size;
+    return came;
+}
+static int closes = 0;
+static std::int32_t busy_once(netreel_thread *) { return ++closes == 1 ? NETREEL_E_BUSY : NETREEL_OK; }
+static std::int32_t with_a_busy_thread(netreel_api *into, std::uint32_t size, std::uint32_t version)
+{
+    const std::int32_t came = netreel_load(into, size, version);
+    into->thread_close = busy_once;
+    return came;
+}
+
+static void other_libraries()
+{
+    const auto refused = netreel::load(of_another_version).text();
+    check(refused.find("does not serve version 1") != std::string::npos, "a failed load is told");
+    netreel::load(older);
+    check(!netreel::replay::open("none.reel"), "an earlier error");
+    auto none = netreel::console::open({});
+    check(!none && none.why().text.find("older than the program") != std::string::npos,
+          "what a library lacks is told");
+    netreel::load(with_a_busy_thread);
+    std::uint32_t stands_for_one = 0;
+    netreel::thread thread(reinterpret_cast<netreel_thread *>(&stands_for_one));
+    check(thread.close().value == NETREEL_E_BUSY && thread, "a busy handle is kept");
+    check(thread.close() && !thread && closes == 2, "and is closed later");
+    netreel::load();
 }
 
 static void record(const char *path)
@@ -213,6 +254,7 @@ int main(int argc, char **argv)
         return 2;
     bytes();
     errors();
+    other_libraries();
     record(argv[1]);
     replayed(argv[1]);
     console();

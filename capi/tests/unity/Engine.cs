@@ -1,5 +1,7 @@
-// Stand-ins for what samples/plugins/unity uses of Unity and its packages: names and signatures as their
-// public documentation has them. No code of Unity. The UDP interface is a real socket of this machine.
+// Stand-ins for what samples/plugins/unity uses of Unity and its packages: names and signatures as we
+// read them in the documentation of com.unity.transport 2.2
+// (https://docs.unity3d.com/Packages/com.unity.transport@2.2/api/Unity.Networking.Transport.INetworkInterface.html
+// and what it leads to). Nothing here compares the two. No code of Unity. The UDP interface is a real socket of this machine.
 using System;
 using System.Collections.Generic;
 using System.Net;

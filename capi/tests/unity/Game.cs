@@ -1,5 +1,5 @@
 // The package in an engine that is not one: two drivers whose interfaces are recorded, 50 updates.
-// `Game.exe SERVER.reel CLIENT.reel`
+// `Game.exe SERVER.reel CLIENT.reel`, or without a word where there is no library.
 using System;
 using System.Collections.Generic;
 using System.Threading;
@@ -51,10 +51,59 @@ public static class Game
         return queue;
     }
 
-    public static int Main(string[] args)
+    private static void RefusedWithoutLibrary()
+    {
+        try
+        {
+            new Recorder("none.reel");
+            Check(false, "without a library nothing is recorded");
+        }
+        catch (NetreelException why)
+        {
+            Check(why.Code == -12 && why.Message.Contains("libnetreel is not there"), why.Message);
+        }
+    }
+
+    /// A recorder that has no more threads.
+    private static void Exhaust(Recorder recorder)
+    {
+        for (int opened = 0; opened < 2000; ++opened)
+        {
+            try
+            {
+                recorder.OpenThread();
+            }
+            catch (NetreelException)
+            {
+                return;
+            }
+        }
+        Check(false, "threads come to an end");
+    }
+
+    /// Interfaces without a thread, and of a recorder that is gone, do what the platform's do.
+    private static void Unrecorded(INetworkInterface one)
     {
         NetworkSettings settings = default(NetworkSettings);
         int padding = 0;
+        Check(one.Initialize(ref settings, ref padding) == 0 && one.Bind(NetworkEndpoint.LoopbackIpv4) == 0, "it is bound");
+        Send(one, one.LocalEndpoint, 5);
+        Check(Await(one)[0].Length == 1, "and its packets come");
+        one.Dispose();
+    }
+
+    public static int Main(string[] args)
+    {
+        if (args.Length == 0)
+        {
+            RefusedWithoutLibrary();
+            RefusedWithoutLibrary();
+            return wrong == 0 ? 0 : 1;
+        }
+        NetworkSettings settings = default(NetworkSettings);
+        int padding = 0;
+        Recorder gone;
+        INetworkInterface late;
         using (Recorder first = new Recorder(args[0], "server"), second = new Recorder(args[1], "client", "Unity", "7"))
         {
             INetworkInterface server = new RecordedNetworkInterface(first), client = new RecordedNetworkInterface(second);
@@ -82,6 +131,10 @@ public static class Game
             second.Main.Destroyed(42);
             server.Dispose();
             client.Dispose();
+            late = new RecordedNetworkInterface(first); // bound when its recorder is gone
+            Exhaust(first);
+            Unrecorded(new RecordedNetworkInterface(first));
+            gone = first;
             try
             {
                 new Recorder(args[0]);
@@ -92,6 +145,8 @@ public static class Game
                 Check(why.Code == -6 && why.Message.Contains("there is a file already"), why.Message);
             }
         }
+        Unrecorded(new RecordedNetworkInterface(gone));
+        Unrecorded(late);
         return wrong == 0 ? 0 : 1;
     }
 }

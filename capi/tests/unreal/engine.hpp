@@ -1,9 +1,11 @@
 /*
- * Stand-ins for what samples/plugins/unreal uses of Unreal Engine 5: names and signatures as the engine's
- * public documentation has them, so that a compiler reads the plugin. No code of the engine.
+ * Stand-ins for what samples/plugins/unreal uses of Unreal Engine 5: names and signatures as we read them in
+ * the API documentation of UE 5.7 (https://ue.hyverover.com/classISocketSubsystem.html and what it leads to),
+ * so that a compiler reads the plugin. Nothing here compares the two. No code of the engine.
  */
 #pragma once
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +16,12 @@
 #include <set>
 #include <string>
 #include <vector>
+
+// As <cerrno> has them on Windows.
+#undef EMSGSIZE
+#define EMSGSIZE 115
+#undef ECONNREFUSED
+#define ECONNREFUSED 107
 
 // ---- Core ----
 
@@ -110,6 +118,7 @@ public:
     explicit TUniquePtr(T *made) : held_(made) {}
     explicit operator bool() const { return held_ != nullptr; }
     T *Get() const { return held_.get(); }
+    T *operator->() const { return held_.get(); }
     T *Release() { return held_.release(); }
 
 private:
@@ -143,7 +152,8 @@ private:
 };
 
 void Logged(const char *verbosity, const FString &line);
-#define DEFINE_LOG_CATEGORY_STATIC(name, level, all) struct name##Category {}
+#define DECLARE_LOG_CATEGORY_EXTERN(name, level, all) struct name##Category
+#define DEFINE_LOG_CATEGORY(name) struct name##Category {}
 #define UE_LOG(category, verbosity, ...) Logged(#verbosity, FString::Printf(__VA_ARGS__))
 
 struct FPlatformProcess {
@@ -226,6 +236,8 @@ std::unique_ptr<IModuleInterface> MakeNetreelModule();
     std::unique_ptr<IModuleInterface> Make##NAME##Module() { return std::make_unique<CLASS>(); }
 
 // ---- Sockets ----
+
+#define PLATFORM_SOCKETSUBSYSTEM FName("FAKE")
 
 enum ESocketType { SOCKTYPE_Unknown, SOCKTYPE_Datagram, SOCKTYPE_Streaming };
 enum ESocketConnectionState { SCS_NotConnected, SCS_Connected, SCS_ConnectionError };

@@ -1,6 +1,7 @@
 /*
  * The plugin in an engine that is not one: its sockets are those of this machine, its frames come from
- * `main`. `game LIBRARY REEL REEL`: the first is begun by the command line, the second by the console.
+ * `main`. `game LIBRARY REEL REEL REEL`: the first is begun by the command line, the second by the console, the
+ * third by the game.
  */
 #include "Netreel.h"
 #include "engine.hpp"
@@ -13,6 +14,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <iostream>
 
@@ -131,14 +133,13 @@ ISocketSubsystem *FSocketSubsystemModule::GetSocketSubsystem(const FName name)
 }
 void FSocketSubsystemModule::RegisterSocketSubsystem(const FName name, ISocketSubsystem *made, bool bMakeDefault)
 {
-    all_[name] = made;
+    all_.insert({name, made}); // one that is there stays
     if (bMakeDefault)
         default_ = name;
 }
 void FSocketSubsystemModule::UnregisterSocketSubsystem(const FName name)
 {
-    all_.erase(name);
-    default_ = "FAKE";
+    all_.erase(name); // its name stays that of the default one
 }
 ISocketSubsystem *ISocketSubsystem::Get(const FName &name)
 {
@@ -309,7 +310,7 @@ public:
     ESocketErrors GetLastErrorCode() override { return TranslateErrorCode(errno); }
     ESocketErrors TranslateErrorCode(int32 code) override
     {
-        return code == EAGAIN ? SE_EWOULDBLOCK : code == EMSGSIZE ? SE_EMSGSIZE : SE_EINVAL;
+        return code == EAGAIN ? SE_EWOULDBLOCK : code == 90 ? SE_EMSGSIZE : SE_EINVAL;
     }
     bool IsSocketWaitSupported() const override { return true; }
     double TranslatePacketTimestamp(const FPacketTimestamp &, ETimestampTranslation) override { return 0; }
@@ -352,9 +353,52 @@ static void play(FSocket &server, FSocket &client, int frames)
     check(ISocketSubsystem::Get()->GetLastErrorCode() == SE_EMSGSIZE, "and the game hears why");
 }
 
+/** More threads at once than a reel has. */
+static void say_in_threads(int count)
+{
+    std::atomic<int> said{0};
+    std::vector<std::thread> all;
+    for (int one = 0; one < count; ++one)
+        all.emplace_back([&] {
+            FNetreel::Note(TEXT("of a thread"));
+            for (++said; said < count;)
+                std::this_thread::yield();
+        });
+    for (std::thread &one : all)
+        one.join();
+}
+
+/** More sockets, one after another, than a reel has numbers for. */
+static void open_too_many(ISocketSubsystem &all, const TCHAR *reel)
+{
+    check(FNetreel::Start(reel), "the game begins a reel");
+    Address any, from;
+    int32 count = 0;
+    uint8 buffer[8];
+    auto open = [&] {
+        FSocket *made = all.CreateSocket("DGram", TEXT("one of many"), FNetworkProtocolTypes::IPv4);
+        check(made->Bind(any), "it is bound");
+        return made;
+    };
+    FSocket *first = open();
+    first->RecvFrom(buffer, sizeof buffer, count, from);
+    for (int opened = 1; opened < 65536; ++opened) {
+        FSocket *made = open();
+        made->RecvFrom(buffer, sizeof buffer, count, from);
+        all.DestroySocket(made);
+    }
+    Address to;
+    to.port = first->GetPortNo();
+    FSocket *last = open();
+    check(last->SendTo(buffer, 3, count, to) && count == 3, "a socket without a number sends");
+    all.DestroySocket(last);
+    all.DestroySocket(first);
+    check(FNetreel::Stop(), "and the reel ends");
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 5)
         return 2;
     library = argv[1];
     command_line = std::string("-game -netreel=") + argv[2];
@@ -406,8 +450,11 @@ int main(int argc, char **argv)
     FString why;
     check(!FNetreel::Start(TEXT("other.reel"), &why), "one at a time");
     play(*server, *client, 3);
+    say_in_threads(300);
     all->DestroySocket(server);
     all->DestroySocket(client);
+    console()["netreel.Stop"]({});
+    open_too_many(*all, Utf16Of(argv[4]).c_str());
     all->DestroySocket(before);
     check(fake.open == 0, "all sockets are destroyed");
     module->ShutdownModule();

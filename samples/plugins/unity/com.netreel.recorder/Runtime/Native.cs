@@ -52,10 +52,11 @@ namespace Netreel
         public NetreelException(int code, string text) : base(text) { Code = code; }
     }
 
-    /// The table of libnetreel, loaded at its first use: Plugins/netreel.dll, or libnetreel.so.
+    /// The table of libnetreel, loaded for the first recorder: Plugins/netreel.dll, or libnetreel.so.
     internal static unsafe class Native
     {
         private const uint Version = 1;
+        private const int Unsupported = -12;
 
         [DllImport("netreel", CallingConvention = CallingConvention.Cdecl)]
         private static extern int netreel_load(IntPtr table, uint size, uint version);
@@ -77,49 +78,99 @@ namespace Netreel
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] internal delegate int BelievesValue(IntPtr thread, ulong item, byte* property, double* numbers, uint count);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)] internal delegate int BelievesText(IntPtr thread, ulong item, byte* property, byte* text, ulong length);
 
+        private static readonly object Locked = new object();
         private static IntPtr table;
+        private static bool loaded;
 
-        internal static readonly TextOf ErrorText = Get<TextOf>(Slot.error_text);
-        internal static readonly OpenRecorder Open = Get<OpenRecorder>(Slot.open);
-        internal static readonly CloseRecorder Close = Get<CloseRecorder>(Slot.close);
-        internal static readonly OfText Trigger = Get<OfText>(Slot.trigger);
-        internal static readonly OpenThread ThreadOpen = Get<OpenThread>(Slot.thread_open);
-        internal static readonly Of ThreadClose = Get<Of>(Slot.thread_close);
-        internal static readonly OpenSocket SocketOpened = Get<OpenSocket>(Slot.socket_opened);
-        internal static readonly OfSocket SocketClosed = Get<OfSocket>(Slot.socket_closed);
-        internal static readonly PacketSent Sent = Get<PacketSent>(Slot.packet_sent);
-        internal static readonly PacketReceived Received = Get<PacketReceived>(Slot.packet_received);
-        internal static readonly OfSocket PollEmpty = Get<OfSocket>(Slot.poll_empty);
-        internal static readonly OfSocketAndCode ReceiveFailed = Get<OfSocketAndCode>(Slot.receive_failed);
-        internal static readonly OfBytes Input = Get<OfBytes>(Slot.input);
-        internal static readonly OfNumbers Tick = Get<OfNumbers>(Slot.tick);
-        internal static readonly OfNumber ClockRead = Get<OfNumber>(Slot.clock_read);
-        internal static readonly OfNumber RandomDrawn = Get<OfNumber>(Slot.random_drawn);
-        internal static readonly OfBytes Note = Get<OfBytes>(Slot.note);
-        internal static readonly OfBytes Snapshot = Get<OfBytes>(Slot.snapshot);
-        internal static readonly OfNumbers BelievesCreated = Get<OfNumbers>(Slot.believes_created);
-        internal static readonly OfNumber BelievesDestroyed = Get<OfNumber>(Slot.believes_destroyed);
-        internal static readonly OfNumbers BelievesOwner = Get<OfNumbers>(Slot.believes_owner);
-        internal static readonly BelievesValue Value = Get<BelievesValue>(Slot.believes_value);
-        internal static readonly BelievesText Text = Get<BelievesText>(Slot.believes_text);
+        internal static TextOf ErrorText;
+        internal static OpenRecorder Open;
+        internal static CloseRecorder Close;
+        internal static OfText Trigger;
+        internal static OpenThread ThreadOpen;
+        internal static Of ThreadClose;
+        internal static OpenSocket SocketOpened;
+        internal static OfSocket SocketClosed;
+        internal static PacketSent Sent;
+        internal static PacketReceived Received;
+        internal static OfSocket PollEmpty;
+        internal static OfSocketAndCode ReceiveFailed;
+        internal static OfBytes Input;
+        internal static OfNumbers Tick;
+        internal static OfNumber ClockRead;
+        internal static OfNumber RandomDrawn;
+        internal static OfBytes Note;
+        internal static OfBytes Snapshot;
+        internal static OfNumbers BelievesCreated;
+        internal static OfNumber BelievesDestroyed;
+        internal static OfNumbers BelievesOwner;
+        internal static BelievesValue Value;
+        internal static BelievesText Text;
+
+        /// Once, before all else. Throws NetreelException where there is no library, or an older one.
+        internal static void Load()
+        {
+            lock (Locked)
+            {
+                if (loaded)
+                    return;
+                Fill();
+                ErrorText = Get<TextOf>(Slot.error_text);
+                Open = Get<OpenRecorder>(Slot.open);
+                Close = Get<CloseRecorder>(Slot.close);
+                Trigger = Get<OfText>(Slot.trigger);
+                ThreadOpen = Get<OpenThread>(Slot.thread_open);
+                ThreadClose = Get<Of>(Slot.thread_close);
+                SocketOpened = Get<OpenSocket>(Slot.socket_opened);
+                SocketClosed = Get<OfSocket>(Slot.socket_closed);
+                Sent = Get<PacketSent>(Slot.packet_sent);
+                Received = Get<PacketReceived>(Slot.packet_received);
+                PollEmpty = Get<OfSocket>(Slot.poll_empty);
+                ReceiveFailed = Get<OfSocketAndCode>(Slot.receive_failed);
+                Input = Get<OfBytes>(Slot.input);
+                Tick = Get<OfNumbers>(Slot.tick);
+                ClockRead = Get<OfNumber>(Slot.clock_read);
+                RandomDrawn = Get<OfNumber>(Slot.random_drawn);
+                Note = Get<OfBytes>(Slot.note);
+                Snapshot = Get<OfBytes>(Slot.snapshot);
+                BelievesCreated = Get<OfNumbers>(Slot.believes_created);
+                BelievesDestroyed = Get<OfNumber>(Slot.believes_destroyed);
+                BelievesOwner = Get<OfNumbers>(Slot.believes_owner);
+                Value = Get<BelievesValue>(Slot.believes_value);
+                Text = Get<BelievesText>(Slot.believes_text);
+                loaded = true;
+            }
+        }
+
+        private static void Fill()
+        {
+            // Two numbers of 32 bits, and the functions.
+            int size = 8 + IntPtr.Size * (int)Slot.Count;
+            if (table == IntPtr.Zero)
+                table = Marshal.AllocHGlobal(size);
+            for (int place = 0; place < size; ++place)
+                Marshal.WriteByte(table, place, 0);
+            int code;
+            try
+            {
+                code = netreel_load(table, (uint)size, Version);
+            }
+            catch (TypeLoadException why) // DllNotFoundException, EntryPointNotFoundException
+            {
+                throw new NetreelException(Unsupported, "libnetreel is not there: ./dev install-c lays it out for Assets/Plugins (" + why.Message + ")");
+            }
+            catch (BadImageFormatException why)
+            {
+                throw new NetreelException(Unsupported, "libnetreel is that of another system: " + why.Message);
+            }
+            if (code < 0)
+                throw new NetreelException(code, "this libnetreel does not serve version 1 of its table");
+        }
 
         private static T Get<T>(Slot slot) where T : class
         {
-            if (table == IntPtr.Zero)
-            {
-                // Two numbers of 32 bits, and the functions.
-                int size = 8 + IntPtr.Size * (int)Slot.Count;
-                IntPtr made = Marshal.AllocHGlobal(size);
-                for (int place = 0; place < size; ++place)
-                    Marshal.WriteByte(made, place, 0);
-                int code = netreel_load(made, (uint)size, Version);
-                if (code < 0)
-                    throw new NetreelException(code, "this libnetreel does not serve version 1 of its table");
-                table = made;
-            }
             IntPtr function = Marshal.ReadIntPtr(table, 8 + IntPtr.Size * (int)slot);
             if (function == IntPtr.Zero)
-                throw new NetreelException(-12, "this libnetreel is older than its function " + slot);
+                throw new NetreelException(Unsupported, "this libnetreel is older than its function " + slot);
             return Marshal.GetDelegateForFunctionPointer(function, typeof(T)) as T;
         }
 

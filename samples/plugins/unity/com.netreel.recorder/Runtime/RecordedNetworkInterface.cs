@@ -3,6 +3,7 @@ using System.Collections.Generic;
 using Unity.Collections;
 using Unity.Jobs;
 using Unity.Networking.Transport;
+using UnityEngine;
 
 namespace Netreel
 {
@@ -10,6 +11,7 @@ namespace Netreel
     ///
     ///     var driver = NetworkDriver.Create(new RecordedNetworkInterface(recorder).WrapToUnmanaged());
     ///
+    /// Where the recorder has no thread for it, it says so once, and all goes on unrecorded.
     /// Packets are those of the wire: as the driver's layers, its encryption too, have made them.
     public sealed unsafe class RecordedNetworkInterface : INetworkInterface
     {
@@ -24,7 +26,14 @@ namespace Netreel
 
         public RecordedNetworkInterface(Recorder recorder)
         {
-            thread = recorder.OpenThread();
+            try
+            {
+                thread = recorder.OpenThread();
+            }
+            catch (NetreelException why)
+            {
+                Debug.LogError("an interface is not recorded: " + why.Message);
+            }
             lock (All)
             {
                 place = All.Count;
@@ -42,12 +51,11 @@ namespace Netreel
         public int Bind(NetworkEndpoint endpoint)
         {
             int code = inner.Bind(endpoint);
-            if (code == 0)
+            if (code == 0 && thread != null)
             {
                 if (bound)
                     thread.SocketClosed(socket);
-                socket = thread.SocketOpened(Of(inner.LocalEndpoint));
-                bound = true;
+                bound = thread.SocketOpened(Of(inner.LocalEndpoint), out socket) >= 0;
             }
             return code;
         }
@@ -57,13 +65,16 @@ namespace Netreel
         public JobHandle ScheduleReceive(ref ReceiveJobArguments arguments, JobHandle dep)
         {
             dep = inner.ScheduleReceive(ref arguments, dep);
+            if (thread == null)
+                return dep;
             return new ReceivedJob { Queue = arguments.ReceiveQueue, Place = place }.Schedule(dep);
         }
 
         public JobHandle ScheduleSend(ref SendJobArguments arguments, JobHandle dep)
         {
             // Before the send: no answer can come first.
-            dep = new SendingJob { Queue = arguments.SendQueue, Place = place }.Schedule(dep);
+            if (thread != null)
+                dep = new SendingJob { Queue = arguments.SendQueue, Place = place }.Schedule(dep);
             return inner.ScheduleSend(ref arguments, dep);
         }
 
@@ -72,7 +83,8 @@ namespace Netreel
             inner.Dispose();
             if (bound)
                 thread.SocketClosed(socket);
-            thread.Dispose();
+            if (thread != null)
+                thread.Dispose();
             lock (All)
                 All[place] = null;
         }

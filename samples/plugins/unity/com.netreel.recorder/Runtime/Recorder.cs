@@ -15,10 +15,10 @@ namespace Netreel
         /// What the main thread records with.
         public readonly RecordedThread Main;
 
-        /// Makes the reel. Throws NetreelException; where there is no library, or an older one,
-        /// TypeInitializationException, whose InnerException says which.
+        /// Makes the reel. Throws NetreelException, also where there is no library.
         public Recorder(string path, string node = "", string engine = "Unity", string build = "")
         {
+            Native.Load();
             byte[] pathText = Native.Utf8(path), nodeText = Native.Utf8(node);
             byte[] engineText = Native.Utf8(engine), buildText = Native.Utf8(build);
             fixed (byte* pathAt = pathText, nodeAt = nodeText, engineAt = engineText, buildAt = buildText)
@@ -33,10 +33,20 @@ namespace Netreel
                 Native.Check(Native.Open(&options, &made));
                 handle = made;
             }
-            Main = OpenThread();
+            try
+            {
+                Main = OpenThread();
+            }
+            catch
+            {
+                Native.Close(handle, IntPtr.Zero);
+                handle = IntPtr.Zero;
+                throw;
+            }
         }
 
-        /// One for each thread that reaches the network layer, and one for each interface.
+        /// One for each thread that reaches the network layer, and one for each interface. Throws
+        /// NetreelException where there are too many, or the recorder was disposed of.
         public RecordedThread OpenThread()
         {
             IntPtr thread;
@@ -68,12 +78,13 @@ namespace Netreel
             handle = IntPtr.Zero;
         }
 
-        /// The number of a socket in the reel.
-        public uint SocketOpened(Endpoint local)
+        /// `socket`: its number in the reel. Below 0: it has none, and what is said of it is refused.
+        public int SocketOpened(Endpoint local, out uint socket)
         {
-            uint socket;
-            Native.Check(Native.SocketOpened(handle, &local, &socket));
-            return socket;
+            uint number;
+            int code = Native.SocketOpened(handle, &local, &number);
+            socket = code < 0 ? uint.MaxValue : number;
+            return code;
         }
 
         public void SocketClosed(uint socket) { Native.SocketClosed(handle, socket); }

@@ -16,6 +16,7 @@ public class Netreel : ModuleRules
         // Loaded when a recording begins, and not linked: a game that ships without it runs as before.
         bool bWindows = Target.Platform == UnrealTargetPlatform.Win64;
         string Library = bWindows ? Path.Combine(Prefix, "bin", "netreel.dll") : Path.Combine(Prefix, "lib", "libnetreel.so");
-        RuntimeDependencies.Add(Library);
+        if (File.Exists(Library))
+            RuntimeDependencies.Add(Library);
     }
 }

@@ -10,8 +10,6 @@
 #include "NetreelRecording.h"
 #include "NetreelSocketSubsystem.h"
 
-DEFINE_LOG_CATEGORY_STATIC(LogNetreel, Log, All);
-
 namespace
 {
 const FName SubsystemName(TEXT("Netreel"));
@@ -88,7 +86,13 @@ public:
 		}
 		if (Subsystem)
 		{
-			FModuleManager::LoadModuleChecked<FSocketSubsystemModule>("Sockets").UnregisterSocketSubsystem(SubsystemName);
+			FSocketSubsystemModule& Sockets = FModuleManager::LoadModuleChecked<FSocketSubsystemModule>("Sockets");
+			// The engine keeps the name of the default one, whose entry goes: the platform's is it again.
+			if (Sockets.GetSocketSubsystem() == Subsystem.Get())
+			{
+				Sockets.RegisterSocketSubsystem(PLATFORM_SOCKETSUBSYSTEM, &Subsystem->Platform, true);
+			}
+			Sockets.UnregisterSocketSubsystem(SubsystemName);
 			// Sockets that are still open call it: it stays.
 			Subsystem.Release();
 		}

@@ -8,14 +8,11 @@
 #include "Misc/Paths.h"
 #include "Misc/ScopeLock.h"
 
+DEFINE_LOG_CATEGORY(LogNetreel);
+
 namespace
 {
-struct FOfThread
-{
-	uint32 Reel = 0;
-	netreel::thread Handle;
-};
-thread_local FOfThread Mine;
+thread_local FNetreelThread Mine;
 
 std::string ToUtf8(const FString& Text)
 {
@@ -92,8 +89,8 @@ bool FNetreelRecording::Start(const FString& Path, FString& OutWhy)
 	Options.engine = "Unreal";
 	Options.build = ToUtf8(FApp::GetBuildVersion());
 	Options.args = {ToUtf8(FApp::GetProjectName())};
-	// The game's threads, and those of a net driver that receives in one of its own.
-	Options.threads_max = 64;
+	// Each worker that sends, or says something, has its own; a buffer is made only for those that do.
+	Options.threads_max = 256;
 	auto Opened = netreel::recorder::open(Options);
 	if (!Opened)
 	{
@@ -101,6 +98,7 @@ bool FNetreelRecording::Start(const FString& Path, FString& OutWhy)
 		return false;
 	}
 	Recorder = *std::move(Opened);
+	bSaidThread = false;
 	Number.store(++Latest, std::memory_order_release);
 	return true;
 }
@@ -119,7 +117,7 @@ bool FNetreelRecording::Stop(FString& OutWhy)
 	return static_cast<bool>(Closed);
 }
 
-netreel::thread* FNetreelRecording::Thread()
+FNetreelThread* FNetreelRecording::Thread()
 {
 	const uint32 Reel = Current();
 	if (Reel == 0)
@@ -129,18 +127,24 @@ netreel::thread* FNetreelRecording::Thread()
 	if (Mine.Reel != Reel)
 	{
 		FScopeLock Locked(&Lock);
-		Mine.Handle = netreel::thread();
+		netreel::thread& Handle = Mine;
+		Handle = netreel::thread();
 		Mine.Reel = Reel;
 		if (Current() == Reel)
 		{
 			auto Opened = Recorder.open_thread();
 			if (Opened)
 			{
-				Mine.Handle = *std::move(Opened);
+				Handle = *std::move(Opened);
+			}
+			else if (!bSaidThread)
+			{
+				bSaidThread = true;
+				UE_LOG(LogNetreel, Error, TEXT("what this thread, and maybe others, does is not recorded: %s"), *FromUtf8(Opened.why().text));
 			}
 		}
 	}
-	return Mine.Handle ? &Mine.Handle : nullptr;
+	return Mine ? &Mine : nullptr;
 }
 
 netreel_endpoint ToEndpoint(const FInternetAddr& Address)

@@ -10,6 +10,14 @@
 
 class FInternetAddr;
 
+DECLARE_LOG_CATEGORY_EXTERN(LogNetreel, Log, All);
+
+/** What a thread records with, in the reel of this number. */
+struct FNetreelThread : netreel::thread
+{
+	uint32 Reel = 0;
+};
+
 /** The reel under way, if there is one, and libnetreel, which is loaded for the first. */
 class FNetreelRecording
 {
@@ -23,7 +31,7 @@ public:
 	uint32 Current() const { return Number.load(std::memory_order_acquire); }
 
 	/** What the calling thread records with; nullptr: nothing is recorded. */
-	netreel::thread* Thread();
+	FNetreelThread* Thread();
 
 private:
 	bool Load(FString& OutWhy);
@@ -33,6 +41,7 @@ private:
 	std::atomic<uint32> Number{0};
 	uint32 Latest = 0;
 	bool bLoaded = false;
+	bool bSaidThread = false;
 };
 
 /** As reels have it: an IPv4 address in one of IPv6 is the IPv4 address; one that is no IP address at all, as

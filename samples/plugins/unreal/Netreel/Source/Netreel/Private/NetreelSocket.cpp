@@ -4,7 +4,27 @@
 #include "IPAddress.h"
 #include "NetreelRecording.h"
 
-#include <cerrno>
+namespace
+{
+/** A reel has Linux's numbers, whatever the platform's <cerrno> says. */
+enum ELinux : int32
+{
+	LINUX_EINTR = 4,
+	LINUX_EIO = 5,
+	LINUX_EAGAIN = 11,
+	LINUX_EACCES = 13,
+	LINUX_EINVAL = 22,
+	LINUX_EMSGSIZE = 90,
+	LINUX_ENETUNREACH = 101,
+	LINUX_ECONNRESET = 104,
+	LINUX_ENOBUFS = 105,
+	LINUX_ECONNREFUSED = 111,
+	LINUX_EHOSTUNREACH = 113,
+};
+
+/** No socket has it: what is said of it is refused. */
+constexpr uint32 NoNumber = ~uint32(0);
+} // namespace
 
 FNetreelSocket::FNetreelSocket(FSocket* InInner, ISocketSubsystem& InPlatform, const FName& Protocol)
 	: FSocket(InInner->GetSocketType(), InInner->GetDescription(), Protocol)
@@ -22,17 +42,17 @@ FNetreelSocket::~FNetreelSocket()
 bool FNetreelSocket::Close()
 {
 	const uint64 Was = Known.exchange(0);
-	netreel::thread* Thread = FNetreelRecording::Get().Thread();
-	if (Thread && Was >> 32 == FNetreelRecording::Get().Current())
+	FNetreelThread* Thread = FNetreelRecording::Get().Thread();
+	if (Thread && Was >> 32 == Thread->Reel)
 	{
 		Thread->socket_closed(static_cast<uint32>(Was));
 	}
 	return Inner->Close();
 }
 
-uint32 FNetreelSocket::NumberFor(netreel::thread& Thread)
+uint32 FNetreelSocket::NumberFor(FNetreelThread& Thread)
 {
-	const uint64 Reel = FNetreelRecording::Get().Current();
+	const uint64 Reel = Thread.Reel;
 	uint64 Was = Known.load();
 	if (Was >> 32 == Reel)
 	{
@@ -41,7 +61,11 @@ uint32 FNetreelSocket::NumberFor(netreel::thread& Thread)
 	const TSharedRef<FInternetAddr> Local = Platform.CreateInternetAddr();
 	Inner->GetAddress(*Local);
 	auto Opened = Thread.open_socket(ToEndpoint(*Local));
-	const uint32 Number = Opened ? *Opened : 0;
+	if (!Opened)
+	{
+		return NoNumber;
+	}
+	const uint32 Number = *Opened;
 	// Where two threads come at once, one socket more is in the reel, and nothing happens at it.
 	if (!Known.compare_exchange_strong(Was, Reel << 32 | Number))
 	{
@@ -57,17 +81,17 @@ int32 FNetreelSocket::LastErrno() const
 {
 	switch (Platform.GetLastErrorCode())
 	{
-	case SE_EWOULDBLOCK: return EAGAIN;
-	case SE_ECONNREFUSED: return ECONNREFUSED;
-	case SE_ECONNRESET: return ECONNRESET;
-	case SE_EMSGSIZE: return EMSGSIZE;
-	case SE_ENOBUFS: return ENOBUFS;
-	case SE_ENETUNREACH: return ENETUNREACH;
-	case SE_EHOSTUNREACH: return EHOSTUNREACH;
-	case SE_EINTR: return EINTR;
-	case SE_EACCES: return EACCES;
-	case SE_EINVAL: return EINVAL;
-	default: return EIO;
+	case SE_EWOULDBLOCK: return LINUX_EAGAIN;
+	case SE_ECONNREFUSED: return LINUX_ECONNREFUSED;
+	case SE_ECONNRESET: return LINUX_ECONNRESET;
+	case SE_EMSGSIZE: return LINUX_EMSGSIZE;
+	case SE_ENOBUFS: return LINUX_ENOBUFS;
+	case SE_ENETUNREACH: return LINUX_ENETUNREACH;
+	case SE_EHOSTUNREACH: return LINUX_EHOSTUNREACH;
+	case SE_EINTR: return LINUX_EINTR;
+	case SE_EACCES: return LINUX_EACCES;
+	case SE_EINVAL: return LINUX_EINVAL;
+	default: return LINUX_EIO;
 	}
 }
 
@@ -80,7 +104,7 @@ TSharedRef<FInternetAddr> FNetreelSocket::Peer()
 
 bool FNetreelSocket::SendTo(const uint8* Data, int32 Count, int32& BytesSent, const FInternetAddr& Destination)
 {
-	netreel::thread* Thread = FNetreelRecording::Get().Thread();
+	FNetreelThread* Thread = FNetreelRecording::Get().Thread();
 	if (!Thread)
 	{
 		return Inner->SendTo(Data, Count, BytesSent, Destination);
@@ -96,7 +120,7 @@ bool FNetreelSocket::SendTo(const uint8* Data, int32 Count, int32& BytesSent, co
 
 bool FNetreelSocket::Send(const uint8* Data, int32 Count, int32& BytesSent)
 {
-	netreel::thread* Thread = FNetreelRecording::Get().Thread();
+	FNetreelThread* Thread = FNetreelRecording::Get().Thread();
 	if (!Thread)
 	{
 		return Inner->Send(Data, Count, BytesSent);
@@ -110,7 +134,7 @@ bool FNetreelSocket::Send(const uint8* Data, int32 Count, int32& BytesSent)
 	return bSent;
 }
 
-void FNetreelSocket::Received(netreel::thread& Thread, bool bReceived, const uint8* Data, int32 BytesRead, const FInternetAddr& Source)
+void FNetreelSocket::Received(FNetreelThread& Thread, bool bReceived, const uint8* Data, int32 BytesRead, const FInternetAddr& Source)
 {
 	const int32 Errno = bReceived ? 0 : LastErrno();
 	const uint32 Number = NumberFor(Thread);
@@ -118,7 +142,7 @@ void FNetreelSocket::Received(netreel::thread& Thread, bool bReceived, const uin
 	{
 		Thread.packet_received(Number, ToEndpoint(Source), netreel::bytes_at(Data, BytesRead));
 	}
-	else if (Errno == EAGAIN)
+	else if (Errno == LINUX_EAGAIN)
 	{
 		Thread.poll_empty(Number);
 	}
@@ -130,7 +154,7 @@ void FNetreelSocket::Received(netreel::thread& Thread, bool bReceived, const uin
 
 bool FNetreelSocket::RecvFrom(uint8* Data, int32 BufferSize, int32& BytesRead, FInternetAddr& Source, ESocketReceiveFlags::Type Flags)
 {
-	netreel::thread* Thread = FNetreelRecording::Get().Thread();
+	FNetreelThread* Thread = FNetreelRecording::Get().Thread();
 	if (Thread)
 	{
 		NumberFor(*Thread); // so that nothing asks the system between a failure and who asks why
@@ -146,7 +170,7 @@ bool FNetreelSocket::RecvFrom(uint8* Data, int32 BufferSize, int32& BytesRead, F
 
 bool FNetreelSocket::RecvFromWithPktInfo(uint8* Data, int32 BufferSize, int32& BytesRead, FInternetAddr& Source, FInternetAddr& Destination, ESocketReceiveFlags::Type Flags)
 {
-	netreel::thread* Thread = FNetreelRecording::Get().Thread();
+	FNetreelThread* Thread = FNetreelRecording::Get().Thread();
 	if (Thread)
 	{
 		NumberFor(*Thread);
@@ -161,7 +185,7 @@ bool FNetreelSocket::RecvFromWithPktInfo(uint8* Data, int32 BufferSize, int32& B
 
 bool FNetreelSocket::Recv(uint8* Data, int32 BufferSize, int32& BytesRead, ESocketReceiveFlags::Type Flags)
 {
-	netreel::thread* Thread = FNetreelRecording::Get().Thread();
+	FNetreelThread* Thread = FNetreelRecording::Get().Thread();
 	if (!Thread || Flags & ESocketReceiveFlags::Peek)
 	{
 		return Inner->Recv(Data, BufferSize, BytesRead, Flags);

@@ -8,6 +8,8 @@
 
 #include <atomic>
 
+struct FNetreelThread;
+
 /** A datagram socket of the platform. What it sends and receives goes into the reel; nothing else changes. */
 class FNetreelSocket : public FSocket
 {
@@ -56,9 +58,9 @@ public:
 	virtual int32 GetPortNo() override { return Inner->GetPortNo(); }
 
 private:
-	/** Its number in the reel that `Thread` writes, from the first call on. */
-	uint32 NumberFor(netreel::thread& Thread);
-	void Received(netreel::thread& Thread, bool bReceived, const uint8* Data, int32 BytesRead, const FInternetAddr& Source);
+	/** Its number in the reel that `Thread` writes, from the first call on; NoNumber: it has none. */
+	uint32 NumberFor(FNetreelThread& Thread);
+	void Received(FNetreelThread& Thread, bool bReceived, const uint8* Data, int32 BytesRead, const FInternetAddr& Source);
 	int32 LastErrno() const;
 	TSharedRef<FInternetAddr> Peer();
 

@@ -14,6 +14,8 @@ class FNetreelSocketSubsystem : public ISocketSubsystem
 public:
 	explicit FNetreelSocketSubsystem(ISocketSubsystem& InPlatform) : Platform(InPlatform) {}
 
+	ISocketSubsystem& Platform;
+
 	virtual bool Init(FString& Error) override { return true; }
 	virtual void Shutdown() override {}
 	virtual FSocket* CreateSocket(const FName& SocketType, const FString& SocketDescription, const FName& ProtocolName) override;
@@ -48,7 +50,6 @@ public:
 private:
 	FSocket* Wrap(FSocket* Inner, const FName& Protocol);
 
-	ISocketSubsystem& Platform;
 	/** Sockets that this subsystem made, and did not destroy yet: others come here too. */
 	TSet<FSocket*> Made;
 	FCriticalSection Lock;
