@@ -17,11 +17,11 @@ const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/sessions/hos
 /// What is said of packets beside their fields.
 const MESSAGES: &str = "messages";
 
-/// A wire that takes any packet as one of the first of two protocols.
+/// A wire of two protocols, the second of which takes any packet.
 const TWO_PROTOCOLS: &str = "\
-wire one { byte_order = little; bit_order = lsb; root = All; }
+wire one { byte_order = little; bit_order = lsb; root = All; magic = x\"ffff\"; }
 wire two { byte_order = little; bit_order = lsb; root = All; }
-struct All { all: bytes[rest]; }
+struct All { all: u8[until end]; }
 ";
 
 /// What a line that is followed says of the event beside the packet's fields.
