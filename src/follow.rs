@@ -286,9 +286,7 @@ fn columns() -> impl Iterator<Item = (PacketField, ReadLive)> {
 
 /// The keys of packets in JSON.
 fn keys(value: impl Fn(ReadLive) -> FieldValue) -> FieldsJson {
-    let keys = PacketField::on(|it| it.json);
-    let keys = keys.filter_map(|(key, field)| Some((key, value(field.declared().live?))));
-    FieldsJson(keys.collect())
+    FieldsJson::new(|field| Some(value(field.declared().live?)))
 }
 
 /// How wide columns are: as wide as what has come so far. What is wider moves the lines behind it.

@@ -124,6 +124,8 @@ pub struct Declaration {
     pub live: Option<fn(&LivePacket) -> FieldValue>,
     /// Its key in JSON.
     pub json: &'static str,
+    /// Whether an object has that key only where the answer is yes.
+    pub json_if_true: bool,
     /// Its column in comma-separated values.
     pub csv: &'static str,
     /// Its column in a dataset.
@@ -151,6 +153,7 @@ const NOWHERE: Declaration = Declaration {
     value: |_| FieldValue::Nothing,
     live: None,
     json: "",
+    json_if_true: false,
     csv: "",
     parquet: "",
     or_null: false,
@@ -208,10 +211,10 @@ packet_fields! {
         live: Some(|it| format!("{} -> {}", it.from, it.to).into()),
         filter: "link", head: "link", printed: true, window: "link";
     /// when it left its sender; else the first that is known of it
-    Time: Moment, |it| it.packet.first().map(ns),
+    Time: Moment, |it| it.first(),
         filter: "time", head: "time s", printed: true, window: "time";
     /// when it left its sender; else the first that is known of it
-    Utc: Utc, |it| it.packet.first().map(ns),
+    Utc: Utc, |it| it.first(),
         parquet: "utc", or_null: true, head: "UTC", window: "clock";
     /// when it was sent; null where the sender was not recorded
     Sent: Moment, |it| it.packet.sent.map(ns),
@@ -246,7 +249,7 @@ packet_fields! {
         json: "fate", csv: "fate", parquet: "fate", head: "fate", printed: true, window: "fate";
     /// whether its receipt may be that of another packet with the same payload
     Doubtful: Truth, |it| FieldValue::Truth(it.packet.doubtful),
-        json: "doubtful", parquet: "doubtful";
+        json: "doubtful", json_if_true: true, parquet: "doubtful";
     /// what proxies did to it on its way
     Faults: List, |it| it.faults(), json: "faults";
     /// what proxies did to it, with commas between; null where nothing
@@ -345,8 +348,11 @@ impl PacketField {
 }
 
 impl PacketAt<'_, '_> {
-    /// Reads fields of a packet, of which the wire was asked alone where there is a look; `None` where there
-    /// is no such packet.
+    /// Reads fields of a packet; `None` where there is no such packet.
+    ///
+    /// A look answers [`Sequence`](PacketField::Sequence), [`Protocol`](PacketField::Protocol),
+    /// [`Objects`](PacketField::Objects) and [`Kinds`](PacketField::Kinds). For the other fields of the wire
+    /// the session is asked, which works out the facts of all packets for the first of them.
     pub fn with<'h, T>(
         session: &Session,
         history: &dyn Fn() -> &'h History,
@@ -374,6 +380,10 @@ impl PacketAt<'_, '_> {
         }
     }
 
+    fn first(&self) -> Option<i64> {
+        self.packet.first().map(ns)
+    }
+
     /// What the wire says of it.
     pub fn said(&self) -> Option<&Said> {
         let said = self.said.get_or_init(|| self.session.said(self.id));
@@ -398,13 +408,12 @@ impl PacketAt<'_, '_> {
         said.map(|it| it.messages.clone()).unwrap_or_default()
     }
 
-    fn messages<T>(&self, read: impl FnMut(&MessageFacts) -> Option<T>) -> Vec<T> {
+    fn messages<T>(&self, mut read: impl FnMut(&MessageFacts) -> Option<T>) -> Vec<T> {
         match self.look {
             Some(look) => look.messages.iter().filter_map(read).collect(),
             None => {
                 let messages = self.session.messages_of(self.id);
-                let messages: Vec<MessageFacts> = messages.map(|(_, facts)| facts).collect();
-                messages.iter().filter_map(read).collect()
+                messages.filter_map(|(_, facts)| read(&facts)).collect()
             }
         }
     }
@@ -484,11 +493,12 @@ impl PacketAt<'_, '_> {
 }
 
 impl FieldValue {
-    /// As a number, to be compared.
+    /// As a number, to be compared: of a list how many things it has, and 1 for yes.
     pub fn number(&self) -> Option<i128> {
         match self {
             FieldValue::Number(number) => Some(*number),
-            _ => None,
+            FieldValue::Truth(truth) => Some(i128::from(*truth)),
+            list => list.length().map(|it| it as i128),
         }
     }
 
@@ -566,17 +576,53 @@ pub(crate) fn fault_ns(verdict: FaultVerdict) -> Option<u64> {
 
 /// Fields as the keys of a JSON object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FieldsJson(pub Vec<(&'static str, FieldValue)>);
+pub struct FieldsJson(Vec<(&'static str, FieldValue)>);
+
+impl FieldsJson {
+    /// Those that have a key, each with its value; without those that have none, and without a no where
+    /// the declaration has the key for a yes alone.
+    pub fn new(value: impl Fn(PacketField) -> Option<FieldValue>) -> FieldsJson {
+        let keys = PacketField::on(|it| it.json).filter_map(|(key, field)| {
+            let value = value(field)?;
+            let is_untold = match value {
+                FieldValue::LeftOut => true,
+                FieldValue::Truth(truth) => field.declared().json_if_true && !truth,
+                _ => false,
+            };
+            (!is_untold).then_some((key, value))
+        });
+        FieldsJson(keys.collect())
+    }
+}
 
 impl Serialize for FieldsJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (key, value) in &self.0 {
-            // What is so of few packets alone is said of these.
-            if !matches!(value, FieldValue::LeftOut | FieldValue::Truth(false)) {
-                map.serialize_entry(key, value)?;
-            }
+            map.serialize_entry(key, value)?;
         }
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_for_a_yes_is_there_where_the_answer_is_yes() {
+        let keys = |truth| {
+            let doubtful = |it| (it == PacketField::Doubtful).then_some(FieldValue::Truth(truth));
+            serde_json::to_string(&FieldsJson::new(doubtful)).expect("JSON")
+        };
+        assert_eq!(keys(true), r#"{"doubtful":true}"#);
+        assert_eq!(keys(false), "{}");
+    }
+
+    #[test]
+    fn a_list_is_compared_by_its_length_and_a_yes_is_one() {
+        assert_eq!(numbers([7, 8, 9]).number(), Some(3));
+        assert_eq!(FieldValue::Truth(true).number(), Some(1));
+        assert_eq!(FieldValue::Nothing.number(), None);
     }
 }

@@ -10,8 +10,8 @@
 
 mod fit;
 mod gaps;
+mod gathered;
 mod reason;
-mod reasons;
 mod rest;
 mod who;
 
@@ -94,7 +94,7 @@ impl Judgement {
     ) -> Judgement {
         let rest = history.existence_at_rest(session);
         let unjudged = unjudged(session, history, &rest);
-        let reasons = reasons::all(session, history, unread, (&rest, unjudged.as_ref()));
+        let reasons = gathered::all(session, history, unread, (&rest, unjudged.as_ref()));
         let mut findings = history.findings.iter();
         let verdict = match findings.any(|finding| finding.level >= fail_on) {
             true => Verdict::Wrong,

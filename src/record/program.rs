@@ -66,6 +66,18 @@ struct Telling<'a> {
     limited: bool,
 }
 
+/// A reel that is written.
+struct EndedReel {
+    name: String,
+    reel: PathBuf,
+    events: u64,
+    bytes: u64,
+    /// How many of its events were deleted, the oldest, as their files are kept no longer.
+    deleted: u64,
+    /// How many could not be recorded.
+    dropped: u64,
+}
+
 impl Telling<'_> {
     fn hear(&mut self, report: Report) {
         match report {
@@ -89,10 +101,17 @@ impl Telling<'_> {
             Report::Ended {
                 name,
                 reel,
-                size,
+                size: (events, bytes),
                 deleted,
                 dropped,
-            } => self.ended(&name, &reel, size, (deleted, dropped)),
+            } => self.ended(&EndedReel {
+                name,
+                reel,
+                events,
+                bytes,
+                deleted,
+                dropped,
+            }),
             Report::Limit { name, reached } => {
                 self.limited = true;
                 self.line.say(&format!(
@@ -117,13 +136,15 @@ impl Telling<'_> {
         }
     }
 
-    fn ended(
-        &mut self,
-        name: &str,
-        reel: &Path,
-        (events, bytes): (u64, u64),
-        (deleted, dropped): (u64, u64),
-    ) {
+    fn ended(&mut self, ended: &EndedReel) {
+        let EndedReel {
+            name,
+            reel,
+            events,
+            bytes,
+            deleted,
+            dropped,
+        } = ended;
         let deleted = match deleted {
             0 => String::new(),
             deleted => format!("; {deleted} older ones were deleted, as --ring or --keep asks"),
@@ -134,7 +155,7 @@ impl Telling<'_> {
         };
         self.line.say(&format!(
             "{name}: {events} events{dropped}, {} in {}{deleted}",
-            text::bytes(bytes),
+            text::bytes(*bytes),
             reel.display()
         ));
     }

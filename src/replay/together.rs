@@ -65,8 +65,15 @@ pub fn run_while(
     let headers = headers(&nodes, &engine, &words, seed)?;
     prepare(folder)?;
     let (reels, paths) = create(folder, headers)?;
-    let played = (&engine, seed, &*words);
-    let played = record((&plan, &nodes), played, (reels, folder), wanted)?;
+    let recording = Recording {
+        plan: &plan,
+        nodes: &nodes,
+        engine: &engine,
+        seed,
+        words: &words,
+        folder,
+    };
+    let played = recording.record(reels, wanted)?;
     drop(plan);
 
     let found = open::reels(&paths)?;
@@ -116,30 +123,39 @@ fn unchanged(
         .transpose()
 }
 
-/// Plays a session into the reels of a folder; where that fails, the folder goes.
-fn record(
-    (plan, nodes): (&Arc<Plan>, &[StoryNode]),
-    (engine, seed, words): (&Engine<'_>, u64, &str),
-    (reels, folder): (Reels<FileAppend>, &Path),
-    wanted: Wanted<'_>,
-) -> Result<Played, Failure> {
-    // Half a session helps nobody, and keeps the next one from its folder.
-    let remove = |failure: Failure| {
-        remove(folder);
-        failure
-    };
-    let played = run_layers(plan, nodes, (engine, seed), Box::new(reels.clone()), wanted);
-    let played = played.map_err(remove)?;
-    let note = note(words, seed);
-    let is_cut = |node: usize| {
-        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
-        reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
-    };
-    reels
-        .finish(&note, is_cut)
-        .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
-    engine.check_alive().map_err(remove)?;
-    Ok(played)
+/// A session that is played into the reels of a folder.
+struct Recording<'a> {
+    plan: &'a Arc<Plan>,
+    nodes: &'a [StoryNode],
+    engine: &'a Engine<'a>,
+    seed: u64,
+    /// What was changed.
+    words: &'a str,
+    folder: &'a Path,
+}
+
+impl Recording<'_> {
+    /// Plays it; where that fails, the folder goes.
+    fn record(&self, reels: Reels<FileAppend>, wanted: Wanted<'_>) -> Result<Played, Failure> {
+        // Half a session helps nobody, and keeps the next one from its folder.
+        let remove = |failure: Failure| {
+            remove(self.folder);
+            failure
+        };
+        let played = (self.engine, self.seed);
+        let sink = Box::new(reels.clone());
+        let played = run_layers(self.plan, self.nodes, played, sink, wanted).map_err(remove)?;
+        let is_cut = |node: usize| {
+            let reel = self.nodes.get(node).and_then(|node| node.reel.as_ref());
+            reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
+        };
+        let finished = reels.finish(&note(self.words, self.seed), is_cut);
+        finished.map_err(|error| {
+            Failure::new(format!("the reels in {}: {error}", self.folder.display()))
+        })?;
+        self.engine.check_alive().map_err(remove)?;
+        Ok(played)
+    }
 }
 
 /// The nodes of a session, those that can be played with their reels; and why others cannot.

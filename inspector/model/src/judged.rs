@@ -9,8 +9,8 @@ use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{PacketId, Session};
 use netreel_protocol::verdict::Judgement;
 
-use crate::led;
 use crate::summary::{Summary, summaries};
+use crate::why_rows;
 
 /// A history, and what is computed of it once. By default that of a session of which nothing is
 /// known yet.
@@ -31,7 +31,7 @@ pub(crate) struct Judged {
     /// Of all findings.
     pub marks: Marks,
     /// What led to the finding that was asked for last.
-    pub why: Mutex<led::Known>,
+    pub why: Mutex<why_rows::Known>,
 }
 
 /// How many findings each rule has.

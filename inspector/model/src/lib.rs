@@ -34,7 +34,6 @@ mod index;
 mod judged;
 mod lanes;
 mod lead;
-mod led;
 mod links;
 mod log_lines;
 mod map;
@@ -63,6 +62,7 @@ mod trail;
 mod type_names;
 mod variety;
 mod why;
+mod why_rows;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -89,7 +89,6 @@ pub use flow::{Flow, Flows, Rate};
 pub use folds::Folds;
 pub use followed::{Followed, Growth, Staying};
 pub use lanes::{LaneMove, LanePlan, LaneRow};
-pub use led::{Held, WhyRow};
 pub use links::LinkEnds;
 pub use log_lines::{LINES_MAX, LogLine, LogLines};
 pub use map::{MARKS_MAX, Mark};
@@ -111,6 +110,7 @@ pub use streams::{HEX_COLUMNS, HexRow, StreamRow, mask};
 pub use summary::Shown;
 pub use table::{Column, PacketRow};
 pub use timeline::{Flag, MinimapColumn, Traffic};
+pub use why_rows::{Held, WhyRow};
 
 /// Stands for what takes longer than a frame to work out, until it is there.
 pub const NOT_YET: &str = "being worked out";

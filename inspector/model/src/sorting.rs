@@ -177,7 +177,7 @@ impl Model {
         }
         let of_history = matches!(sorting.by, Column::Of(field) if field.declared().of_history);
         if of_history {
-            return Some("it is of what followed from the packets".to_owned());
+            return Some("the table cannot be sorted by this column".to_owned());
         }
         let told = match sorting.by {
             Column::Of(field) => field.declared().of_wire,

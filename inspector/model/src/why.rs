@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 use netreel_protocol::why::{Certainty, Fact, Step, Why};
 
 use crate::Model;
-use crate::led::{Held, Led, WhyRow};
 use crate::links::LinkEnds;
+use crate::why_rows::{Held, Led, WhyRow};
 
 impl Model {
     /// What led to the selected finding, what followed before what it followed from. Nothing of a

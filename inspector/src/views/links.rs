@@ -112,16 +112,16 @@ fn matrix(
                 painter.rect_filled(rect, 2.0, theme::stripe());
                 continue;
             };
-            let marks = (selected == Some((from, to)), worst == Some((from, to)));
-            square(
-                ui,
-                &painter,
-                model,
+            let ends = (from, to);
+            let square = Square {
                 rect,
-                ((from, to), link, most),
-                marks,
-                commands,
-            );
+                ends,
+                link,
+                bytes_max: most,
+                is_selected: selected == Some(ends),
+                is_worst: worst == Some(ends),
+            };
+            square.show(ui, (&painter, model), commands);
         }
     }
 }
@@ -166,55 +166,67 @@ fn heads(
     }
 }
 
-/// One link, beside the one that carried the `most` bytes.
-fn square(
-    ui: &mut Ui,
-    painter: &Painter,
-    model: &Model,
+/// A link, as a square.
+struct Square<'a> {
     rect: Rect,
-    (ends, link, most): (LinkEnds, &LinkStats, u64),
-    (is_selected, is_worst): (bool, bool),
-    commands: &mut Vec<Command>,
-) {
-    let response = ui.interact(rect, ui.scope_id().with(ends), Sense::click());
-    let said = words(model, ends, link);
-    let label = format!("link {}: {said}", model.link_label(ends));
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
-    // The square root keeps quiet links from all being alike.
-    let part = (link.bytes as f32 / most.max(1) as f32).sqrt();
-    let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
-    // What was lost or late is seen from afar, and of the worst link most.
-    let bad = bad_part(model, ends, link);
-    let fill = match bad > 0.0 {
-        true => {
-            let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
-            theme::panel().lerp_to_gamma(theme::warning(), strength)
+    ends: LinkEnds,
+    link: &'a LinkStats,
+    /// How many bytes the link carried that carried the most.
+    bytes_max: u64,
+    is_selected: bool,
+    is_worst: bool,
+}
+
+impl Square<'_> {
+    fn show(&self, ui: &mut Ui, (painter, model): (&Painter, &Model), commands: &mut Vec<Command>) {
+        let Square {
+            rect,
+            ends,
+            link,
+            bytes_max,
+            is_selected,
+            is_worst,
+        } = *self;
+        let response = ui.interact(rect, ui.scope_id().with(ends), Sense::click());
+        let said = words(model, ends, link);
+        let label = format!("link {}: {said}", model.link_label(ends));
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
+        // The square root keeps quiet links from all being alike.
+        let part = (link.bytes as f32 / bytes_max.max(1) as f32).sqrt();
+        let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
+        // What was lost or late is seen from afar, and of the worst link most.
+        let bad = bad_part(model, ends, link);
+        let fill = match bad > 0.0 {
+            true => {
+                let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
+                theme::panel().lerp_to_gamma(theme::warning(), strength)
+            }
+            false => fill,
+        };
+        painter.rect_filled(rect, 2.0, fill);
+        if is_worst {
+            let edge = Rect::from_min_size(rect.min, vec2(4.0, rect.height()));
+            painter.rect_filled(edge, 0.0, theme::warning());
+            if rect.height() > 30.0 {
+                let at = rect.right_top() + vec2(-11.0, 11.0);
+                glyph::level(painter, at, 11.0, Level::Warning);
+            }
         }
-        false => fill,
-    };
-    painter.rect_filled(rect, 2.0, fill);
-    if is_worst {
-        let edge = Rect::from_min_size(rect.min, vec2(4.0, rect.height()));
-        painter.rect_filled(edge, 0.0, theme::warning());
-        if rect.height() > 30.0 {
-            let at = rect.right_top() + vec2(-11.0, 11.0);
-            glyph::level(painter, at, 11.0, Level::Warning);
+        if is_selected || response.hovered() {
+            let edge = Stroke::new(if is_selected { 2.0 } else { 1.0 }, theme::accent());
+            painter.rect_stroke(rect, 2.0, edge, StrokeKind::Inside);
         }
+        let fates = lines(painter, model, rect, (ends, link));
+        let is_number = number(ui, model, (ends, link), fates, commands);
+        if response.clicked() && !is_number {
+            commands.push(Command::SelectLink(Some(ends)));
+        }
+        copy::menu(&response, model, commands, || offers(model, ends, link));
+        let worst = if is_worst { "\nthe worst of all" } else { "" };
+        let said = said.replace(", ", "\n");
+        let text = format!("{}{worst}\n{said}", model.link_label(ends));
+        response.on_hover_text(egui::RichText::new(text).font(theme::mono()));
     }
-    if is_selected || response.hovered() {
-        let edge = Stroke::new(if is_selected { 2.0 } else { 1.0 }, theme::accent());
-        painter.rect_stroke(rect, 2.0, edge, StrokeKind::Inside);
-    }
-    let fates = lines(painter, model, rect, (ends, link));
-    let is_number = number(ui, model, (ends, link), fates, commands);
-    if response.clicked() && !is_number {
-        commands.push(Command::SelectLink(Some(ends)));
-    }
-    copy::menu(&response, model, commands, || offers(model, ends, link));
-    let worst = if is_worst { "\nthe worst of all" } else { "" };
-    let said = said.replace(", ", "\n");
-    let text = format!("{}{worst}\n{said}", model.link_label(ends));
-    response.on_hover_text(egui::RichText::new(text).font(theme::mono()));
 }
 
 /// The colour of a node, wherever it is shown.

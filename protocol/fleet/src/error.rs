@@ -17,4 +17,10 @@ pub enum FleetError {
         /// Which.
         column: &'static str,
     },
+    /// A row has more cells than its table has columns: a mistake of this program.
+    #[error("table {table}: a row has more cells than columns (a mistake of netreel: report it)")]
+    Surplus {
+        /// Whose.
+        table: &'static str,
+    },
 }

@@ -92,6 +92,10 @@ impl Rows {
     }
 
     /// Adds a row: a cell for each column, in their order.
+    ///
+    /// # Errors
+    /// A cell does not fit its column, or there are fewer or more cells than columns. Some columns have
+    /// the row by then, and the table cannot be used any more.
     pub fn row<'c>(&mut self, cells: impl IntoIterator<Item = Cell<'c>>) -> Result<(), FleetError> {
         let table = self.table.name();
         let misfit = |column: &Column| FleetError::Misfit {
@@ -107,6 +111,9 @@ impl Rows {
             if !column.push(cell, &mut self.shared) {
                 return Err(misfit(column.column));
             }
+        }
+        if cells.next().is_some() {
+            return Err(FleetError::Surplus { table });
         }
         self.rows += 1;
         if self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX {
@@ -330,6 +337,26 @@ mod tests {
             let refused = rows.row(cells);
             assert!(
                 matches!(refused, Err(FleetError::Misfit { column: "what", .. })),
+                "{refused:?}"
+            );
+        });
+    }
+
+    #[test]
+    fn a_row_of_too_few_or_too_many_cells_is_refused() {
+        let cells = piece("sent", 0, 0);
+        evidence(|rows| {
+            let refused = rows.row(cells[..9].iter().copied());
+            let last = Table::Evidence.columns()[9].name;
+            assert!(
+                matches!(refused, Err(FleetError::Misfit { column, .. }) if column == last),
+                "{refused:?}"
+            );
+        });
+        evidence(|rows| {
+            let refused = rows.row(cells.into_iter().chain([Cell::Null]));
+            assert!(
+                matches!(refused, Err(FleetError::Surplus { table: "evidence" })),
                 "{refused:?}"
             );
         });

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::values::raw_and_value;
 use crate::history::History;
-use crate::packet_fields::{FieldsJson, PacketAt, PacketField};
+use crate::packet_fields::{FieldsJson, PacketAt};
 use crate::query::effect_name;
 use crate::session::{MessageId, PacketId, Rpc, Session};
 
@@ -96,13 +96,9 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
     });
     let messages = messages.collect();
     let fields = PacketAt::with(session, &|| history, (id, None), |it| {
-        let keys = PacketField::on(|it| it.json);
-        keys.map(|(key, field)| (key, it.named(field))).collect()
+        FieldsJson::new(|field| Some(it.named(field)))
     })?;
-    Some(PacketJson {
-        fields: FieldsJson(fields),
-        messages,
-    })
+    Some(PacketJson { fields, messages })
 }
 
 /// A packet's messages in plain fields, without what can only be told by decoding each of them: what

@@ -1,8 +1,8 @@
 //! Messages whose numbers do not tell them apart from another one.
 
 use super::History;
+use super::ambiguity::{Ambiguity, Ambiguous};
 use super::finding::says_the_same;
-use super::model::{Ambiguity, Ambiguous};
 use super::streams::{MessageStream, Streams};
 use crate::session::{MessageId, Session, SessionTime};
 

@@ -2,6 +2,7 @@
 
 mod acks;
 mod acts;
+mod ambiguity;
 mod ambiguous;
 mod before;
 mod belief;
@@ -41,6 +42,8 @@ mod until;
 mod walked;
 mod wholes;
 
+pub use ambiguity::Ambiguity;
+use ambiguity::Ambiguous;
 pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
 pub use connected::Connection;
@@ -52,8 +55,8 @@ pub use found::{Evidence, Finding, Instance, Level};
 pub(crate) use migrations::request;
 pub use migrations::{Migration, MigrationStep, MigrationWhat};
 pub(crate) use model::Standing;
-pub use model::{Ambiguity, Belief, Delivery, Effect, Joined, Link, Object, Span, Wanted};
-use model::{Ambiguous, Parting, Straggler};
+pub use model::{Belief, Delivery, Effect, Joined, Link, Object, Span, Wanted};
+use model::{Parting, Straggler};
 pub(crate) use nodes::{is_about_object, rules_of};
 pub use ongoing::Ongoing;
 pub(crate) use overtaken::had_newer;

@@ -188,37 +188,3 @@ pub(super) enum Over {
     /// It was sent, with this packet, to a node that had the endpoint before.
     OfAnother(PacketId),
 }
-
-/// Why nobody can say by its number which message one is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Ambiguity {
-    /// Half of all numbers are under way: a copy of the older one and a new message look the same.
-    Numbers,
-    /// The id of its fragments came again when parts of the message before were still to be sent.
-    FragmentId,
-    /// Another message has its number and says something else: it is no copy, or one that was changed.
-    Content,
-}
-
-impl Ambiguity {
-    /// The word for it: `numbers`, `fragment-id`, `content`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ambiguity::Numbers => "numbers",
-            Ambiguity::FragmentId => "fragment-id",
-            Ambiguity::Content => "content",
-        }
-    }
-
-    /// What is ambiguous, in words: `ambiguous number`.
-    pub fn words(self) -> &'static str {
-        match self {
-            Ambiguity::Numbers => "ambiguous number",
-            Ambiguity::FragmentId => "ambiguous fragment id",
-            Ambiguity::Content => "ambiguous copy",
-        }
-    }
-}
-
-/// A message, why it is ambiguous, and the other one.
-pub(super) type Ambiguous = (MessageId, Ambiguity, MessageId);

@@ -2,7 +2,7 @@
 //! which order.
 
 mod anew;
-mod met;
+mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use netreel_table::{Column, List};
 use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
 pub(super) use anew::{Restart, Sign};
-use met::{Anew, FOLLOWS_MAX, Spoken};
-pub(super) use met::{MessageStream, NumberedLink};
+pub(super) use stream::MessageStream;
+use stream::{Anew, FOLLOWS_MAX, NumberedLink, Spoken};
 
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;

@@ -134,7 +134,7 @@ impl<'a, 'h> Subject<'a, 'h> {
                 FieldValue::Nothing | FieldValue::LeftOut => {
                     self.number(Field::Of(field)).is_some()
                 }
-                _ => true,
+                value => value.length() != Some(0),
             },
             _ => self.number(field).is_some(),
         }

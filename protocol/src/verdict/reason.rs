@@ -1,4 +1,4 @@
-//! What a reason says why not all of a session could be judged, and their ids.
+//! A reason why something could not be judged, and the ids of all reasons.
 
 use serde::Serialize;
 

@@ -35,6 +35,7 @@ impl Telling<'_> {
         }
         let node = finding.node;
         match Rule::named(finding.rule) {
+            Some(rule) if rule.is_unfit() => because.push(self.nothing(NotKnown::Wire)),
             Some(Rule::ReliableNotDelivered) => because.extend(self.given_up(finding)),
             Some(Rule::ResendStorm) => because.extend(self.storm(finding)),
             Some(Rule::BeliefDiffers) => {
@@ -56,20 +57,18 @@ impl Telling<'_> {
                 | Rule::ToldTwice,
             ) => because.push(self.nothing(NotKnown::Program(node))),
             Some(Rule::ObjectsDifferAtRest) => because.extend(self.differs(finding)),
-            Some(Rule::UndecodablePacket | Rule::DerivedFieldWrong) => {
-                because.push(self.nothing(NotKnown::Wire));
-            }
             Some(Rule::ClockSet) => because.push(self.nothing(NotKnown::Clock)),
             Some(Rule::SilentLink | Rule::LossPattern) => because.extend(self.silent(finding)),
             Some(Rule::ClockDisagreement) => because.extend(self.clocks(finding)),
             Some(Rule::IncompleteReel) => because.extend(self.incomplete(node)),
             Some(Rule::TwoOwners) => because.extend(self.not_told(finding)),
-            // Their proof says all; of a team's own rule nothing else is known.
+            // Their proof says all, but for the first arm's; of a team's own rule nothing else is known.
             None
             | Some(
                 Rule::AckOfUnsent
                 | Rule::CopiesDiffer
                 | Rule::CounterFalls
+                | Rule::DerivedFieldWrong
                 | Rule::DestroyUntold
                 | Rule::DifferenceLasts
                 | Rule::FragmentsNeverJoin
@@ -86,6 +85,7 @@ impl Telling<'_> {
                 | Rule::StaleMessageIgnored
                 | Rule::StreamGap
                 | Rule::TickStall
+                | Rule::UndecodablePacket
                 | Rule::UpdateAfterDestroy
                 | Rule::UpdateBeforeCreate
                 | Rule::UpdateTwice
@@ -118,7 +118,7 @@ impl Telling<'_> {
         let is_unfit = self.history.findings.get(finding as usize);
         let is_unfit = is_unfit
             .and_then(|it| Rule::named(it.rule))
-            .is_some_and(|it| matches!(it, Rule::UndecodablePacket | Rule::DerivedFieldWrong));
+            .is_some_and(Rule::is_unfit);
         let packet = evidence.packet;
         self.step(
             Fact::Evidence { finding, piece },

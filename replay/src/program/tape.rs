@@ -336,7 +336,7 @@ impl<'a> Making<'a> {
             result,
             details,
         } = *event
-            && self.is_beside(number, call, (result, details))
+            && self.take_beside(number, call, (result, details))
         {
             return;
         }
@@ -366,22 +366,35 @@ impl<'a> Making<'a> {
 
     /// Takes what is no answer to a thread: what the program did past the recorder, what it printed, and that
     /// a thread does not get the floor again. Whether that was all.
-    fn is_beside(
+    fn take_beside(
         &mut self,
         number: EventNumber,
         call: CallId,
         (result, details): (i32, &[u8]),
     ) -> bool {
         match call {
-            CallId::PAST => self.past(number, PastId(details.first().copied().unwrap_or(0))),
-            CallId::VDSO => self
-                .doubts
-                .push("it looked for the kernel's own library (vDSO), by which clocks are read past the recorder".to_owned()),
-            CallId::PRINTED => self.printed.take(number, details),
-            CallId::TURN if result == LAST_TURN => self.last_floor(details),
-            _ => {}
+            // Its thread is answered as well.
+            CallId::PAST => {
+                self.past(number, PastId(details.first().copied().unwrap_or(0)));
+                false
+            }
+            CallId::VDSO => {
+                self.doubts.push(
+                    "it looked for the kernel's own library (vDSO), by which clocks are read past the recorder"
+                        .to_owned(),
+                );
+                false
+            }
+            CallId::PRINTED => {
+                self.printed.take(number, details);
+                true
+            }
+            CallId::TURN if result == LAST_TURN => {
+                self.last_floor(details);
+                true
+            }
+            _ => false,
         }
-        call == CallId::PRINTED || call == CallId::TURN && result == LAST_TURN
     }
 
     /// Puts what a thread is answered behind what was put so far.

@@ -71,14 +71,16 @@ use crate::session::{PacketId, Session, parallel};
 
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
 
-/// Makes the rules of a list: the file of each, its name, and how a case is asked. Those without the last
-/// are asked when all others have been: see [`all`].
+/// Makes the rules of a list: the file of each, its name, and what its `find` is handed: the `case`, or
+/// the session and its `history`. Those that are asked when all others have been say `last`: see [`all`].
 macro_rules! rules {
-    ($($file:ident $name:ident $(: $find:expr)?;)*) => {
+    ($($file:ident $name:ident: $asked:ident;)*) => {
         /// A rule.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[allow(missing_docs)] // `docs/findings` has a page of each
-        pub enum Rule { $($name,)* }
+        pub enum Rule {$(
+            #[doc = concat!("The rule of `", stringify!($file), ".rs`, which says what it finds.")]
+            $name,
+        )*}
 
         /// The ids of all rules.
         pub const RULES: [&str; [$(Rule::$name),*].len()] = [$($file::RULE,)*];
@@ -91,61 +93,82 @@ macro_rules! rules {
                     _ => None,
                 }
             }
+
+            /// Whether it finds that a packet does not fit the wire.
+            pub fn is_unfit(self) -> bool {
+                matches!(self, Rule::UndecodablePacket | Rule::DerivedFieldWrong)
+            }
         }
 
-        const ALONE: &[fn(&Case<'_>) -> Vec<Found>] = &[$($($find,)?)*];
+        const ALONE: &[Option<Ask>] = &[$(asked!($asked $file),)*];
+    };
+}
+
+/// What a rule finds.
+type Ask = fn(&Case<'_>) -> Vec<Found>;
+
+/// How a rule is asked; none that is asked last.
+macro_rules! asked {
+    (case $file:ident) => {
+        Some($file::find)
+    };
+    (history $file:ident) => {
+        Some(|it| $file::find(it.session, it.history))
+    };
+    (last $file:ident) => {
+        None
     };
 }
 
 rules! {
-    ack_of_unreceived AckOfUnreceived: ack_of_unreceived::find;
-    ack_of_unsent AckOfUnsent: ack_of_unsent::find;
-    address_changed AddressChanged: address_changed::find;
-    answered_from_elsewhere AnsweredFromElsewhere: answered_from_elsewhere::find;
-    belief_differs BeliefDiffers: belief_differs::find;
-    checksums_differ ChecksumsDiffer: checksums_differ::find;
-    clock_disagreement ClockDisagreement: |it| clock_disagreement::find(it.session, it.history);
-    clock_set ClockSet: |it| clock_set::find(it.session, it.history);
-    connection_restarted ConnectionRestarted: connection_restarted::find;
-    copies_differ CopiesDiffer: copies_differ::find;
-    counter_falls CounterFalls: counter_falls::find;
-    derived_field_wrong DerivedFieldWrong: |it| derived_field_wrong::find(it.session, it.history);
-    destroy_untold DestroyUntold: destroy_untold::find;
-    difference_lasts DifferenceLasts;
-    duplicate_sequence DuplicateSequence: duplicate_sequence::find;
-    fragments_never_join FragmentsNeverJoin: fragments_never_join::find;
-    head_of_line_wait HeadOfLineWait: head_of_line_wait::find;
-    incomplete_reel IncompleteReel: |it| incomplete_reel::find(it.session, it.history);
-    input_late InputLate: input_late::find;
-    loss_pattern LossPattern: loss_pattern::find;
-    migrate_before_create MigrateBeforeCreate: |it| migrate_before_create::find(it.session, it.history);
-    migrate_not_from_host MigrateNotFromHost: migrate_not_from_host::find;
-    nack_of_received NackOfReceived: nack_of_received::find;
-    never_acked NeverAcked: never_acked::find;
-    nobody_owns NobodyOwns;
-    number_space_exhausted NumberSpaceExhausted: number_space_exhausted::find;
-    objects_differ_at_rest ObjectsDifferAtRest;
-    old_connection OldConnection: old_connection::find;
-    origin_wrong OriginWrong: origin_wrong::find;
-    reliable_not_delivered ReliableNotDelivered: reliable_not_delivered::find;
-    reliable_stuck ReliableStuck: reliable_stuck::find;
-    resend_storm ResendStorm: resend_storm::find;
-    rollback_deep RollbackDeep: rollback_deep::find;
-    rtt_step RttStep: rtt_step::find;
-    silent_link SilentLink: silent_link::find;
-    stale_message_ignored StaleMessageIgnored: |it| stale_message_ignored::find(it.session, it.history);
-    stream_gap StreamGap: stream_gap::find;
-    tick_drift TickDrift: tick_drift::find;
-    tick_stall TickStall: tick_stall::find;
-    told_twice ToldTwice: told_twice::find;
-    two_owners TwoOwners: |it| two_owners::find(it.session, it.history);
-    undecodable_packet UndecodablePacket: |it| undecodable_packet::find(it.session, it.history);
-    update_after_destroy UpdateAfterDestroy: update_after_destroy::find;
-    update_before_create UpdateBeforeCreate: update_before_create::find;
-    update_twice UpdateTwice: update_twice::find;
-    update_unowned UpdateUnowned: update_unowned::find;
-    values_differ ValuesDiffer;
-    zombie_object ZombieObject: zombie_object::find;
+    ack_of_unreceived AckOfUnreceived: case;
+    ack_of_unsent AckOfUnsent: case;
+    address_changed AddressChanged: case;
+    answered_from_elsewhere AnsweredFromElsewhere: case;
+    belief_differs BeliefDiffers: case;
+    checksums_differ ChecksumsDiffer: case;
+    clock_disagreement ClockDisagreement: history;
+    clock_set ClockSet: history;
+    connection_restarted ConnectionRestarted: case;
+    copies_differ CopiesDiffer: case;
+    counter_falls CounterFalls: case;
+    derived_field_wrong DerivedFieldWrong: history;
+    destroy_untold DestroyUntold: case;
+    difference_lasts DifferenceLasts: last;
+    duplicate_sequence DuplicateSequence: case;
+    fragments_never_join FragmentsNeverJoin: case;
+    head_of_line_wait HeadOfLineWait: case;
+    incomplete_reel IncompleteReel: history;
+    input_late InputLate: case;
+    loss_pattern LossPattern: case;
+    migrate_before_create MigrateBeforeCreate: history;
+    migrate_not_from_host MigrateNotFromHost: case;
+    nack_of_received NackOfReceived: case;
+    never_acked NeverAcked: case;
+    nobody_owns NobodyOwns: last;
+    number_space_exhausted NumberSpaceExhausted: case;
+    objects_differ_at_rest ObjectsDifferAtRest: last;
+    old_connection OldConnection: case;
+    origin_wrong OriginWrong: case;
+    reliable_not_delivered ReliableNotDelivered: case;
+    reliable_stuck ReliableStuck: case;
+    resend_storm ResendStorm: case;
+    rollback_deep RollbackDeep: case;
+    rtt_step RttStep: case;
+    silent_link SilentLink: case;
+    stale_message_ignored StaleMessageIgnored: history;
+    stream_gap StreamGap: case;
+    tick_drift TickDrift: case;
+    tick_stall TickStall: case;
+    told_twice ToldTwice: case;
+    two_owners TwoOwners: history;
+    undecodable_packet UndecodablePacket: history;
+    update_after_destroy UpdateAfterDestroy: case;
+    update_before_create UpdateBeforeCreate: case;
+    update_twice UpdateTwice: case;
+    update_unowned UpdateUnowned: case;
+    values_differ ValuesDiffer: last;
+    zombie_object ZombieObject: case;
 }
 
 /// What all rules come to.
@@ -161,7 +184,8 @@ pub(super) struct All {
 /// Asks all rules, as long as they are wanted.
 pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> All {
     let session = case.session;
-    let found = parallel::map(ALONE.to_vec(), session.workers(), |rule| match wanted() {
+    let alone: Vec<Ask> = ALONE.iter().flatten().copied().collect();
+    let found = parallel::map(alone, session.workers(), |rule| match wanted() {
         true => rule(case),
         false => Vec::new(),
     });

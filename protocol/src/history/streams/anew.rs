@@ -6,7 +6,7 @@
 
 use netreel_wire::{MessageFacts, Role, Sequence};
 
-use super::met::{ANEW_MIN, AckedSoFar, FOLLOWS_MAX, NumberedLink, Spoken, is_fall};
+use super::stream::{ANEW_MIN, AckedSoFar, FOLLOWS_MAX, NumberedLink, Spoken, is_fall};
 use super::{Streams, reliable};
 use crate::history::finding::says_the_same;
 use crate::history::meetings;

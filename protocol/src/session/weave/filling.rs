@@ -124,6 +124,16 @@ pub(super) struct Filling<'a, 'b> {
     pub before: Option<Vec<(EndId, u32)>>,
 }
 
+/// The end that tells a packet that nobody is known to have received.
+struct LoneEnd {
+    told: EndId,
+    /// Its reel, its side, and its place there.
+    at: (usize, Side, usize),
+    /// Its event.
+    number: EventNumber,
+    departed: SessionTime,
+}
+
 impl<'a, 'b> Filling<'a, 'b> {
     /// Behind those that there are.
     pub fn new(
@@ -206,7 +216,13 @@ impl<'a, 'b> Filling<'a, 'b> {
             Some(_) => {}
             None if is_failed => {}
             None => {
-                let missing = self.missing((next.told, next.at, number), (at, link.1), departed);
+                let lone = LoneEnd {
+                    told: next.told,
+                    at: next.at,
+                    number,
+                    departed,
+                };
+                let missing = self.missing(&lone, (at, link.1));
                 self.filled.missing.push((id, missing));
             }
         }
@@ -240,12 +256,13 @@ impl<'a, 'b> Filling<'a, 'b> {
     }
 
     /// What is known of a packet that nobody is known to have received.
-    fn missing(
-        &self,
-        (told, (reel, side, place), number): (EndId, (usize, Side, usize), EventNumber),
-        (link, to): (usize, NodeId),
-        departed: SessionTime,
-    ) -> Missing {
+    fn missing(&self, lone: &LoneEnd, (link, to): (usize, NodeId)) -> Missing {
+        let LoneEnd {
+            told,
+            at: (reel, side, place),
+            number,
+            departed,
+        } = *lone;
         let ends = self.order.roads.scans.get(reel).map(|scan| scan.side(side));
         let clock = self.order.clocks.get(reel);
         let error_ns = ends.zip(clock).map_or(0, |(ends, clock)| {

@@ -6,7 +6,9 @@ use super::bindings::{Binding, Bindings};
 use super::skips;
 use super::windows::Confined;
 use super::{FieldKey, Lowering, NotLowered, Sinks};
-use crate::check::model::{Field, FieldId, Length, Repeat, Shared, Step, StructId, Type};
+use crate::check::model::{
+    Expression, Field, FieldId, Length, Repeat, Shared, Step, StructId, Type,
+};
 use crate::operation::{Extent, NO_REGISTER, Operand, Operation, Register};
 use crate::program::{FieldInfo, Padding, Shown};
 use crate::property::OfProperty;
@@ -178,7 +180,17 @@ impl Lowering<'_> {
                     self.assembler.place(end)?;
                     bind(&joint, bindings);
                 }
-                Step::Switch { .. } => self.switch(step, structure, bindings)?,
+                Step::Switch {
+                    on,
+                    text,
+                    arms,
+                    default,
+                    shared,
+                } => {
+                    let joint = self.joint(shared, structure)?;
+                    self.switch((on, text), (arms, default, &joint), structure, bindings)?;
+                    bind(&joint, bindings);
+                }
             }
         }
         if let Some(around) = order_around {
@@ -190,21 +202,11 @@ impl Lowering<'_> {
 
     fn switch(
         &mut self,
-        step: &Step,
+        (on, text): (&Expression, &Arc<str>),
+        (arms, default, joint): (&[(Vec<i128>, Vec<Step>)], &Option<Vec<Step>>, &Joint),
         structure: StructId,
         bindings: &mut Bindings,
     ) -> Result<(), NotLowered> {
-        let Step::Switch {
-            on,
-            text,
-            arms,
-            default,
-            shared,
-        } = step
-        else {
-            return Ok(());
-        };
-        let joint = self.joint(shared, structure)?;
         let on = self.value(on, bindings)?;
         let text = self.text(text);
         let end = self.assembler.label();
@@ -224,12 +226,10 @@ impl Lowering<'_> {
         self.assembler.push(Operation::Switch { on, table, text })?;
         for (place, (label, body)) in bodies.into_iter().enumerate() {
             self.assembler.place(label)?;
-            self.arm(body, (place, &joint), structure, bindings)?;
+            self.arm(body, (place, joint), structure, bindings)?;
             self.assembler.jump(end)?;
         }
-        self.assembler.place(end)?;
-        bind(&joint, bindings);
-        Ok(())
+        self.assembler.place(end)
     }
 
     /// Registers for what every arm of a branch declares and something reads after it.

@@ -1,4 +1,4 @@
-//! What is known of streams and of nodes that meet anew.
+//! A stream of messages, how far it came, and what is known of nodes that meet anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,11 +34,11 @@ pub(in crate::history) struct MessageStream {
 }
 
 /// From whom to whom packets go, and how often these two had connected anew.
-pub(in crate::history) type NumberedLink = (NodeId, NodeId, u16);
+pub(super) type NumberedLink = (NodeId, NodeId, u16);
 
 /// What is known of nodes that part and meet again.
 #[derive(Clone, Default)]
-pub(in crate::history) struct Anew {
+pub(super) struct Anew {
     /// Of which two nodes one said that it leaves.
     pub parted: BTreeSet<Pair>,
     /// What acks said of each stream.
@@ -49,7 +49,7 @@ pub(in crate::history) struct Anew {
 
 /// How far a stream came, by acks that name all before one.
 #[derive(Clone, Copy)]
-pub(in crate::history) struct AckedSoFar {
+pub(super) struct AckedSoFar {
     /// The latest place that was named, which packet did, and the number there.
     pub newest: i64,
     pub packet: PacketId,
@@ -60,7 +60,7 @@ pub(in crate::history) struct AckedSoFar {
 
 /// A packet as far as its messages are judged by it.
 #[derive(Clone, Copy)]
-pub(in crate::history) struct Spoken {
+pub(super) struct Spoken {
     pub packet: PacketId,
     pub link: (NodeId, NodeId),
     pub time: SessionTime,
