@@ -27,8 +27,9 @@ struct All { all: u8[until end]; }
 /// What a line that is followed says of the event beside the packet's fields.
 const OF_FOLLOW: [&str; 7] = ["node", "event", "time_ns", "what", "kinds", "of", "why"];
 
-/// The keys that no line has which is followed: a reel does not tell them without the others.
-const ONLY_OF_A_SESSION: [&str; 13] = [
+/// The keys that a line which is followed does not have: what a reel does not tell without the others, and how
+/// many things a full decode has to say.
+const LEFT_OUT_WHERE_FOLLOWED: [&str; 14] = [
     "packet",
     "sent_ns",
     "sent_event",
@@ -42,6 +43,7 @@ const ONLY_OF_A_SESSION: [&str; 13] = [
     "fate",
     "faults",
     "cut",
+    "diagnostics",
 ];
 
 fn declared(surface: fn(&Declaration) -> &'static str) -> Vec<&'static str> {
@@ -114,10 +116,10 @@ fn a_line_of_json_has_the_protocol_where_the_wire_has_several() {
 }
 
 #[test]
-fn a_line_that_is_followed_has_the_declared_keys_that_a_reel_alone_tells() {
+fn a_line_that_is_followed_has_the_declared_keys_but_those_that_are_left_out() {
     let found = keys(&out(&["packets", SESSION, "--follow", "--json"]));
     let mut declared = plain_keys();
-    declared.retain(|it| !ONLY_OF_A_SESSION.contains(it) && *it != "protocol");
+    declared.retain(|it| !LEFT_OUT_WHERE_FOLLOWED.contains(it) && *it != "protocol");
     declared.extend(OF_FOLLOW);
     check("packets --follow --json", &found, &declared);
 }
