@@ -79,7 +79,7 @@ impl Packets {
             }
         }
         let mut groups = vec![Group {
-            end: place + 1,
+            end: place,
             ends_with_kind: true,
             ..whole
         }];
@@ -244,7 +244,7 @@ impl Packets {
         }
         // What follows the last number that moves is soon the payload.
         let end = if group.ends_with_kind {
-            group.end
+            group.end + 1
         } else {
             group.end.min(place + AFTER_BYTES)
         };

@@ -31,7 +31,7 @@ pub(super) struct Group {
     pub(super) members: Vec<usize>,
     pub(super) begin: usize,
     pub(super) end: usize,
-    /// The last byte is the kind's.
+    /// The byte that follows says the kind.
     pub(super) ends_with_kind: bool,
 }
 

@@ -113,7 +113,7 @@ impl Packets {
             confidence: 0.0,
             values: Vec::new(),
         };
-        if group.ends_with_kind && place + 1 == group.end {
+        if group.ends_with_kind && place == group.end {
             field.role = Role::Kind;
         } else if values.len() == 1 {
             field.role = Role::Constant;
