@@ -39,7 +39,8 @@ pub use stats::{Stats, StatsBy};
 pub use together::Together;
 pub use why::Why;
 pub use wire::{
-    Like, Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireNew, WireTest,
+    Like, Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireGuess, WireLsp, WireNew,
+    WireTest,
 };
 
 use std::path::{Path, PathBuf};

@@ -110,6 +110,11 @@ fn my_protocol() {
 }
 
 #[test]
+fn a_protocol_that_nobody_has_described() {
+    check("unknown-protocol.md");
+}
+
+#[test]
 fn a_program_that_cannot_be_changed() {
     if has("python3") {
         check("unchanged-program.md");

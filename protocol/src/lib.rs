@@ -5,7 +5,7 @@
 //! and what went wrong; [`why`] goes back along what led to something, [`stats`] counts, [`diff`]
 //! compares two sessions. [`verdict`] says whether all of it could be judged, [`rules`] asks a team's
 //! own rules. [`packet_fields`] declares what is known of a packet, from which its columns and
-//! its names in filters are made. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and
+//! its names in filters are made. [`guess`] writes the wire that packets without one suggest. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and
 //! numbers in words as [`figures`] writes them.
 //! Nothing here touches a clock, a socket or a file: whoever asks reads the files.
 //!
@@ -40,6 +40,7 @@
 pub mod diff;
 pub mod export;
 pub mod figures;
+pub mod guess;
 pub mod history;
 pub mod packet_fields;
 pub mod query;

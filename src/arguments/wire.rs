@@ -8,6 +8,8 @@ use clap::{Args, Subcommand, ValueEnum};
 pub enum Wire {
     /// Writes a wire to begin with: rules, comments, tests.
     New(WireNew),
+    /// Says what the packets of an unknown protocol look like, and writes the wire that they suggest.
+    Guess(WireGuess),
     /// Says what is wrong with wire files. Exits 1 when something is.
     Check(WireCheck),
     /// Bytes to fields. Exits 1 where the bytes do not fit the wire.
@@ -44,6 +46,16 @@ pub enum Like {
     Raknet,
     /// Quake III Arena and its relatives.
     Quake3,
+}
+
+#[derive(Debug, Args)]
+pub struct WireGuess {
+    /// Reels, folders of reels, or packet captures (pcap, pcapng). The first 20 000 packets are looked at.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Write the wire into this file; one that is there is left as it is.
+    #[arg(long, value_name = "FILE.wire")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod check;
 mod decode;
 mod encode;
 mod format;
+mod guess;
 mod lsp;
 mod new;
 mod packets;
@@ -22,6 +23,7 @@ use crate::outcome::{Answer, Failure};
 pub fn run(command: &Wire, out: &mut dyn Write) -> Result<Answer, Failure> {
     match command {
         Wire::New(arguments) => new::run(arguments, out),
+        Wire::Guess(arguments) => guess::run(arguments, out),
         Wire::Check(arguments) if arguments.watch => watch::run(arguments, out),
         Wire::Check(arguments) => check::run(arguments, out),
         Wire::Decode(arguments) => decode::run(arguments, out),

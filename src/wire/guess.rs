@@ -1,0 +1,49 @@
+//! `netreel wire guess`: the wire that packets suggest.
+
+use std::fs::File;
+use std::io::Write;
+
+use netreel_protocol::guess::Packets;
+use netreel_protocol::session::Session;
+
+use crate::arguments::WireGuess;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::table::{self, Align};
+
+pub fn run(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let reels = open::reels(&arguments.paths)?;
+    let story = open::build_by(reels, |inputs| Session::build(inputs, None))?;
+    let guess = Packets::of(&story.session).guess();
+    for remark in guess.remarks() {
+        writeln!(out, "{remark}")?;
+    }
+    let heads = ["kind", "bytes", "looks like", "confidence", "because"];
+    let rows = guess.rows().into_iter().map(|row| row.to_vec());
+    let rows: Vec<Vec<String>> = std::iter::once(heads.map(str::to_owned).to_vec())
+        .chain(rows)
+        .collect();
+    table::print(
+        &[
+            Align::Left,
+            Align::Left,
+            Align::Left,
+            Align::Right,
+            Align::Left,
+        ],
+        &rows,
+        out,
+    )?;
+    if let Some(path) = &arguments.out {
+        let failed = |error| Failure::new(format!("{}: cannot write it: {error}", path.display()));
+        // Never over somebody's work.
+        let mut file = File::create_new(path).map_err(failed)?;
+        file.write_all(guess.wire().as_bytes()).map_err(failed)?;
+        writeln!(
+            out,
+            "{}: a wire to begin with; netreel wire check tries it",
+            path.display()
+        )?;
+    }
+    Ok(open::answer(&story.unread))
+}
