@@ -248,9 +248,25 @@ mod here {
         None
     }
 
+    // Its declaration in windows-sys takes the registers of every processor.
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn SetUnhandledExceptionFilter(filter: ExceptionFilter) -> Option<ExceptionFilter>;
+    }
+    type ExceptionFilter = unsafe extern "system" fn(*const std::ffi::c_void) -> i32;
+
+    /// The process ends with the exception as its code.
+    unsafe extern "system" fn end_with(_: *const std::ffi::c_void) -> i32 {
+        const EXCEPTION_EXECUTE_HANDLER: i32 = 1;
+        EXCEPTION_EXECUTE_HANDLER
+    }
+
     pub(super) fn crash_without_asking() {
-        // SAFETY: it takes numbers, and returns those of before.
-        unsafe { SetErrorMode(GetErrorMode() | SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
+        // SAFETY: the filter lives as long as the program, and does nothing; the rest are numbers.
+        unsafe {
+            SetUnhandledExceptionFilter(end_with);
+            SetErrorMode(GetErrorMode() | SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
+        }
     }
 
     /// An exception that nobody caught is the exit code, and begins with 0xC.
