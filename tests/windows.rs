@@ -140,6 +140,24 @@ fn a_folder_has_a_drive_letter_and_any_name() {
     assert!(named.join("исправлено/X.reel").is_file());
 }
 
+/// A proxy between a port and another one, which has begun to record into `out`; and the port.
+fn proxy(out: &Path) -> (Child, u16) {
+    let port = free_port();
+    let route = format!("127.0.0.1:{port}=127.0.0.1:9");
+    let proxy = support::command()
+        .args(["record", "--proxy", &route, "--out", text(out)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let begun = Instant::now();
+    while std::fs::read_dir(out).map_or(0, Iterator::count) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no reel");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    (proxy, port)
+}
+
 #[test]
 fn ctrl_c_ends_a_recording_in_order() {
     if !is_here() {
@@ -147,22 +165,59 @@ fn ctrl_c_ends_a_recording_in_order() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("reels");
-    let route = format!("127.0.0.1:{}=127.0.0.1:9", free_port());
-    let mut proxy = support::command()
-        .args(["record", "--proxy", &route, "--out", text(&out)])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let begun = Instant::now();
-    while std::fs::read_dir(&out).map_or(0, Iterator::count) == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no reel");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let (mut proxy, _) = proxy(&out);
     // Wine makes of it what a console makes of Ctrl-C.
     support::signal(proxy.id(), libc::SIGINT);
     let status = support::ended(&mut proxy);
     assert_eq!(status.code(), Some(0));
     let info = linux(&["info", text(&out), "--json"]);
     assert!(info.contains("\"complete\":true"), "{info}");
+}
+
+#[test]
+fn a_packet_is_followed_before_its_recording_ends() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("reels");
+    let (mut proxy, port) = proxy(&out);
+    let mut following = support::command()
+        .args(["packets", "--follow", "--json", text(&out)])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let game = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    game.send_to(b"seven", ("127.0.0.1", port)).expect("sent");
+    let mut line = String::new();
+    let told = following.stdout.as_mut().expect("its output");
+    BufReader::new(told).read_line(&mut line).expect("a line");
+    assert_eq!(proxy.try_wait().expect("a child"), None);
+    let row: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(row["length"], 5);
+    support::signal(proxy.id(), libc::SIGINT);
+    assert_eq!(support::ended(&mut proxy).code(), Some(0));
+    assert_eq!(support::ended(&mut following).code(), Some(0));
+}
+
+#[test]
+fn the_picture_of_the_inspector_is_that_of_this_system() {
+    if !is_here() {
+        return;
+    }
+    if netreel(&["inspect", "--help"]).code != Some(0) {
+        skipped("netreel.exe was built without the window");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [ours, theirs] = ["ours.png", "theirs.png"].map(|name| folder.path().join(name));
+    let session = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/sessions/host");
+    let draw = |picture| {
+        let into = ["--size", "1120x700", "--screenshot", text(picture)];
+        [&["inspect", text(&session)][..], &into].concat()
+    };
+    linux(&draw(&ours));
+    netreel(&draw(&theirs)).expect(0);
+    let [ours, theirs] = [ours, theirs].map(|it| std::fs::read(it).expect("a picture"));
+    assert!(ours == theirs, "they differ");
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use netreel_system::file::write_all_at;
-use netreel_system::process::{fatal, signal_of};
+use netreel_system::process::{DEBUGGER, crash_without_asking, death_of};
 
 use crate::outcome::{Answer, Failure};
 
@@ -22,6 +22,7 @@ pub fn is_child() -> bool {
     let Some(path) = std::env::var_os(PLACE) else {
         return false;
     };
+    crash_without_asking();
     let file = std::fs::File::options().write(true).open(path);
     *OWN.lock().unwrap_or_else(PoisonError::into_inner) = file.ok();
     true
@@ -55,17 +56,13 @@ fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer, Failur
             said => said,
         };
         Err(Failure::new(format!(
-            "--layer {}: {how} {at}; a debugger stops there: gdb -ex 'set follow-fork-mode child' \
-             -ex run --args netreel {} ...",
+            "--layer {}: {how} {at}; a debugger stops there: {DEBUGGER} netreel {} ...",
             plugin.display(),
             std::env::args().nth(1).unwrap_or_default()
         )))
     };
-    match (signal_of(ended), ended.code()) {
-        (Some(signal), _) => dead(format!(
-            "it died of signal {signal} ({})",
-            fatal(signal).unwrap_or("see signal(7)")
-        )),
+    match (death_of(ended), ended.code()) {
+        (Some(death), _) => dead(format!("it died of {death}")),
         (None, Some(code)) if said == DONE || said == NO_PLUGIN => {
             Ok(Answer::Code(u8::try_from(code).unwrap_or(2)))
         }

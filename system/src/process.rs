@@ -2,7 +2,7 @@
 
 use std::process::{Command, ExitStatus};
 
-pub use here::{FORBIDDEN_CALL, end, end_group, is_gone, marked};
+pub use here::{DEBUGGER, FORBIDDEN_CALL, end, end_group, is_gone, marked};
 
 /// How a process is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +37,25 @@ pub fn signal_of(status: ExitStatus) -> Option<i32> {
     here::signal_of(status)
 }
 
+/// A crash ends this process at once, and whoever waits for it is told: Windows asks neither somebody nor a
+/// debugger that is to be started then. One that is attached sees the crash.
+pub fn crash_without_asking() {
+    here::crash_without_asking();
+}
+
 /// Whether a signal is one of those that ask a program to end.
 pub fn asks_to_end(signal: i32) -> bool {
     here::ASK_TO_END.contains(&signal)
 }
 
-/// A signal that kills a process, its name and what it means; `None` for those that mean something else.
-pub fn fatal(signal: i32) -> Option<&'static str> {
+/// What killed a process: a signal, or an exception of Windows, and what it means. `None` where it ended by
+/// itself.
+pub fn death_of(status: ExitStatus) -> Option<String> {
+    let code = here::killed_by(status)?;
     let mut known = here::FATAL.iter();
-    known.find(|(it, _)| *it == signal).map(|(_, name)| *name)
+    let meant = known.find(|(it, _)| *it == code).map(|(_, what)| *what);
+    let meant = meant.unwrap_or(here::FATAL_ARE_IN);
+    Some(format!("{} ({meant})", here::killer(code)))
 }
 
 #[cfg(unix)]
@@ -70,6 +80,19 @@ mod here {
         (libc::SIGFPE, "SIGFPE, a division by zero"),
         (libc::SIGKILL, "SIGKILL, somebody killed it"),
     ];
+    pub(super) const FATAL_ARE_IN: &str = "see signal(7)";
+    /// What starts a command in a debugger that follows the processes which that one starts.
+    pub const DEBUGGER: &str = "gdb -ex 'set follow-fork-mode child' -ex run --args";
+
+    pub(super) fn crash_without_asking() {}
+
+    pub(super) fn killed_by(status: ExitStatus) -> Option<i32> {
+        signal_of(status)
+    }
+
+    pub(super) fn killer(signal: i32) -> String {
+        format!("signal {signal}")
+    }
 
     pub(super) fn in_own_group(command: &mut Command) -> &mut Command {
         command.process_group(0)
@@ -167,8 +190,15 @@ mod here {
     use std::os::windows::process::CommandExt;
     use std::process::{Command, ExitStatus};
 
-    use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, WAIT_OBJECT_0};
+    use windows_sys::Win32::Foundation::{
+        CloseHandle, HANDLE, STATUS_ACCESS_VIOLATION, STATUS_HEAP_CORRUPTION,
+        STATUS_ILLEGAL_INSTRUCTION, STATUS_INTEGER_DIVIDE_BY_ZERO, STATUS_STACK_BUFFER_OVERRUN,
+        STATUS_STACK_OVERFLOW, WAIT_OBJECT_0,
+    };
     use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent};
+    use windows_sys::Win32::System::Diagnostics::Debug::{
+        GetErrorMode, SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode,
+    };
     use windows_sys::Win32::System::Threading::{
         CREATE_NEW_PROCESS_GROUP, OpenProcess, PROCESS_SYNCHRONIZE, PROCESS_TERMINATE,
         TerminateProcess, WaitForSingleObject,
@@ -177,7 +207,23 @@ mod here {
     use crate::process::How;
 
     pub(super) const ASK_TO_END: [i32; 0] = [];
-    pub(super) const FATAL: [(i32, &str); 0] = [];
+    pub(super) const FATAL: [(i32, &str); 7] = [
+        (STATUS_ACCESS_VIOLATION, "a bad address"),
+        (
+            STATUS_STACK_BUFFER_OVERRUN,
+            "abort or a failed assertion, or a stack that was written over",
+        ),
+        (STATUS_ILLEGAL_INSTRUCTION, "a bad instruction"),
+        (STATUS_INTEGER_DIVIDE_BY_ZERO, "a division by zero"),
+        (STATUS_STACK_OVERFLOW, "no stack is left"),
+        (STATUS_HEAP_CORRUPTION, "a heap that was written over"),
+        (ABORTED, "abort or a failed assertion, or exit(3)"),
+    ];
+    /// What abort ends a program with whose C library is msvcrt.
+    const ABORTED: i32 = 3;
+    pub(super) const FATAL_ARE_IN: &str = "see NTSTATUS values";
+    /// What starts a command in a debugger that follows the processes which that one starts.
+    pub const DEBUGGER: &str = "windbg -o";
     /// The signal that ends a program which made a call that a filter forbids: no such signal comes.
     pub const FORBIDDEN_CALL: i32 = 0;
     /// What a process ends with that was ended.
@@ -200,6 +246,40 @@ mod here {
 
     pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
         None
+    }
+
+    // Its declaration in windows-sys takes the registers of every processor.
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn SetUnhandledExceptionFilter(filter: ExceptionFilter) -> Option<ExceptionFilter>;
+    }
+    type ExceptionFilter = unsafe extern "system" fn(*const std::ffi::c_void) -> i32;
+
+    /// The process ends with the exception as its code.
+    unsafe extern "system" fn end_with(_: *const std::ffi::c_void) -> i32 {
+        const EXCEPTION_EXECUTE_HANDLER: i32 = 1;
+        EXCEPTION_EXECUTE_HANDLER
+    }
+
+    pub(super) fn crash_without_asking() {
+        // SAFETY: the filter lives as long as the program, and does nothing; the rest are numbers.
+        unsafe {
+            SetUnhandledExceptionFilter(end_with);
+            SetErrorMode(GetErrorMode() | SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
+        }
+    }
+
+    /// An exception that nobody caught is the exit code, and begins with 0xC.
+    pub(super) fn killed_by(status: ExitStatus) -> Option<i32> {
+        let is_death = |code: &i32| *code == ABORTED || code.cast_unsigned() >> 28 == 0xC;
+        status.code().filter(is_death)
+    }
+
+    pub(super) fn killer(code: i32) -> String {
+        match code {
+            ABORTED => format!("exit code {code}"),
+            code => format!("exception 0x{code:X}"),
+        }
     }
 
     /// With an open handle on a process; `None` where there is none.
