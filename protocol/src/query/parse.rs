@@ -382,9 +382,9 @@ mod tests {
             Expr::And(left, right) => format!("({} && {})", shown(left), shown(right)),
             Expr::Or(left, right) => format!("({} || {})", shown(left), shown(right)),
             Expr::Word(word) => format!("{word:?}"),
-            Expr::Present(field) => format!("{field:?}?"),
+            Expr::Present(field) => format!("{}?", named(*field)),
             Expr::Compare(field, comparison, literal) => {
-                format!("{field:?} {comparison:?} {literal:?}")
+                format!("{} {comparison:?} {literal:?}", named(*field))
             }
             Expr::Wire(path, compared) => {
                 let compared = compared.as_ref();
@@ -392,6 +392,13 @@ mod tests {
                 let path = (path.each, path.names.join("."));
                 format!("{:?} {}{}", path.0, path.1, compared.unwrap_or_default())
             }
+        }
+    }
+
+    fn named(field: Field) -> String {
+        match field {
+            Field::Of(field) => format!("{field:?}"),
+            other => format!("{other:?}"),
         }
     }
 
@@ -474,7 +481,7 @@ mod tests {
     fn received_is_a_word_alone_and_a_time_in_a_comparison() {
         check(
             "received && received > 1s",
-            "(Received && ReceivedAt Greater Nanos(1000000000))",
+            "(Received && Received Greater Nanos(1000000000))",
         );
     }
 
