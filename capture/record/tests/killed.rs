@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::io::{PipeReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use netreel_record::{Limits, Options, Recorder, open, reel_files};
@@ -94,8 +96,16 @@ impl How {
     }
 }
 
-/// Runs a child, kills it after `delay`, and returns how many pushes of each thread it reported.
-fn run_and_kill(path: &Path, how: How, delay: Duration) -> BTreeMap<u8, u64> {
+/// When a child is killed: not before so long, nor before so many of its pushes have returned, however slow
+/// the machine is.
+#[derive(Clone, Copy)]
+struct Moment {
+    delay: Duration,
+    pushes: u64,
+}
+
+/// Runs a child, kills it, and returns how many pushes of each thread it reported.
+fn run_and_kill(path: &Path, how: How, moment: Moment) -> BTreeMap<u8, u64> {
     let (pipe, child_end) = std::io::pipe().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
@@ -107,26 +117,31 @@ fn run_and_kill(path: &Path, how: How, delay: Duration) -> BTreeMap<u8, u64> {
         .stderr(child_end)
         .spawn()
         .unwrap();
-    let reader = std::thread::spawn(move || returned_pushes(pipe));
+    let lines = Arc::new(AtomicU64::new(0));
+    let of_reader = lines.clone();
+    let reader = std::thread::spawn(move || returned_pushes(pipe, &of_reader));
     // The clock starts when the recorder stands: before that there is nothing to lose.
     let rings = path.with_extension("reel.ring");
     while std::fs::metadata(&rings).map_or(0, |file| file.len()) <= 4096 {
         std::thread::sleep(Duration::from_micros(200));
     }
-    std::thread::sleep(delay);
+    std::thread::sleep(moment.delay);
+    while lines.load(Ordering::Relaxed) < moment.pushes && !reader.is_finished() {
+        std::thread::sleep(Duration::from_micros(200));
+    }
     child.kill().unwrap();
     child.wait().unwrap();
     reader.join().unwrap()
 }
 
-fn returned_pushes(mut pipe: PipeReader) -> BTreeMap<u8, u64> {
-    let mut bytes = Vec::new();
-    pipe.read_to_end(&mut bytes).unwrap();
+fn returned_pushes(mut pipe: PipeReader, lines: &AtomicU64) -> BTreeMap<u8, u64> {
     let mut returned = BTreeMap::new();
-    for line in bytes.chunks_exact(LINE) {
+    let mut line = [0; LINE];
+    while pipe.read_exact(&mut line).is_ok() {
         let count = u64::from_le_bytes(line[1..].try_into().unwrap());
         let before = returned.insert(line[0], count).unwrap_or(0);
         assert_eq!(count, before + 1, "the pipe is in order");
+        lines.fetch_add(1, Ordering::Relaxed);
     }
     returned
 }
@@ -205,8 +220,11 @@ fn check_kills(few: u32, how: How) {
         let folder = folder.path().join(kill.to_string());
         std::fs::create_dir(&folder).unwrap();
         let path = folder.join("A.reel");
-        let delay = Duration::from_micros((seed >> 33) % 150_000);
-        let returned = run_and_kill(&path, how, delay);
+        let moment = Moment {
+            delay: Duration::from_micros((seed >> 33) % 150_000),
+            pushes: (seed >> 20) % 1_000,
+        };
+        let returned = run_and_kill(&path, how, moment);
         from_rings += check_holds(&path, &returned, how.threads);
         returned_in_all += returned.values().sum::<u64>();
         files += reel_files(&path).unwrap().len();
@@ -251,7 +269,7 @@ fn killed_at_30_moments_while_every_block_rotates_a_reel_holds_every_push_that_r
 #[test]
 fn killed_at_30_moments_compressed_and_rotating_a_reel_holds_every_push_that_returned() {
     let how = How {
-        rotate: 10_000,
+        rotate: 2_000,
         zstd: true,
         ..How::plain(2)
     };
