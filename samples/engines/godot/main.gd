@@ -27,6 +27,7 @@ func _ready():
 			"deaf": deaf = true
 	var peer = NetworkedMultiplayerENet.new()
 	if role == "server":
+		peer.set_bind_ip("127.0.0.1")
 		if peer.create_server(port, 8) != OK:
 			get_tree().quit(2)
 	elif peer.create_client("127.0.0.1", port) != OK:

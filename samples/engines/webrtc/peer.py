@@ -3,7 +3,7 @@ that is neither.
 
     peer.py offer|answer FOLDER
 
-They tell each other where they are by files in FOLDER, and write the keys of their connection to FOLDER/keys.log.
+They tell each other where they are by files in FOLDER, and meet on loopback.
 """
 
 import asyncio
@@ -11,9 +11,13 @@ import json
 import os
 import sys
 
+from aioice import ice
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
 MESSAGES = 40
+
+# aioice takes every address of the machine but those of loopback.
+ice.get_host_addresses = lambda use_ipv4, use_ipv6: ["127.0.0.1"]
 
 
 def write(path, description):

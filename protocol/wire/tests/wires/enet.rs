@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::{Decoded, PacketFacts, Role, Wire};
 use rusty_enet::{Compressor, RangeCoder};
 
-use crate::explained::{check_explained, check_own_tests, number, small, wire};
+use crate::explained::{check_explained, number, small, wire};
 use crate::recordings::{Recording, Story, capture};
 
 /// A capture, the ports of ENet in it, and how many there are of each command.
@@ -16,11 +16,6 @@ type Command = (u8, u8, u8, u16, usize);
 
 /// How many there are of each command.
 type Counts = BTreeMap<u8, u32>;
-
-#[test]
-fn own_tests_pass() {
-    check_own_tests("enet.wire", 4);
-}
 
 #[test]
 fn every_byte_of_the_small_recordings_is_explained() {

@@ -6,25 +6,12 @@ use netreel_wire::{Decoded, StreamId, Value, Wire};
 
 use crate::recordings::Recording;
 
-/// A wire of `samples/wires`, which passes its own tests.
+/// A wire of `samples/wires`.
 pub fn wire(name: &str) -> Wire {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/wires");
     let text = std::fs::read_to_string(folder.join(name)).expect("a wire of the folder");
     let load = &mut |path: &str| std::fs::read_to_string(folder.join(path));
     Wire::compile_with(name, &text, load).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The `test` blocks of a wire, all of which have to pass.
-pub fn check_own_tests(name: &str, at_least: usize) {
-    let results = wire(name).run_tests();
-    assert!(
-        results.len() >= at_least,
-        "{name} has {} tests",
-        results.len()
-    );
-    for result in results {
-        assert!(result.passed(), "{name}: {result:#?}");
-    }
 }
 
 /// A recording of the repository, in `tests/recordings`.

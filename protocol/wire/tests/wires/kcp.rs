@@ -2,7 +2,7 @@
 
 use netreel_wire::{MessageFacts, Wire};
 
-use crate::explained::{check_explained, check_own_tests, wire};
+use crate::explained::{check_explained, wire};
 use crate::recordings::{Recording, Story, capture};
 
 /// One segment, as a reader by hand sees it.
@@ -12,11 +12,6 @@ struct Segment {
     command: u8,
     number: u64,
     length: usize,
-}
-
-#[test]
-fn own_tests_pass() {
-    check_own_tests("kcp.wire", 4);
 }
 
 #[test]

@@ -5,11 +5,11 @@ mod enet;
 mod explained;
 mod kcp;
 mod minetest;
+mod own_tests;
 mod quake3;
 mod raknet;
 #[path = "../recordings/mod.rs"]
 mod recordings;
 mod renet;
 mod round_trip;
-mod sealed;
 mod teeworlds07;

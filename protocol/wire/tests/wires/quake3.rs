@@ -6,18 +6,13 @@ use std::collections::BTreeMap;
 
 use netreel_wire::{Decoded, Value};
 
-use crate::explained::{check_own_tests, small, wire};
+use crate::explained::{small, wire};
 use crate::recordings::{Recording, Story, capture};
 
 const SMALL_DEMO: &[u8] = include_bytes!("../recordings/quake3.dm_71");
 
 /// The port of the server in both recordings.
 const SERVER: u16 = 27960;
-
-#[test]
-fn own_tests_pass() {
-    check_own_tests("quake3.wire", 6);
-}
 
 #[test]
 fn small_recording_has_the_messages_of_the_demo() {

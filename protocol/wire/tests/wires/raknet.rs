@@ -8,7 +8,7 @@ use std::process::Command;
 use netreel_reel::Endpoint;
 use netreel_wire::{Decoded, Name, PacketFacts, Value};
 
-use crate::explained::{check_explained, check_own_tests, small, wire};
+use crate::explained::{check_explained, small, wire};
 use crate::recordings::{Recording, Story, capture, skipped};
 
 const SMALL_FIELDS: &str = include_str!("../recordings/raknet.tsv");
@@ -55,11 +55,6 @@ type Row = BTreeMap<&'static str, Vec<u64>>;
 
 fn add(row: &mut Row, name: &'static str, value: u64) {
     row.entry(name).or_default().push(value);
-}
-
-#[test]
-fn own_tests_pass() {
-    check_own_tests("raknet.wire", 6);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netreel_wire::{Decoded, PacketFacts, Wire};
 
-use crate::explained::{check_explained, check_own_tests, number, small, wire};
+use crate::explained::{check_explained, number, small, wire};
 use crate::recordings::{Recording, Story, capture};
 
 /// A packet, as a reader by hand sees it.
@@ -23,11 +23,6 @@ struct Message {
     number: Option<u64>,
     slice: Option<(u64, u64)>,
     length: u64,
-}
-
-#[test]
-fn own_tests_pass() {
-    check_own_tests("renet.wire", 4);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use netreel_wire::{Context, Decoded, Name, Value};
 
-use crate::explained::{check_explained, check_own_tests, small, wire};
+use crate::explained::{check_explained, small, wire};
 use crate::recordings::Story;
 
 const NAME: &str = "teeworlds07.wire";
@@ -28,11 +28,6 @@ const FREQUENCIES: [u32; 256] = [
     16, 26, 17, 18, 9, 10, 25, 22, 22, 17, 20, 16, 6, 16, 15, 20, 14, 18, 24, 335,
 ];
 const END: usize = 256;
-
-#[test]
-fn own_tests_pass() {
-    check_own_tests(NAME, 4);
-}
 
 #[test]
 fn every_packet_of_the_recording_is_explained_and_comes_back() {

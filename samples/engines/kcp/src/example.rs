@@ -36,8 +36,9 @@ impl<T: Transport> Game<T> {
             "" => None,
             address => Some(address.parse()?),
         };
-        if let Some(server) = server {
-            host.connect(server, conversation)?;
+        match server {
+            Some(server) => host.connect(server, conversation)?,
+            None => host.listen(),
         }
         Ok(Game {
             host,
@@ -114,7 +115,11 @@ pub fn record(out: &Path) -> Result<(), Failure> {
     }
     // Each client says 39 short things and one that takes five packets.
     let all = 19 * 15 + 20 * 16 + 5000;
-    for tick in 0..10_000 {
+    let mut tick = 0;
+    while nodes[1..].iter().any(|(_, _, game)| game.heard < all) {
+        if tick == 10_000 {
+            return Err("not all was heard".into());
+        }
         for (place, (_, io, game)) in nodes.iter_mut().enumerate() {
             io.tick(tick, Time(tick * 2_000_000));
             game.tick(io);
@@ -129,9 +134,7 @@ pub fn record(out: &Path) -> Result<(), Failure> {
                 game.input(&call, io)?;
             }
         }
-        if nodes[1..].iter().all(|(_, _, game)| game.heard >= all) {
-            break;
-        }
+        tick += 1;
         std::thread::sleep(Duration::from_millis(2));
     }
     // What nobody has read by then is known to be lost.

@@ -33,14 +33,28 @@ impl<T: Transport> Write for KcpOutput<T> {
 pub struct KcpHost<T> {
     io: Shared<T>,
     mtu: usize,
+    is_listening: bool,
     links: BTreeMap<SocketAddr, Kcp<KcpOutput<T>>>,
+    /// The clock's first answer in milliseconds, from which KCP's time counts.
+    zero_ms: Option<u64>,
 }
 
 impl<T: Transport> KcpHost<T> {
     /// A host without conversations, whose packets have at most `mtu` bytes.
     pub fn new(io: Shared<T>, mtu: usize) -> KcpHost<T> {
-        let links = BTreeMap::new();
-        KcpHost { io, mtu, links }
+        KcpHost {
+            io,
+            mtu,
+            is_listening: false,
+            links: BTreeMap::new(),
+            zero_ms: None,
+        }
+    }
+
+    /// From now on accepts the conversations that others begin. One with another number takes the place of
+    /// the one that there was with the same address.
+    pub fn listen(&mut self) {
+        self.is_listening = true;
     }
 
     /// Begins a conversation. Both ends give it the same number; a listening host takes that of the first
@@ -57,19 +71,23 @@ impl<T: Transport> KcpHost<T> {
         Ok(())
     }
 
-    /// Hands over what has arrived, and sends what is due.
+    /// Hands over what has arrived, and sends what is due. A conversation of which the last call sent a packet
+    /// for the twentieth time is over.
     ///
     /// # Errors
     /// `mtu` is too small for KCP.
     pub fn service(&mut self) -> Result<(), kcp::Error> {
-        let now_ms = (self.io.now().nanos() / 1_000_000) as u32; // wraps, as KCP's clock does
+        let now_ms = self.io.now().nanos() / 1_000_000;
+        let zero_ms = *self.zero_ms.get_or_insert(now_ms);
+        self.links.retain(|_, link| !link.is_dead_link());
         let mut buffer = [0; PACKET_MAX];
         while let Ok(Some(came)) = self.io.receive(&mut buffer) {
             let packet = &buffer[..came.length];
             if packet.len() < KCP_OVERHEAD {
                 continue;
             }
-            if !self.links.contains_key(&came.from) {
+            let conversation = self.links.get(&came.from).map(Kcp::conv);
+            if self.is_listening && conversation != Some(get_conv(packet)) && begins(packet) {
                 self.connect(came.from, get_conv(packet))?;
             }
             if let Some(link) = self.links.get_mut(&came.from) {
@@ -77,9 +95,11 @@ impl<T: Transport> KcpHost<T> {
                 let _ = link.input(packet);
             }
         }
+        // KCP's own time wraps after 49 days.
+        let time_ms = now_ms.saturating_sub(zero_ms) as u32;
         self.links
             .values_mut()
-            .try_for_each(|link| link.update(now_ms))
+            .try_for_each(|link| link.update(time_ms))
     }
 
     /// The next whole message of any conversation, with who sent it.
@@ -99,4 +119,10 @@ impl<T: Transport> KcpHost<T> {
         let link = self.links.get_mut(&to);
         link.map_or(Ok(()), |link| link.send(message).map(drop))
     }
+}
+
+/// Whether a packet may be a conversation's first: it has data, and its sender has heard nothing yet.
+fn begins(packet: &[u8]) -> bool {
+    const PUSH: u8 = 81;
+    packet[4] == PUSH && packet[16..20] == [0; 4]
 }

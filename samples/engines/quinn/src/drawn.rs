@@ -1,12 +1,12 @@
 //! What quinn and rustls else ask the operating system: random bytes and the calendar.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use netreel_transport::Transport;
 use quinn_proto::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
-    ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig,
+    ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig, TimeSource,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -26,7 +26,7 @@ use rustls::{Error, NamedGroup, PeerMisbehaved};
 const ID_BYTES: usize = 8;
 
 /// Random bytes that follow from a seed, for all that quinn and rustls draw; and a day, for all
-/// certificates.
+/// certificates and tokens.
 ///
 /// The seed is in the reel: whoever has the reel can work out the keys. So record what is being developed,
 /// not what players say to each other.
@@ -88,7 +88,9 @@ impl Drawn {
         let tls = Arc::new(QuicServerConfig::try_from(tls)?);
         let key: [u8; 64] = self.bytes.draw();
         let token_key = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&key);
-        Ok(ServerConfig::new(tls, Arc::new(token_key)))
+        let mut config = ServerConfig::new(tls, Arc::new(token_key));
+        config.time_source(Arc::new(Today(self.today)));
+        Ok(config)
     }
 
     /// The settings of connections that are begun.
@@ -132,6 +134,13 @@ struct Today(UnixTime);
 impl TimeProvider for Today {
     fn current_time(&self) -> Option<UnixTime> {
         Some(self.0)
+    }
+}
+
+/// By which quinn judges the age of its tokens.
+impl TimeSource for Today {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(self.0.as_secs())
     }
 }
 
