@@ -29,7 +29,7 @@
 //!     let proof: Vec<u32> = finding.proof().map(|it| it.packet.0).collect();
 //!     println!("{}: packets {proof:?}", finding.rule);
 //! }
-//! assert_eq!(session.packet_count(), 881);
+//! assert_eq!(session.packet_count(), 573);
 //! assert!(!history.findings.is_empty());
 //! # Ok(())
 //! # }

@@ -25,7 +25,7 @@
 //! recorder.finish()?;
 //!
 //! let opened = netreel_record::open(&path)?;
-//! assert!(opened.reel.header().node == "server");
+//! assert_eq!(opened.header().node, "server");
 //! # Ok(())
 //! # }
 //! ```
