@@ -348,10 +348,10 @@ pub(super) fn unknown_names(
             unknown_names(left, session, own_rules, sentences);
             unknown_names(right, session, own_rules, sentences);
         }
-        Expr::Compare(Field::Of(field), _, Literal::Name(name)) => {
-            if field.declared().of == FieldType::Node {
-                check_node(name);
-            }
+        Expr::Compare(Field::Of(field), _, Literal::Name(name))
+            if field.declared().of == FieldType::Node =>
+        {
+            check_node(name);
         }
         Expr::Compare(Field::Node | Field::Owner | Field::Origin, _, Literal::Name(name)) => {
             check_node(name);

@@ -32,6 +32,9 @@ fn is_compared(field: &Field) -> bool {
     field.content.is_some() && !field.is_gap
 }
 
+/// The values of a case of a switch, and what is read there.
+type Arm = (Vec<i128>, Vec<Step>);
+
 impl Lowering<'_> {
     /// A struct that is not recursive, written out.
     pub(super) fn inline(
@@ -203,7 +206,7 @@ impl Lowering<'_> {
     fn switch(
         &mut self,
         (on, text): (&Expression, &Arc<str>),
-        (arms, default, joint): (&[(Vec<i128>, Vec<Step>)], &Option<Vec<Step>>, &Joint),
+        (arms, default, joint): (&[Arm], &Option<Vec<Step>>, &Joint),
         structure: StructId,
         bindings: &mut Bindings,
     ) -> Result<(), NotLowered> {
