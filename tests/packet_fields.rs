@@ -59,16 +59,16 @@ fn out(arguments: &[&str]) -> String {
 fn check(surface: &str, found: &[String], declared: &[&str]) {
     let found: BTreeSet<&str> = found.iter().map(String::as_str).collect();
     let declared: BTreeSet<&str> = declared.iter().copied().collect();
-    for name in declared.difference(&found) {
-        panic!(
-            "{surface} lacks `{name}`, which packet_fields.rs declares for it: make it of the declaration"
-        );
-    }
-    for name in found.difference(&declared) {
-        panic!(
-            "{surface} has `{name}`, which packet_fields.rs does not declare for it: declare it"
-        );
-    }
+    let lacking: Vec<&&str> = declared.difference(&found).collect();
+    assert!(
+        lacking.is_empty(),
+        "{surface} lacks {lacking:?}, which packet_fields.rs declares for it: make it of the declaration"
+    );
+    let more: Vec<&&str> = found.difference(&declared).collect();
+    assert!(
+        more.is_empty(),
+        "{surface} has {more:?}, which packet_fields.rs does not declare for it: declare it"
+    );
 }
 
 /// The keys of the first line.
