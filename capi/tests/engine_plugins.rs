@@ -9,7 +9,7 @@ use std::process::Command;
 
 use netreel_record::{open, open_session};
 use netreel_reel::{Ending, Event, EventKind, Reel, SendOutcome};
-use support::{CPP20, checked, file, library_folder, skipped};
+use support::{CPP20, checked, file, is_here, library_folder};
 
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(file(folder)).unwrap();
@@ -185,15 +185,6 @@ fn unreals_sockets_are_recorded_by_its_plugin() {
 }
 
 const UNITY: &str = "../samples/plugins/unity/com.netreel.recorder/Runtime";
-
-fn is_here(command: &str) -> bool {
-    let here = Command::new(command).arg("--version").output();
-    let here = here.is_ok_and(|output| output.status.success());
-    if !here {
-        skipped(format_args!("there is no {command} here"));
-    }
-    here
-}
 
 #[test]
 fn unity_transports_packets_are_recorded_by_its_package() {

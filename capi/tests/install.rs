@@ -6,17 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{CPP17, Compiler, checked, file, library_folder, replay, skipped};
-
-/// A tool that is asked for its version; says what is skipped where it is not here.
-fn is_here(command: &str) -> bool {
-    let here = Command::new(command).arg("--version").output();
-    let here = here.is_ok_and(|output| output.status.success());
-    if !here {
-        skipped(format_args!("there is no {command} here"));
-    }
-    here
-}
+use support::{CPP17, Compiler, checked, file, is_here, library_folder, replay};
 
 /// A folder with the tests' library alone.
 fn built(folder: &Path) -> PathBuf {
@@ -64,6 +54,10 @@ fn project(folder: &Path) -> PathBuf {
     project
 }
 
+fn installed_beside_project(folder: &Path) -> (PathBuf, PathBuf) {
+    (installed(folder, &built(folder)), project(folder))
+}
+
 fn configure(project: &Path, prefix: &Path) -> Command {
     let mut cmake = Command::new("cmake");
     cmake
@@ -81,10 +75,7 @@ fn a_project_of_cmake_that_copies_the_page_records_and_replays() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (prefix, project) = (
-        installed(folder.path(), &built(folder.path())),
-        project(folder.path()),
-    );
+    let (prefix, project) = installed_beside_project(folder.path());
     checked(&mut configure(&project, &prefix));
     checked(
         Command::new("cmake")
@@ -100,10 +91,7 @@ fn cmake_is_told_that_another_version_is_wanted() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (prefix, project) = (
-        installed(folder.path(), &built(folder.path())),
-        project(folder.path()),
-    );
+    let (prefix, project) = installed_beside_project(folder.path());
     let newer = page("cmake").replace("netreel 0.1", "netreel 9.1");
     std::fs::write(project.join("CMakeLists.txt"), newer).unwrap();
     let output = configure(&project, &prefix).output().unwrap();
@@ -120,10 +108,7 @@ fn a_program_of_pkg_config_that_copies_the_page_records_and_replays() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (prefix, project) = (
-        installed(folder.path(), &built(folder.path())),
-        project(folder.path()),
-    );
+    let (prefix, project) = installed_beside_project(folder.path());
     let mut asked = Command::new("pkg-config");
     asked.args(["--cflags", "--libs", "netreel"]);
     let flags = checked(asked.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")));

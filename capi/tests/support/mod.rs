@@ -62,14 +62,7 @@ pub const CPP20: Compiler = Compiler {
 impl Compiler {
     /// Whether it can compile; says what is skipped where it cannot.
     pub fn is_here(self) -> bool {
-        let asked = Command::new(windows::compiler(self.command))
-            .arg("--version")
-            .output();
-        let here = asked.is_ok_and(|output| output.status.success());
-        if !here {
-            skipped(format_args!("there is no {} here", self.command));
-        }
-        here
+        is_here(windows::compiler(self.command))
     }
 
     /// The compiler with all warnings as errors.
@@ -119,6 +112,16 @@ impl Compiler {
 }
 
 /// Whether libenet and its header are here; says what is skipped where they are not.
+/// A tool that is asked for its version; says what is skipped where it is not here.
+pub fn is_here(command: &str) -> bool {
+    let asked = Command::new(command).arg("--version").output();
+    let here = asked.is_ok_and(|output| output.status.success());
+    if !here {
+        skipped(format_args!("there is no {command} here"));
+    }
+    here
+}
+
 pub fn libenet_is_here() -> bool {
     if !C99.is_here() {
         return false;
