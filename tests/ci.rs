@@ -137,6 +137,30 @@ fn a_session_that_cannot_be_judged_is_kept_and_fails() {
 }
 
 #[test]
+fn a_session_that_cannot_be_read_is_kept_and_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = folder.path().join("match \"7\"");
+    std::fs::create_dir(&session).expect("a folder");
+    std::fs::write(session.join("A.reel"), "no reel").expect("a file");
+    let (ran, out) = check(folder.path(), &[]);
+    let ran = ran.expect(2);
+    assert!(report(&out).join("kept/1-match \"7\"/A.reel").is_file());
+    assert!(ran.out.contains("A.reel"), "{}", ran.out);
+}
+
+#[test]
+fn reports_are_not_written_among_the_sessions() {
+    let folder = copied("owner", "");
+    let out = folder.path().join("report");
+    let mut script = Command::new(format!("{ACTION}/check-sessions.sh"));
+    script.arg(folder.path()).arg(&out);
+    script.env("NETREEL", command().get_program());
+    let ran = script.output().expect("bash runs it");
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(!out.exists());
+}
+
+#[test]
 fn arguments_go_to_check() {
     let folder = copied("owner", "X.reel");
     check(folder.path(), &["--partial"]).0.expect(0);

@@ -29,13 +29,15 @@ elif [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
     echo "check-sessions: $out has something else in it: name a folder of its own for the reports" >&2
     exit 2
 fi
-mkdir -p "$out/kept"
+mkdir -p "$out"
 case $(cd "$out" && pwd)/ in
 "$(cd "$sessions" 2>/dev/null && pwd)"/*)
+    rmdir "$out" 2>/dev/null
     echo "check-sessions: $out is inside $sessions: what is kept there would be sessions of the next run" >&2
     exit 2
     ;;
 esac
+mkdir -p "$out/kept"
 
 checked() { "$netreel" check --each "$sessions" "${@}"; }
 
