@@ -615,3 +615,21 @@ fn a_new_wire_checks_and_passes_its_tests_and_takes_nobodys_place() {
         assert_eq!(std::fs::read(folder.path(&name)).unwrap(), b"mine");
     }
 }
+
+#[test]
+fn a_guess_asks_no_wire_that_is_there_and_is_never_written_over_one() {
+    let folder = Folder::new();
+    let capture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("protocol/wire/tests/recordings/raknet.pcap");
+    let capture = std::fs::read(capture).expect("a capture");
+    folder.write("game.pcap", capture);
+    folder.write("mine.wire", "mine");
+    let told = folder.run(&["guess", "game.pcap", "--out", "new.wire"]);
+    let told = told.expect(0);
+    assert!(!told.err.contains("--wire"), "{}", told.err);
+    folder.run(&["check", "new.wire"]).expect(0);
+    let told = folder.run(&["guess", "game.pcap", "--out", "mine.wire"]);
+    let told = told.expect(2).err;
+    assert!(told.contains("name another file"), "{told}");
+    assert_eq!(std::fs::read(folder.path("mine.wire")).unwrap(), b"mine");
+}

@@ -1,11 +1,12 @@
 //! `netreel wire guess`: the wire that packets suggest.
 
-use std::fs::File;
 use std::io::Write;
 
 use netreel_protocol::guess::Packets;
 use netreel_protocol::session::Session;
 
+use super::any::any;
+use super::new;
 use crate::arguments::WireGuess;
 use crate::open;
 use crate::outcome::{Answer, Failure};
@@ -13,7 +14,8 @@ use crate::table::{self, Align};
 
 pub fn run(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer, Failure> {
     let reels = open::reels(&arguments.paths)?;
-    let story = open::build_by(reels, |inputs| Session::build(inputs, None))?;
+    let wire = any()?;
+    let story = open::build_by(reels, |inputs| Session::build(inputs, Some(wire)))?;
     let guess = Packets::of(&story.session).guess();
     for remark in guess.remarks() {
         writeln!(out, "{remark}")?;
@@ -35,10 +37,7 @@ pub fn run(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer, Failure
         out,
     )?;
     if let Some(path) = &arguments.out {
-        let failed = |error| Failure::new(format!("{}: cannot write it: {error}", path.display()));
-        // Never over somebody's work.
-        let mut file = File::create_new(path).map_err(failed)?;
-        file.write_all(guess.wire().as_bytes()).map_err(failed)?;
+        new::write(path, &guess.wire())?;
         writeln!(
             out,
             "{}: a wire to begin with; netreel wire check tries it",

@@ -3,22 +3,17 @@
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::sync::Arc;
 
 use netreel_capture::pcap::{PcapError, UdpPayloads};
 use netreel_protocol::session::{NodeId, PacketId, Session};
-use netreel_wire::Wire;
 use netreel_wire_lsp::{
     BYTES_MAX, Capture, CapturedPacket, OpenCapture, PACKETS_MAX, Server, serve,
 };
 
+use super::any::any;
 use crate::arguments::WireLsp;
 use crate::open;
 use crate::outcome::{Answer, Failure};
-
-/// A wire that takes every packet: a session needs one before it tells how a packet travelled.
-const ANY: &str = "wire any { byte_order = big; bit_order = msb; root = Packet; }
-struct Packet { data: bytes(rest); }";
 
 pub fn run(arguments: &WireLsp) -> Result<Answer, Failure> {
     let mut opener = Recordings;
@@ -83,8 +78,8 @@ impl OpenCapture for Recordings {
 /// The packets of a session, in its order, until nobody wants more.
 fn of_reels(path: &Path, add: &mut dyn FnMut(CapturedPacket) -> bool) -> Result<(), String> {
     let reels = open::reels(&[path]).map_err(|failure| failure.to_string())?;
-    let wire = Wire::compile("any.wire", ANY).map_err(|error| error.to_string())?;
-    let session = Session::build(reels.inputs, Some(Arc::new(wire)));
+    let wire = any().map_err(|failure| failure.to_string())?;
+    let session = Session::build(reels.inputs, Some(wire));
     let session = session.map_err(|error| error.to_string())?;
     for number in 0..session.packet_count() {
         let id = PacketId(number as u32);

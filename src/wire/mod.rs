@@ -1,5 +1,6 @@
 //! `netreel wire`: the definition language from the command line.
 
+mod any;
 mod check;
 mod decode;
 mod encode;

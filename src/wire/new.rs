@@ -1,21 +1,32 @@
 //! `netreel wire new`: a wire to begin with.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 
 use crate::arguments::{Like, WireNew};
 use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &WireNew, out: &mut dyn Write) -> Result<Answer, Failure> {
     let path = &arguments.file;
-    let failed = |error| Failure::new(format!("{}: cannot write it: {error}", path.display()));
-    // Never over somebody's work.
-    let mut file = File::create_new(path).map_err(failed)?;
     let (text, next) = start(arguments.like);
-    file.write_all(text.as_bytes()).map_err(failed)?;
+    write(path, text)?;
     writeln!(out, "{}: {next}", path.display())?;
     writeln!(out, "netreel wire test {} runs its tests", path.display())?;
     Ok(Answer::Clean)
+}
+
+/// Writes a wire into a new file: never over somebody's work.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: io::Error| {
+        let what = match error.kind() {
+            io::ErrorKind::AlreadyExists => "it is there already; name another file".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::new(format!("{}: cannot write it: {what}", path.display()))
+    };
+    let mut file = File::create_new(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
 }
 
 /// The text of a wire, and what is to be done with it first.
