@@ -122,10 +122,10 @@ fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
         if open.is_empty() {
             return None;
         }
-        let (Some(link), Some(said)) = (session.link(packet), session.said(packet)) else {
+        let Some(link) = session.link(packet) else {
             continue;
         };
-        if said.diagnostics == 0 && said.protocol.is_some() {
+        if session.fits(packet) {
             open.remove(&link);
         } else if let Some(count) = open.get_mut(&link) {
             *count += 1;
@@ -161,10 +161,10 @@ fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<R
     let mut senders: BTreeMap<NodeId, Count> = BTreeMap::new();
     let mut all = Count::default();
     for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-        let (Some((from, to)), Some(said)) = (session.link(packet), session.said(packet)) else {
+        let Some((from, to)) = session.link(packet) else {
             continue;
         };
-        let unfit = u64::from(said.diagnostics > 0 || said.protocol.is_none());
+        let unfit = u64::from(!session.fits(packet));
         let add = |count: &mut Count| {
             count.all += 1;
             count.unfit += unfit;

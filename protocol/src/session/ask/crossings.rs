@@ -30,15 +30,15 @@ impl Session {
         events: Range<EventNumber>,
     ) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
         let track = self.track(node);
-        let recorded = track.map(|track| self.rows.crossings(track, events));
-        let passing = match recorded {
+        let mut recorded = track.map(|track| self.rows.crossings(track, events));
+        let mut passing = match recorded {
             Some(_) => None,
             None => Some(self.passing(node)),
         };
-        recorded
-            .into_iter()
-            .flatten()
-            .chain(passing.into_iter().flatten())
+        std::iter::from_fn(move || match &mut recorded {
+            Some(recorded) => recorded.next(),
+            None => passing.as_mut()?.next(),
+        })
     }
 
     /// What a receipt of a node is called by the node: its place among the node's receipts, which is the

@@ -13,6 +13,7 @@ use crate::session::facts::told::Told;
 use crate::session::facts::values::Values;
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
+use crate::session::weave::places::EndId;
 use crate::session::{
     Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObjectFact, ObserverId,
     Packet, PacketId, Session, SessionTime, Stamp, Turn,
@@ -226,9 +227,10 @@ impl Session {
     /// From whom packets were received that no reel has sent, and how many.
     pub(crate) fn unsent(&self) -> BTreeMap<NodeId, u64> {
         let mut unsent = BTreeMap::new();
-        for packet in (0..self.rows.len()).map(|place| PacketId(place as u32)) {
-            let is_sent = matches!(self.departed(packet), Some((true, _)));
-            if !is_sent && self.packet(packet).is_some_and(|it| it.received.is_some()) {
+        let told = (0u32..).map(PacketId).zip(self.rows.told.iter());
+        for (packet, end) in told {
+            let (_, side, _) = self.rows.places.find(EndId(end as u32));
+            if side != Side::Send && self.packet(packet).is_some_and(|it| it.received.is_some()) {
                 let from = self.link(packet).map(|(from, _)| from);
                 *unsent.entry(from.unwrap_or_default()).or_default() += 1;
             }
@@ -288,6 +290,11 @@ impl Session {
     /// What the wire says of a packet, without its messages. `None` where there is no such packet.
     pub fn said(&self, packet: PacketId) -> Option<Said> {
         self.said_with_messages(packet).map(|(said, _)| said)
+    }
+
+    /// Whether a packet is of a protocol of the wire, and fits it.
+    pub(crate) fn fits(&self, packet: PacketId) -> bool {
+        self.told().fits(&self.rows, packet)
     }
 
     /// A packet as it was spoken: from whom to whom, when it was first known, what the wire says of
@@ -373,13 +380,11 @@ impl Session {
         &self,
         packet: PacketId,
     ) -> impl Iterator<Item = (MessageId, MessageFacts)> + '_ {
-        let known = self.said_with_messages(packet);
-        let (first, messages) = match known {
-            Some((said, messages)) => (said.messages.start, messages),
-            None => (0, None),
-        };
-        let ids = (first..).map(MessageId);
-        ids.zip(messages.into_iter().flatten())
+        let known = self.told().messages_of(&self.rows, packet);
+        known.into_iter().flat_map(|(numbers, messages)| {
+            let ids = (numbers.start..).map(MessageId);
+            ids.zip(messages)
+        })
     }
 
     /// What the wire says of a packet, and those of its messages whose shapes fit.
@@ -403,8 +408,12 @@ impl Session {
         packet: PacketId,
         fits: impl Fn(&Shape) -> bool,
     ) -> impl Iterator<Item = (MessageId, MessageFacts)> {
-        let said = self.said_and(packet, fits);
-        said.into_iter().flat_map(|(_, messages)| messages)
+        let known = self.told().messages_of(&self.rows, packet);
+        let those = known.map(|(numbers, messages)| {
+            let those = messages.those(fits);
+            those.map(move |(nth, facts)| (MessageId(numbers.start + nth), facts))
+        });
+        those.into_iter().flatten()
     }
 
     /// All messages, in order.

@@ -4,15 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::Endpoint;
 
+use crate::session::read::connections::Connection;
 use crate::session::read::ends::Side;
 use crate::session::{NodeId, PacketId, Session};
 
 /// What tells between which ports of two nodes a packet goes.
-#[derive(Clone)]
 pub(crate) struct Ports {
     /// The ports of each node.
     own: BTreeSet<(NodeId, u16)>,
+    /// Of each connection of each track, and each way of it, what the last packet was told.
+    latest: Vec<Vec<[Option<(Link, Option<u32>)>; 2]>>,
 }
+
+/// From whom to whom.
+type Link = (NodeId, NodeId);
 
 impl Ports {
     pub fn new(session: &Session) -> Ports {
@@ -21,32 +26,59 @@ impl Ports {
             let ports = node.endpoints.iter().map(|endpoint| endpoint.port());
             ports.map(move |port| (id, port))
         });
-        Ports { own: own.collect() }
+        let tracks = session.rows.tracks.iter();
+        Ports {
+            own: own.collect(),
+            latest: tracks
+                .map(|track| vec![[None; 2]; track.connections.len()])
+                .collect(),
+        }
     }
 
-    /// The port that a packet left, and the one that it went to. `None` where one of them is not a
-    /// port of its node: it was translated on the way, or a proxy tells of the packet.
-    pub fn of(&self, session: &Session, packet: PacketId) -> Option<(u16, u16)> {
-        let (from, to) = session.link(packet)?;
+    /// What `number` tells of the port that a packet left and the one that it went to. `None` where one of them
+    /// is not a port of its node: it was translated on the way, or a proxy tells of the packet.
+    pub fn talk(
+        &mut self,
+        session: &Session,
+        (packet, link): (PacketId, Link),
+        number: impl FnOnce((u16, u16)) -> u32,
+    ) -> Option<u32> {
         let (track, side, place) = session.rows.told(packet)?;
         let known = session.rows.tracks.get(track)?;
-        let (connection, forward) = known.side(side).way(place);
-        let connection = known.connections.get(connection as usize)?;
-        if connection.afar.is_some() {
-            return None;
+        let (at, forward) = known.side(side).way(place);
+        let connection = known.connections.get(at as usize)?;
+        let ways = self.latest.get_mut(track)?.get_mut(at as usize)?;
+        let goes_out = side.goes_out(forward);
+        let latest = &mut ways[usize::from(goes_out)];
+        if let Some((of, told)) = *latest
+            && of == link
+        {
+            return told;
         }
-        let near = match side {
-            Side::Seen => connection.local?.port(),
-            Side::Send | Side::Receive => connection.port,
-        };
-        let far = connection.peer.port();
-        let (left, reached) = match side.goes_out(forward) {
-            true => (near, far),
-            false => (far, near),
-        };
-        let is_own = |node: NodeId, port: u16| self.own.contains(&(node, port));
-        (is_own(from, left) && is_own(to, reached)).then_some((left, reached))
+        let own = &self.own;
+        let told = between(connection, side, goes_out).filter(|&(left, reached)| {
+            own.contains(&(link.0, left)) && own.contains(&(link.1, reached))
+        });
+        let told = told.map(number);
+        *latest = Some((link, told));
+        told
     }
+}
+
+/// The port that a packet of a connection left, and the one that it went to.
+fn between(connection: &Connection, side: Side, goes_out: bool) -> Option<(u16, u16)> {
+    if connection.afar.is_some() {
+        return None;
+    }
+    let near = match side {
+        Side::Seen => connection.local?.port(),
+        Side::Send | Side::Receive => connection.port,
+    };
+    let far = connection.peer.port();
+    Some(match goes_out {
+        true => (near, far),
+        false => (far, near),
+    })
 }
 
 impl Session {

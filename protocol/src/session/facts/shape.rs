@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::ops::Range;
 
 use netreel_wire::{
     KindId, MessageFacts, PacketFacts, Place, Promise, ProtocolId, RpcName, Sequence, StreamId,
@@ -98,7 +99,7 @@ pub struct Said {
     /// See [`netreel_wire::PacketFacts::input_count`].
     pub input_count: Option<u64>,
     /// Its messages, by their numbers in the session.
-    pub messages: std::ops::Range<u32>,
+    pub messages: Range<u32>,
     /// How many things a full decode has to say of it.
     pub diagnostics: u32,
 }
@@ -284,6 +285,15 @@ impl Shapes {
         (count.unwrap_or(1) as u32, shape.parts & 1 << 5 != 0)
     }
 
+    /// Whether a packet with these facts is of a protocol of the wire, and fits.
+    pub fn fits(&self, bytes: &[u8]) -> bool {
+        let shape = match bytes {
+            [] => None,
+            _ => self.list.get(Bytes(bytes).take() as usize),
+        };
+        shape.is_some_and(|shape| shape.of.is_some() && shape.parts & 1 << 5 == 0)
+    }
+
     /// The facts of a packet whose first message has this number, and those of its messages.
     pub fn read<'a>(&'a self, bytes: &'a [u8], first: u32) -> (Said, Messages<'a>) {
         let mut from = Bytes(bytes);
@@ -333,6 +343,34 @@ impl Shapes {
         (said, rest)
     }
 
+    /// The facts of a packet's messages alone, of which the first has this number; the numbers of all.
+    pub fn messages<'a>(&'a self, bytes: &'a [u8], first: u32) -> (Range<u32>, Messages<'a>) {
+        let mut from = Bytes(bytes);
+        let shape = match bytes {
+            [] => None,
+            _ => self.list.get(from.take() as usize),
+        };
+        let Some(shape) = shape else {
+            return (first..first, Messages::none(self));
+        };
+        let mut parts = shape.reader();
+        let left = parts.number(6, &mut from).unwrap_or(1) as u32;
+        // In the order in which they are written.
+        from.pass(shape.count(0b10_1111));
+        let ranges = parts.number(4, &mut from).unwrap_or(0);
+        from.pass(shape.count(0b1_1000_0000));
+        let lacking = parts.number(9, &mut from).unwrap_or(0);
+        from.pass(shape.count(0b111_1100_0000_0000));
+        from.pass((ranges as u32 + lacking as u32) * 2);
+        let messages = Messages {
+            shapes: self,
+            from,
+            left,
+            end: 0,
+        };
+        (first..first.saturating_add(left), messages)
+    }
+
     pub fn memory(&self) -> usize {
         let names = self.names.list.iter();
         let names: usize = names.map(|it| it.len() + 2 * size_of::<SmolStr>()).sum();
@@ -378,8 +416,17 @@ impl<'a> Messages<'a> {
         })
     }
 
+    /// The message at a place. Nothing is made of those before it.
+    pub fn nth_alone(mut self, nth: u32) -> Option<MessageFacts> {
+        for _ in 0..nth {
+            let (shape, _) = self.begin()?;
+            self.from.pass(shape.values());
+        }
+        self.next()
+    }
+
     /// The shape of the next message, and its bits.
-    fn begin(&mut self) -> Option<(&'a Shape, std::ops::Range<u32>)> {
+    fn begin(&mut self) -> Option<(&'a Shape, Range<u32>)> {
         self.left = self.left.checked_sub(1)?;
         let from = &mut self.from;
         let shape = self.shapes.list.get(from.take() as usize)?;
@@ -401,7 +448,7 @@ impl Iterator for Messages<'_> {
 
 impl Messages<'_> {
     /// A message of which shape and bits were read.
-    fn rest(&mut self, shape: &Shape, bits: std::ops::Range<u32>) -> MessageFacts {
+    fn rest(&mut self, shape: &Shape, bits: Range<u32>) -> MessageFacts {
         let from = &mut self.from;
         let mut parts = shape.reader();
         let mut facts = MessageFacts {
@@ -520,6 +567,11 @@ impl Shape {
     fn values(&self) -> u32 {
         let places = 3 * (self.parts & PLACES).count_ones();
         (self.parts & !PLACES).count_ones() + places + (self.parts & NAME).count_ones()
+    }
+
+    /// How many of these parts a packet has.
+    fn count(&self, parts: u32) -> u32 {
+        (self.parts & parts).count_ones()
     }
 
     fn reader(&self) -> Reader<'_> {

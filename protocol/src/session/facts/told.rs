@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Event, EventNumber, Record, Reel};
-use netreel_table::{Blobs, Column, List, Misfit, Putting, Taking};
+use netreel_table::{Blobs, Column, Cursor, List, Misfit, Putting, Taking};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
 use super::asking::{Asking, Of, Piece};
@@ -165,6 +165,16 @@ impl Told {
         Some(piece.shapes.head(bytes))
     }
 
+    /// Whether a packet is of a protocol of the wire, and fits it.
+    pub fn fits(&self, rows: &Rows, packet: PacketId) -> bool {
+        let found = rows
+            .told(packet)
+            .and_then(|end| Some((end.1, self.piece(rows, end)?)));
+        found.is_some_and(|(side, (piece, row))| {
+            piece.shapes.fits(piece.facts[side as usize].get(row))
+        })
+    }
+
     /// Takes the numbers of all messages.
     pub(super) fn take_numbers(
         &mut self,
@@ -279,6 +289,15 @@ impl Told {
         )
     }
 
+    /// The facts of the messages of a packet, and their numbers.
+    pub fn messages_of(&self, rows: &Rows, packet: PacketId) -> Option<(Range<u32>, Messages<'_>)> {
+        let end = rows.told(packet)?;
+        let first = self.first.get(packet.0 as usize) as u32;
+        let (piece, row) = self.piece(rows, end)?;
+        let bytes = piece.facts[end.1 as usize].get(row);
+        Some(piece.shapes.messages(bytes, first))
+    }
+
     /// The packets that do not fit the wire, in order.
     pub fn unfit(&self) -> &List<u32> {
         &self.unfit
@@ -358,9 +377,9 @@ impl Told {
     /// A message: its packet, and its facts.
     pub fn message(&self, rows: &Rows, message: MessageId) -> Option<(PacketId, MessageFacts)> {
         let packet = self.carrier(message)?;
-        let (said, mut facts) = self.of(rows, packet)?;
-        let nth = message.0.checked_sub(said.messages.start)?;
-        Some((packet, facts.nth(nth as usize)?))
+        let (numbers, facts) = self.messages_of(rows, packet)?;
+        let nth = message.0.checked_sub(numbers.start)?;
+        Some((packet, facts.nth_alone(nth)?))
     }
 
     /// The messages that are fragments, in their order.
@@ -517,8 +536,19 @@ struct Reading<'a> {
     wire: &'a Wire,
     job: &'a Job,
     asking: Asking,
+    /// What is asked for each end of a side, one after the other.
+    sides: [Walking<'a>; 3],
+    /// [`Rows::told`].
+    told: Cursor<'a>,
     /// Of a wire with state, for each connection how many of its packets are still to come.
     left: Vec<u32>,
+}
+
+/// What is known of the ends of a side, read along.
+struct Walking<'a> {
+    numbers: Cursor<'a>,
+    ways: Cursor<'a>,
+    packets: Cursor<'a>,
 }
 
 impl Job {
@@ -532,6 +562,16 @@ impl Job {
             wire,
             job: self,
             asking: Asking::new(self.rows.clone(), checkpoints),
+            sides: Side::ALL.map(|side| {
+                let (numbers, ways) = known.side(side).cursors();
+                let packets = known.packets[side as usize].cursor();
+                Walking {
+                    numbers,
+                    ways,
+                    packets,
+                }
+            }),
+            told: rows.told.cursor(),
             left: Vec::new(),
         };
         if wire.has_state() {
@@ -577,9 +617,9 @@ impl Reading<'_> {
     }
 
     fn is_next(&mut self, side: Side, number: EventNumber) -> bool {
-        let ends = self.known.side(side);
+        let numbers = &mut self.sides[side as usize].numbers;
         while !self.asking.is_through(side) {
-            let next = ends.number(self.asking.next(side));
+            let next = EventNumber(numbers.get(self.asking.next(side)));
             if next >= number {
                 return next == number;
             }
@@ -590,13 +630,15 @@ impl Reading<'_> {
 
     fn end(&mut self, side: Side, record: &Record<'_>) {
         let place = self.asking.next(side);
-        let ends = self.known.side(side);
-        let tells = self.rows.is_told_by(self.job.track, side, place);
+        let walking = &mut self.sides[side as usize];
+        let packet = walking.packets.get(place) as usize;
+        let id = self.rows.places.id(self.job.track, side, place);
+        let tells = self.told.get(packet) == u64::from(id.0);
         if !tells && !self.wire.has_state() {
             return self.asking.pass(side);
         }
         let (own, of) = self.job.connections;
-        let (at, forward) = ends.way(place);
+        let (at, forward) = Ends::way_of(walking.ways.get(place));
         let at = at as usize;
         let Some(connection) = self.known.connections.get(at).filter(|_| at % of == own) else {
             return self.asking.pass(side);

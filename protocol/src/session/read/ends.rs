@@ -185,12 +185,12 @@ impl Ends {
         RawEnd {
             number: EventNumber(number),
             time: Time(time),
-            connection: (way >> 1) as u32,
+            connection: Ends::way_of(way).0,
             hash: self.hashes.get(place).copied().unwrap_or(0),
             length,
             whole: self.whole(place, length),
             failed: self.is_failed(place),
-            forward: way & 1 == 1,
+            forward: Ends::way_of(way).1,
         }
     }
 
@@ -239,8 +239,17 @@ impl Ends {
 
     /// The connection of each, and whether it went that one's way.
     pub fn ways(&self) -> impl Iterator<Item = (u32, bool)> + '_ {
-        let ways = self.connections.iter();
-        ways.map(|way| ((way >> 1) as u32, way & 1 == 1))
+        self.connections.iter().map(Ends::way_of)
+    }
+
+    /// The events, and for [`Ends::way_of`] the ways, for who goes from one to the next.
+    pub fn cursors(&self) -> (Cursor<'_>, Cursor<'_>) {
+        (self.numbers.cursor(), self.connections.cursor())
+    }
+
+    /// The connection of a row, and whether its packet went that one's way.
+    pub fn way_of(row: u64) -> (u32, bool) {
+        ((row >> 1) as u32, row & 1 == 1)
     }
 
     pub fn connection(&self, place: usize) -> u32 {
@@ -249,8 +258,7 @@ impl Ends {
 
     /// The connection of one, and whether it went that one's way.
     pub fn way(&self, place: usize) -> (u32, bool) {
-        let way = self.connections.get(place);
-        ((way >> 1) as u32, way & 1 == 1)
+        Ends::way_of(self.connections.get(place))
     }
 
     /// How many bytes the reel has of a payload.
