@@ -77,7 +77,8 @@ impl Heard {
         };
         for (end, crossing, stamp) in session.ends_in(node, events) {
             // A node that was not recorded learns what it is seen being told.
-            if matches!(crossing.way, Way::In | Way::Passing) {
+            let hears = matches!(crossing.way, Way::In | Way::Passing);
+            if hears && streams.acking.contains(crossing.packet.0) {
                 learning.hears(crossing.packet, session.receipt(node, end), stamp);
             }
         }

@@ -11,7 +11,7 @@ use netreel_wire::{MessageFacts, Role};
 
 use super::facts::Facts;
 use super::shelf::Shelf;
-use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
+use crate::session::{MessageId, Node, NodeId, Shape, Stamp, Way};
 
 /// Something that a node did.
 #[derive(Clone, Debug)]
@@ -46,6 +46,11 @@ const ACTS: [Role; 5] = [
     Role::Destroy,
     Role::Disconnect,
 ];
+
+/// Whether messages of a role tell of something that their sender did, or may, where they are put together.
+pub(super) fn may_tell(role: Role) -> bool {
+    role == Role::Fragment || ACTS.contains(&role)
+}
 
 /// An object, and at which counter it changes its owner.
 type Taking = (Option<u64>, Option<u64>);
@@ -82,17 +87,15 @@ impl Acting {
         events: Range<EventNumber>,
     ) -> Result<Vec<Act>, Disturbed> {
         let has_orders = facts.session.has_role(Role::MigrateOrder);
-        self.take_orders(facts.session, id, events.clone())?;
+        self.take_orders(facts, id, events.clone())?;
         let mut acts: Vec<Act> = Vec::new();
         if !ACTS.iter().any(|&role| facts.session.has_role(role)) {
             return Ok(acts);
         }
-        let may_tell = |shape: &Shape| {
-            let role = facts.session.role_of(shape.kind());
-            role == Role::Fragment || ACTS.contains(&role)
-        };
+        let may_tell = |shape: &Shape| may_tell(facts.session.role_of(shape.kind()));
         for (_, crossing, sent) in facts.session.ends_in(id, events) {
-            if crossing.way != Way::Out {
+            let is_out = crossing.way == Way::Out;
+            if !is_out || !facts.streams.acting.contains(crossing.packet.0) {
                 continue;
             }
             let Some((_, to)) = facts.session.link(crossing.packet) else {
@@ -140,15 +143,17 @@ impl Acting {
 
     fn take_orders(
         &mut self,
-        session: &Session,
+        facts: &Facts<'_>,
         id: NodeId,
         events: Range<EventNumber>,
     ) -> Result<(), Disturbed> {
+        let session = facts.session;
         if !session.has_role(Role::MigrateOrder) {
             return Ok(());
         }
         for (_, crossing, _) in session.ends_in(id, events) {
-            if crossing.way != Way::In {
+            let is_in = crossing.way == Way::In;
+            if !is_in || !facts.streams.acting.contains(crossing.packet.0) {
                 continue;
             }
             let is_order = |shape: &Shape| session.role_of(shape.kind()) == Role::MigrateOrder;

@@ -139,7 +139,7 @@ impl Claiming {
                         link.received.insert(place);
                     }
                 }
-                Way::Out => {
+                Way::Out if streams.acking.contains(crossing.packet.0) => {
                     let Some(link) = links.get_mut(&(to, anew)) else {
                         continue;
                     };
@@ -155,7 +155,7 @@ impl Claiming {
                         link.says((session, line), ack, said.ack_bits, claim);
                     }
                 }
-                Way::Again | Way::Passing => {}
+                Way::Out | Way::Again | Way::Passing => {}
             }
         }
     }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use netreel_table::Column;
 use netreel_wire::Role;
 
 use crate::session::{NodeId, PacketId, Ports, Session, SessionTime};
@@ -25,21 +26,28 @@ pub(super) fn pair((from, to): (NodeId, NodeId)) -> Pair {
 /// All meetings of nodes that met more than once.
 #[derive(Clone, Default)]
 pub(super) struct Meetings {
-    /// Where two nodes met between several ports.
-    ports: Option<Ports>,
+    /// For each packet the talk that it is of, as a place in [`Meetings::roads`]; empty where ports tell of
+    /// no meetings.
+    talks: Column,
+    /// For each talk the meetings between its two ports; of one that begins no meeting there are none.
+    roads: Vec<Vec<Meeting>>,
     pairs: BTreeMap<Pair, Met>,
 }
 
-/// The meetings of two nodes: with which packet each began, in order, and its number.
+/// The packet with which two nodes met, and the number of the meeting.
+type Meeting = (PacketId, u16);
+
+/// The meetings of two nodes, in order.
 #[derive(Clone, Default)]
 struct Met {
-    all: Vec<(PacketId, u16)>,
-    /// The same between two ports, the lower node's first.
-    between: BTreeMap<(u16, u16), Vec<(PacketId, u16)>>,
+    all: Vec<Meeting>,
+    /// Whether ports told of them.
+    by_ports: bool,
 }
 
-/// What passed between two ports.
+/// What passed between two ports of two nodes.
 struct Talk {
+    pair: Pair,
     first: PacketId,
     /// Whether there are packets from the lower node to the higher one, and back.
     ways: [bool; 2],
@@ -58,60 +66,47 @@ impl Meetings {
         if !may_be_told(session) {
             return Meetings::default();
         }
-        let ports = Ports::new(session);
-        let mut talks: BTreeMap<Pair, BTreeMap<(u16, u16), Talk>> = BTreeMap::new();
-        for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-            let (Some(link), Some(between)) = (session.link(packet), ports.of(session, packet))
-            else {
-                continue;
-            };
-            let talks = talks.entry(pair(link)).or_default();
-            let talk = talks.entry(ordered(link, between)).or_insert(Talk {
-                first: packet,
-                ways: [false; 2],
-                connects: false,
-            });
-            talk.ways[usize::from(link.0 > link.1)] = true;
-            if !talk.connects
-                && let Some((.., messages)) = session.spoken(packet, |_| true)
-            {
-                let mut roles = messages.map(|(_, facts)| session.role(&facts));
-                talk.connects = roles.any(|role| role == Role::Connect);
-            }
-        }
-        let pairs = talks.into_iter().filter_map(|(pair, talks)| {
-            let first = talks.values().map(|talk| talk.first).min();
-            let talks = talks.into_iter().filter(|(_, talk)| {
-                let is_known = talk.connects || Some(talk.first) == first;
+        let (talks, of_packets) = talks(session);
+        let mut roads = vec![Vec::new(); talks.len()];
+        let mut pairs: BTreeMap<Pair, Met> = BTreeMap::new();
+        for (_, those) in by_pair(&talks) {
+            // Talks are in the order of their first packets.
+            let begin = those.iter().enumerate().filter(|(nth, (_, talk))| {
+                let is_known = talk.connects || *nth == 0;
                 talk.ways == [true; 2] && is_known
             });
-            let mut talks: Vec<((u16, u16), PacketId)> =
-                talks.map(|(ports, talk)| (ports, talk.first)).collect();
-            talks.sort_unstable_by_key(|&(_, first)| first);
-            let mut met = Met::default();
-            for (number, &(ports, first)) in (0..=u16::MAX).zip(&talks) {
-                met.all.push((first, number));
-                met.between.insert(ports, vec![(first, number)]);
+            let begin: Vec<_> = begin.map(|(_, it)| *it).collect();
+            if begin.len() < 2 {
+                continue;
             }
-            (talks.len() > 1).then_some((pair, met))
-        });
-        let pairs: BTreeMap<Pair, Met> = pairs.collect();
-        Meetings {
-            ports: (!pairs.is_empty()).then_some(ports),
-            pairs,
+            for (number, (at, talk)) in (0..=u16::MAX).zip(begin) {
+                let met = pairs.entry(talk.pair).or_default();
+                met.by_ports = true;
+                met.all.push((talk.first, number));
+                roads[at].push((talk.first, number));
+            }
+        }
+        match pairs.is_empty() {
+            true => Meetings::default(),
+            false => Meetings {
+                talks: of_packets,
+                roads,
+                pairs,
+            },
         }
     }
 
     /// Two nodes meet again with this packet.
-    pub fn again(&mut self, session: &Session, packet: PacketId, link: (NodeId, NodeId)) {
-        let between = self.between(session, packet, link);
+    pub fn again(&mut self, packet: PacketId, link: (NodeId, NodeId)) {
         let met = self.pairs.entry(pair(link)).or_default();
         let numbers = met.all.iter().map(|&(_, number)| number);
         let number = numbers.max().unwrap_or(0).saturating_add(1);
         let place = met.all.partition_point(|&(first, _)| first <= packet);
         met.all.insert(place, (packet, number));
-        if let Some(own) = between.and_then(|ports| met.between.get_mut(&ports)) {
-            own.push((packet, number));
+        let talk = self.talks.get_some(packet.0 as usize);
+        let road = talk.and_then(|talk| self.roads.get_mut(talk as usize));
+        if let Some(road) = road.filter(|road| !road.is_empty()) {
+            road.push((packet, number));
         }
     }
 
@@ -130,8 +125,8 @@ impl Meetings {
     }
 
     /// The number of the meeting in which a packet left, from 0 on.
-    pub fn number(&self, session: &Session, packet: PacketId, link: (NodeId, NodeId)) -> u16 {
-        let Some((met, _)) = self.road(session, packet, link) else {
+    pub fn number(&self, packet: PacketId, link: (NodeId, NodeId)) -> u16 {
+        let Some((met, _)) = self.road(packet, link) else {
             return 0;
         };
         let after = met.partition_point(|&(first, _)| first <= packet);
@@ -141,13 +136,8 @@ impl Meetings {
 
     /// With which packet the meeting began in which a packet left, and the number of the one before
     /// between the same ports.
-    pub fn before(
-        &self,
-        session: &Session,
-        packet: PacketId,
-        link: (NodeId, NodeId),
-    ) -> Option<(PacketId, u16)> {
-        let (met, is_all) = self.road(session, packet, link)?;
+    pub fn before(&self, packet: PacketId, link: (NodeId, NodeId)) -> Option<(PacketId, u16)> {
+        let (met, is_all) = self.road(packet, link)?;
         let at = met.partition_point(|&(first, _)| first <= packet);
         let at = at.checked_sub(1)?;
         let &(began, number) = met.get(at)?;
@@ -161,41 +151,76 @@ impl Meetings {
     /// The meetings after one between the ports of a packet.
     pub fn later(
         &self,
-        session: &Session,
         (packet, number): (PacketId, u16),
         link: (NodeId, NodeId),
     ) -> impl Iterator<Item = u16> + '_ {
-        let met = self.road(session, packet, link).map_or(&[][..], |it| it.0);
+        let met = self.road(packet, link).map_or(&[][..], |it| it.0);
         let from = met.partition_point(|&(_, each)| each <= number);
         met.get(from..).unwrap_or(&[]).iter().map(|&(_, each)| each)
     }
 
-    /// The meetings between the ports of a packet, in order; of all, where ports do not tell them.
-    #[allow(clippy::type_complexity)] // taken apart where it is called
-    fn road(
-        &self,
-        session: &Session,
-        packet: PacketId,
-        link: (NodeId, NodeId),
-    ) -> Option<(&[(PacketId, u16)], bool)> {
+    /// The meetings between the ports of a packet, in order; of all, where ports do not tell them. And whether
+    /// ports tell of none between the two nodes.
+    fn road(&self, packet: PacketId, link: (NodeId, NodeId)) -> Option<(&[Meeting], bool)> {
         if self.pairs.is_empty() {
             return None;
         }
+        let talk = self.talks.get_some(packet.0 as usize);
+        let road = talk.and_then(|talk| self.roads.get(talk as usize));
+        if let Some(road) = road.filter(|road| !road.is_empty()) {
+            return Some((road, false));
+        }
         let met = self.pairs.get(&pair(link))?;
-        let own = self.between(session, packet, link);
-        let own = own.and_then(|ports| met.between.get(&ports));
-        Some((own.unwrap_or(&met.all), met.between.is_empty()))
+        Some((&met.all, !met.by_ports))
     }
+}
 
-    fn between(
-        &self,
-        session: &Session,
-        packet: PacketId,
-        link: (NodeId, NodeId),
-    ) -> Option<(u16, u16)> {
-        let ports = self.ports.as_ref()?.of(session, packet)?;
-        Some(ordered(link, ports))
+/// What passed between two ports of two nodes each, in the order of first packets; and for each packet of which
+/// that is known its place among these, for [`Column::get_some`].
+fn talks(session: &Session) -> (Vec<Talk>, Column) {
+    let mut ports = Ports::new(session);
+    let mut talks: Vec<Talk> = Vec::new();
+    let mut of_packets = Column::new();
+    let mut known: BTreeMap<(Pair, (u16, u16)), u32> = BTreeMap::new();
+    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+        let found = session.link(packet).and_then(|link| {
+            let talk = ports.talk(session, (packet, link), |between| {
+                let next = talks.len() as u32;
+                let key = (pair(link), ordered(link, between));
+                *known.entry(key).or_insert_with(|| {
+                    talks.push(Talk {
+                        pair: pair(link),
+                        first: packet,
+                        ways: [false; 2],
+                        connects: false,
+                    });
+                    next
+                })
+            })?;
+            Some((link, talk))
+        });
+        of_packets.push_some(found.map(|(_, talk)| u64::from(talk)));
+        let Some((link, talk)) = found else { continue };
+        let Some(talk) = talks.get_mut(talk as usize) else {
+            continue;
+        };
+        talk.ways[usize::from(link.0 > link.1)] = true;
+        if !talk.connects {
+            let mut messages = session.messages_of(packet);
+            talk.connects = messages.any(|(_, facts)| session.role(&facts) == Role::Connect);
+        }
     }
+    of_packets.shrink();
+    (talks, of_packets)
+}
+
+/// The talks of each pair, with their places.
+fn by_pair(talks: &[Talk]) -> BTreeMap<Pair, Vec<(usize, &Talk)>> {
+    let mut of: BTreeMap<Pair, Vec<(usize, &Talk)>> = BTreeMap::new();
+    for (at, talk) in talks.iter().enumerate() {
+        of.entry(talk.pair).or_default().push((at, talk));
+    }
+    of
 }
 
 /// The ports of a link's sender and receiver, the lower node's first.

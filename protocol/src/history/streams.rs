@@ -13,6 +13,7 @@ pub(super) use anew::{Restart, Sign};
 pub(super) use stream::MessageStream;
 use stream::{Anew, FOLLOWS_MAX, NumberedLink, Spoken};
 
+use super::acts;
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;
 use super::line::Line;
@@ -105,6 +106,12 @@ pub(super) struct Streams {
     named: BTreeMap<(NodeId, NodeId), u64>,
     /// Whether a message acknowledges another one.
     pub acknowledges: bool,
+    /// The messages that are parts of others.
+    pub parts: Bits,
+    /// The packets that acknowledge something.
+    pub acking: Bits,
+    /// The packets that may tell of something which their sender did.
+    pub acting: Bits,
     /// The packets that say that something is lacking.
     pub nacks: Vec<PacketId>,
     /// The packets that tell checksums of ticks.
@@ -137,18 +144,23 @@ impl Streams {
     /// Takes the packets up to one.
     pub fn go_on(&mut self, session: &Session, until: u32) {
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
-        let telling: Vec<bool> = (0..kinds)
+        // Of each kind whether it tells of its sender's connection, of what that did, and a part of something.
+        let telling: Vec<(bool, bool, bool)> = (0..kinds)
             .map(|kind| {
                 let role = session.role_of(Some(KindId(kind as u16)));
-                matches!(role, Role::Disconnect | Role::Connect)
+                let connects = matches!(role, Role::Disconnect | Role::Connect);
+                (connects, acts::may_tell(role), role == Role::Fragment)
             })
             .collect();
+        let telling = |kind: Option<KindId>| {
+            let known = kind.and_then(|kind| telling.get(usize::from(kind.0)));
+            known.copied().unwrap_or_default()
+        };
         // All others are in no stream, and say nothing of what is asked here.
         let tells = |shape: &Shape| {
-            let kind = shape.kind().map(|kind| usize::from(kind.0));
             shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT | HOST | CHECKSUM | INPUT)
                 || shape.is_sequenced()
-                || kind.is_some_and(|kind| telling.get(kind) == Some(&true))
+                || telling(shape.kind()) != (false, false, false)
         };
         for packet in (self.next..until).map(PacketId) {
             let Some((link, first, said, messages)) = session.spoken(packet, &tells) else {
@@ -156,6 +168,8 @@ impl Streams {
                 continue;
             };
             self.acknowledges |= said.acknowledges_before.is_some();
+            let mut is_acking = said.ack.is_some() || !said.ack_ranges.is_empty();
+            is_acking |= said.acknowledges_before.is_some();
             if !said.lacks.is_empty() {
                 self.nacks.push(packet);
             }
@@ -167,7 +181,7 @@ impl Streams {
                 packet,
                 link,
                 time: first,
-                at: self.meetings.number(session, packet, link),
+                at: self.meetings.number(packet, link),
                 sequence: said.sequence,
                 follows: false,
             };
@@ -181,13 +195,24 @@ impl Streams {
             // What is of a connection that is over begins none.
             let is_over = before.is_some();
             if !is_over && self.forgets(session, spoken, &said) {
-                spoken.at = self.meetings.number(session, packet, link);
+                spoken.at = self.meetings.number(packet, link);
             }
             self.note_acks_before(spoken, &MessageFacts::default(), said.acknowledges_before);
             for (message, facts) in messages {
                 self.take_message(session, &mut spoken, (message, &facts), is_over);
                 of_ticks.0 |= facts.checksum.is_some();
                 of_ticks.1 |= facts.input.is_some();
+                is_acking |= facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
+                let (_, may_act, is_part) = telling(facts.kind);
+                if may_act {
+                    self.acting.insert(packet.0);
+                }
+                if is_part {
+                    self.parts.insert(message.0);
+                }
+            }
+            if is_acking {
+                self.acking.insert(packet.0);
             }
             let columns = [&mut self.checksums, &mut self.inputs, &mut self.ticks];
             let tells = [of_ticks.0, of_ticks.1, said.tick.is_some()];
@@ -216,7 +241,7 @@ impl Streams {
         let (packet, link) = (spoken.packet, spoken.link);
         self.pass(message);
         if !is_over && self.restart(session, *spoken, (message, facts)) {
-            spoken.at = self.meetings.number(session, packet, link);
+            spoken.at = self.meetings.number(packet, link);
         }
         self.note_acks_before(*spoken, facts, facts.acknowledges_before);
         let sent = Sent {
@@ -322,7 +347,7 @@ impl Streams {
             let first = MessageId(line.first(line.start()?)?);
             let packet = (session.carrier(first)?, stream.meeting);
             let link = (stream.from, stream.to);
-            self.meetings.later(session, packet, link).next()
+            self.meetings.later(packet, link).next()
         };
         let is_with_another = stream.meeting == WITH_ANOTHER;
         is_with_another || !self.meetings.is_empty() && is_over().is_some()

@@ -13,6 +13,7 @@ use super::words::{and_more, sent};
 use super::{Case, Found};
 use crate::history::claims::is_whole;
 use crate::history::line::Line;
+use crate::history::streams::Streams;
 use crate::history::{Finding, Level};
 use crate::session::{MessageId, NodeId, Session, SessionTime};
 
@@ -48,7 +49,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     for (stream, line) in &streams.links {
         let link = (stream.from, stream.to);
         if is_whole(session, link.0) {
-            runs(session, line, |run| {
+            runs(session, streams, line, |run| {
                 broken.entry(link).or_default().push(run)
             });
         }
@@ -95,7 +96,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 }
 
 /// Shows the runs of fragments without an id in a stream that make no whole. One at its end may go on.
-fn runs(session: &Session, line: &Line, mut show: impl FnMut(Vec<Part>)) {
+fn runs(session: &Session, streams: &Streams, line: &Line, mut show: impl FnMut(Vec<Part>)) {
     let mut run: Vec<Part> = Vec::new();
     let mut next_place = None;
     let mut close = |run: &mut Vec<Part>| {
@@ -105,7 +106,10 @@ fn runs(session: &Session, line: &Line, mut show: impl FnMut(Vec<Part>)) {
         }
     };
     for (place, id) in line.from(i64::MIN) {
-        let part = part(session, MessageId(id)).filter(|(has_id, _)| !has_id);
+        let message = MessageId(id);
+        let is_part = streams.parts.contains(id);
+        let part = is_part.then(|| part(session, message)).flatten();
+        let part = part.filter(|(has_id, _)| !has_id);
         let follows = next_place == Some(place);
         next_place = place.checked_add(1);
         let Some((_, part)) = part else {

@@ -24,7 +24,7 @@ impl Walk<'_> {
             Way::Again | Way::Passing => return None,
         };
         let at = streams.meeting_of(id);
-        let later = streams.meetings.later(self.facts.session, (id, at), link);
+        let later = streams.meetings.later((id, at), link);
         let mut begun = later.filter_map(|later| self.own.met.get(&(peer, later)));
         if let Some(&began) = begun.next() {
             return is_in.then_some(Over::Since(began.0, began.1));

@@ -78,7 +78,7 @@ impl Streams {
         };
         let is_anew = restart.is_some();
         if is_anew {
-            self.meet_again(session, spoken, restart);
+            self.meet_again(spoken, restart);
         }
         is_anew
     }
@@ -219,13 +219,13 @@ impl Streams {
         if !is_anew && restart.is_none() {
             return false;
         }
-        self.meet_again(session, spoken, restart);
+        self.meet_again(spoken, restart);
         true
     }
 
     /// Two nodes meet anew with a packet. Where they had not parted, its sender was started again.
-    fn meet_again(&mut self, session: &Session, spoken: Spoken, restart: Option<Restart>) {
-        self.meetings.again(session, spoken.packet, spoken.link);
+    fn meet_again(&mut self, spoken: Spoken, restart: Option<Restart>) {
+        self.meetings.again(spoken.packet, spoken.link);
         let had_parted = self.anew.parted.remove(&meetings::pair(spoken.link));
         self.restarts.extend(restart.filter(|_| !had_parted));
     }
@@ -312,7 +312,7 @@ impl Streams {
         link: (NodeId, NodeId),
         at: u16,
     ) {
-        let Some((began, _)) = self.meetings.before(session, packet, link) else {
+        let Some((began, _)) = self.meetings.before(packet, link) else {
             return;
         };
         let is_beginner = session.link(began).is_some_and(|it| it.0 == link.0);
@@ -330,7 +330,7 @@ impl Streams {
         let Spoken {
             packet, link, at, ..
         } = spoken;
-        let (began, before) = self.meetings.before(session, packet, link)?;
+        let (began, before) = self.meetings.before(packet, link)?;
         let (beginner, _) = session.link(began)?;
         let way = (link.0, link.1, before);
         if let Some((true, sent)) = session.departed(packet) {
