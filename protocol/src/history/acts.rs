@@ -10,6 +10,7 @@ use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role};
 
 use super::facts::Facts;
+use super::roles::{ACTS, may_tell};
 use super::shelf::Shelf;
 use crate::session::{MessageId, Node, NodeId, Shape, Stamp, Way};
 
@@ -36,20 +37,6 @@ pub(super) struct Acting {
     orders: Takings,
     /// The same that it gave away or took, as far as shows without an order.
     unordered: Takings,
-}
-
-/// What messages say that tell of something which their sender did.
-const ACTS: [Role; 5] = [
-    Role::Create,
-    Role::Migrate,
-    Role::MigrateOrder,
-    Role::Destroy,
-    Role::Disconnect,
-];
-
-/// Whether messages of a role tell of something that their sender did, or may, where they are put together.
-pub(super) fn may_tell(role: Role) -> bool {
-    role == Role::Fragment || ACTS.contains(&role)
 }
 
 /// An object, and at which counter it changes its owner.

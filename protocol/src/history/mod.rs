@@ -31,6 +31,7 @@ mod nodes;
 mod ongoing;
 mod overtaken;
 mod punctual;
+mod roles;
 mod sequence;
 mod settled;
 mod shelf;

@@ -13,11 +13,11 @@ pub(super) use anew::{Restart, Sign};
 pub(super) use stream::MessageStream;
 use stream::{Anew, FOLLOWS_MAX, NumberedLink, Spoken};
 
-use super::acts;
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;
 use super::line::Line;
 use super::meetings::Meetings;
+use super::roles::may_tell;
 use super::sequence::unwrap;
 use super::shelf::Shelf;
 use crate::session::bits::Bits;
@@ -149,7 +149,7 @@ impl Streams {
             .map(|kind| {
                 let role = session.role_of(Some(KindId(kind as u16)));
                 let connects = matches!(role, Role::Disconnect | Role::Connect);
-                (connects, acts::may_tell(role), role == Role::Fragment)
+                (connects, may_tell(role), role == Role::Fragment)
             })
             .collect();
         let telling = |kind: Option<KindId>| {

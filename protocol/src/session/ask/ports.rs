@@ -13,11 +13,14 @@ pub(crate) struct Ports {
     /// The ports of each node.
     own: BTreeSet<(NodeId, u16)>,
     /// Of each connection of each track, and each way of it, what the last packet was told.
-    latest: Vec<Vec<[Option<(Link, Option<u32>)>; 2]>>,
+    latest: Vec<Vec<[Latest; 2]>>,
 }
 
 /// From whom to whom.
 type Link = (NodeId, NodeId);
+
+/// Between whom the last packet went, and what was told of it.
+type Latest = Option<(Link, Option<u32>)>;
 
 impl Ports {
     pub fn new(session: &Session) -> Ports {

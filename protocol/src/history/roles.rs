@@ -1,0 +1,17 @@
+//! Which messages tell of something that their sender did.
+
+use netreel_wire::Role;
+
+/// What messages say that tell of something which their sender did.
+pub(super) const ACTS: [Role; 5] = [
+    Role::Create,
+    Role::Migrate,
+    Role::MigrateOrder,
+    Role::Destroy,
+    Role::Disconnect,
+];
+
+/// Whether messages of a role tell of something that their sender did, or may, where they are put together.
+pub(super) fn may_tell(role: Role) -> bool {
+    role == Role::Fragment || ACTS.contains(&role)
+}
