@@ -201,6 +201,57 @@ fn a_packet_is_followed_before_its_recording_ends() {
 }
 
 #[test]
+fn npcap_is_loaded_where_an_interface_is_recorded() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("reels");
+    let port = free_port();
+    let filter = format!("udp port {port}");
+    let mut recorder = support::command()
+        .args(["record", "--live", "lo", "--capture-filter", &filter])
+        .args(["--out", text(&out)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut told = String::new();
+    let said = recorder.stderr.as_mut().expect("its errors");
+    BufReader::new(said).read_line(&mut told).expect("a line");
+    if told.contains("needs the right to read raw packets") {
+        return skipped("no right to read raw packets");
+    }
+    assert!(told.contains("listening on lo"), "{told}");
+    let game = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    for packet in 0..500u16 {
+        let sent = game.send_to(&packet.to_le_bytes(), ("127.0.0.1", port));
+        sent.expect("sent");
+    }
+    support::signal(recorder.id(), libc::SIGINT);
+    assert_eq!(support::ended(&mut recorder).code(), Some(0));
+    let recorded = linux(&["packets", text(&out), "--json"]);
+    assert_eq!(recorded.lines().count(), 500);
+}
+
+#[test]
+fn without_npcap_an_interface_is_not_recorded_and_it_says_what_to_do() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = support::command()
+        .args(["record", "--live", "lo", "--out", text(folder.path())])
+        .env("WINEDLLOVERRIDES", "wpcap=")
+        .output()
+        .expect("the command starts");
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    let needed = ["Npcap is not installed here", "https://npcap.com"];
+    assert!(needed.iter().all(|it| told.contains(it)), "{told}");
+}
+
+#[test]
 fn the_picture_of_the_inspector_is_that_of_this_system() {
     if !is_here() {
         return;

@@ -7,7 +7,7 @@
 
 pub mod import;
 mod index_file;
-#[cfg(feature = "pcap")]
+#[cfg(any(feature = "pcap", windows))]
 pub mod live;
 mod open;
 pub mod pcap;

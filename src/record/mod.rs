@@ -3,7 +3,7 @@
 pub mod arguments;
 mod findings;
 mod line;
-#[cfg(feature = "pcap")]
+#[cfg(any(feature = "pcap", windows))]
 mod live;
 pub mod options;
 mod program;
@@ -32,7 +32,7 @@ pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// What a build without libpcap says.
-#[cfg(not(feature = "pcap"))]
+#[cfg(not(any(feature = "pcap", windows)))]
 mod live {
     use std::io::Write;
 

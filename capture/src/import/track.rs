@@ -46,7 +46,7 @@ impl Track {
     }
 
     /// Whether it is a named node's.
-    #[cfg(feature = "pcap")]
+    #[cfg(any(feature = "pcap", windows))]
     pub fn is_named(&self) -> bool {
         self.node.is_some()
     }

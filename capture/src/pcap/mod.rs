@@ -197,7 +197,7 @@ pub(crate) struct Sorter {
 
 impl Sorter {
     /// Of a machine that captures and can say what it calls its interface of a number.
-    #[cfg(feature = "pcap")]
+    #[cfg(any(feature = "pcap", windows))]
     pub fn naming(names: fn(u32) -> Option<String>) -> Sorter {
         Sorter {
             names: Some(names),

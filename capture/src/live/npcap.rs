@@ -1,0 +1,399 @@
+//! An interface of Windows, by Npcap's `wpcap.dll`, which is loaded when somebody asks for it.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use netreel_system::library::{Library, load};
+
+use super::interface::{
+    BUFFER_BYTES, EVERYTHING, HANDED_OVER_MS, LiveError, Next, SNAP_LENGTH, Stats, Wanted,
+};
+
+/// Between two looks at what has come.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The library, and who has it.
+const MISSING: &str = "Npcap is not installed here";
+const INSTEAD: &str =
+    "install it from https://npcap.com, or capture with another program and read its file";
+
+/// Room for what the library says of a failure.
+const ERROR_BYTES: usize = 256;
+type ErrorText = [c_char; ERROR_BYTES];
+
+/// An interface, as `pcap.h` has it.
+#[repr(C)]
+struct Device {
+    next: *mut Device,
+    name: *const c_char,
+    description: *const c_char,
+    addresses: *const c_void,
+    flags: u32,
+}
+
+/// A compiled filter.
+#[repr(C)]
+struct Program {
+    length: u32,
+    instructions: *mut c_void,
+}
+
+/// What stands before a frame. A moment has two numbers of 32 bits on Windows.
+#[repr(C)]
+struct Head {
+    seconds: i32,
+    micros: i32,
+    captured: u32,
+    length: u32,
+}
+
+/// What is counted.
+#[repr(C)]
+#[derive(Default)]
+struct Counted {
+    received: u32,
+    dropped: u32,
+    if_dropped: u32,
+    captured: u32,
+    sent: u32,
+    net_dropped: u32,
+}
+
+/// Declares what is asked of the library.
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// What is asked of the library, as `pcap.h` declares it.
+        #[derive(Clone, Copy)]
+        struct Npcap {
+            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl Npcap {
+            /// # Errors
+            /// The function that the library lacks.
+            fn of(library: Library) -> Result<Npcap, &'static str> {
+                Ok(Npcap {
+                    $($name: {
+                        let name = concat!(stringify!($name), "\0").as_bytes();
+                        let name = CStr::from_bytes_with_nul(name).unwrap_or_default();
+                        let found = library.find(name).ok_or(stringify!($name))?;
+                        // SAFETY: under this name the library has a function of this type.
+                        unsafe {
+                            std::mem::transmute::<
+                                *mut c_void,
+                                unsafe extern "C" fn($($argument),*) $(-> $result)?,
+                            >(found)
+                        }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    pcap_findalldevs(*mut *mut Device, *mut c_char) -> c_int;
+    pcap_freealldevs(*mut Device);
+    pcap_create(*const c_char, *mut c_char) -> *mut c_void;
+    pcap_set_snaplen(*mut c_void, c_int) -> c_int;
+    pcap_set_promisc(*mut c_void, c_int) -> c_int;
+    pcap_set_timeout(*mut c_void, c_int) -> c_int;
+    pcap_set_buffer_size(*mut c_void, c_int) -> c_int;
+    pcap_activate(*mut c_void) -> c_int;
+    pcap_setnonblock(*mut c_void, c_int, *mut c_char) -> c_int;
+    pcap_compile(*mut c_void, *mut Program, *const c_char, c_int, u32) -> c_int;
+    pcap_setfilter(*mut c_void, *mut Program) -> c_int;
+    pcap_freecode(*mut Program);
+    pcap_datalink(*mut c_void) -> c_int;
+    pcap_next_ex(*mut c_void, *mut *const Head, *mut *const u8) -> c_int;
+    pcap_stats(*mut c_void, *mut Counted) -> c_int;
+    pcap_geterr(*mut c_void) -> *const c_char;
+    pcap_close(*mut c_void);
+}
+
+/// An interface that is open.
+pub(super) struct Tap {
+    npcap: Npcap,
+    handle: *mut c_void,
+    /// What passes later by the calendar is not handed over any more, in nanoseconds.
+    until_ns: Option<i128>,
+}
+
+impl Drop for Tap {
+    fn drop(&mut self) {
+        // SAFETY: the handle is open, and nobody has it any more.
+        unsafe { (self.npcap.pcap_close)(self.handle) };
+    }
+}
+
+/// An interface that was opened.
+pub(super) struct Opened {
+    pub tap: Tap,
+    /// The filter that it got.
+    pub filter: String,
+    /// See `Live::counts_twice`.
+    pub counts_twice: bool,
+}
+
+/// Interfaces have no numbers in frames here.
+pub(super) fn interface_name(_: u32) -> Option<String> {
+    None
+}
+
+/// Opens the interface that is wanted: by its name, or by its description.
+pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
+    let name = wanted.interface.as_str();
+    let npcap = loaded().map_err(|why| LiveError::Open {
+        name: name.to_owned(),
+        why,
+    })?;
+    let there = devices(npcap).map_err(|why| failed(name, why))?;
+    let is_it = |it: &&Named| it.name == name || it.description.eq_ignore_ascii_case(name);
+    let Some(device) = there.iter().find(is_it) else {
+        let there = there.into_iter().map(Named::shown);
+        return Err(LiveError::NoInterface {
+            name: name.to_owned(),
+            there: there.collect(),
+        });
+    };
+    let tap = Tap::open(npcap, &device.name).map_err(|why| failed(name, why))?;
+    let filters = match &wanted.filter {
+        Some(filter) => vec![filter.as_str()],
+        None => EVERYTHING.to_vec(),
+    };
+    let mut wrong = None;
+    for filter in filters {
+        match tap.filter(filter) {
+            Ok(()) => {
+                return Ok(Opened {
+                    tap,
+                    filter: filter.to_owned(),
+                    counts_twice: false,
+                });
+            }
+            Err(why) => {
+                let filter = filter.to_owned();
+                wrong = Some(LiveError::Filter { filter, why });
+            }
+        }
+    }
+    match wrong {
+        Some(wrong) => Err(wrong),
+        None => Ok(Opened {
+            tap,
+            filter: String::new(),
+            counts_twice: false,
+        }),
+    }
+}
+
+fn failed(name: &str, why: String) -> LiveError {
+    let name = name.to_owned();
+    let words = why.to_lowercase();
+    match words.contains("permission") || words.contains("access is denied") {
+        true => LiveError::Forbidden { name, why },
+        false => LiveError::Open { name, why },
+    }
+}
+
+/// The library, from where Npcap puts it, or from where programs before it did.
+///
+/// # Errors
+/// It is not there, or is too old.
+fn loaded() -> Result<Npcap, String> {
+    let windows = std::env::var_os("SystemRoot").unwrap_or_else(|| r"C:\Windows".into());
+    let system = PathBuf::from(windows).join("System32");
+    let places = [Path::new("Npcap"), Path::new("")];
+    let mut why = String::new();
+    for place in places.map(|place| system.join(place).join("wpcap.dll")) {
+        match load(&place) {
+            Ok(library) => {
+                return Npcap::of(library).map_err(|lacks| {
+                    let place = place.display();
+                    format!("{place} lacks {lacks}, it is too old: {INSTEAD}")
+                });
+            }
+            Err(error) => why = error,
+        }
+    }
+    Err(format!("{MISSING} (wpcap.dll: {why}): {INSTEAD}"))
+}
+
+/// An interface: its name, and what people call it.
+struct Named {
+    name: String,
+    description: String,
+}
+
+impl Named {
+    fn shown(self) -> String {
+        match self.description.is_empty() {
+            true => self.name,
+            false => format!("\"{}\" ({})", self.description, self.name),
+        }
+    }
+}
+
+/// # Errors
+/// What the library says.
+fn devices(npcap: Npcap) -> Result<Vec<Named>, String> {
+    let mut first = ptr::null_mut();
+    let mut error: ErrorText = [0; ERROR_BYTES];
+    // SAFETY: both places are there for the call, and the text has the room that `pcap.h` asks for.
+    if unsafe { (npcap.pcap_findalldevs)(&raw mut first, error.as_mut_ptr()) } != 0 {
+        return Err(text(error.as_ptr()));
+    }
+    let mut all = Vec::new();
+    let mut next = first;
+    // SAFETY: each is there until all are freed, and the last has none behind it.
+    while let Some(device) = unsafe { next.as_ref() } {
+        all.push(Named {
+            name: text(device.name),
+            description: text(device.description),
+        });
+        next = device.next;
+    }
+    // SAFETY: they came from the library, and nothing of them is kept.
+    unsafe { (npcap.pcap_freealldevs)(first) };
+    Ok(all)
+}
+
+/// A text of the library's; nothing where there is none.
+fn text(at: *const c_char) -> String {
+    match at.is_null() {
+        true => String::new(),
+        // SAFETY: the library gives texts that end with a zero, and leaves them while they are copied.
+        false => unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned(),
+    }
+}
+
+impl Tap {
+    /// # Errors
+    /// What the library says.
+    fn open(npcap: Npcap, name: &str) -> Result<Tap, String> {
+        let name = CString::new(name).map_err(|error| error.to_string())?;
+        let mut error: ErrorText = [0; ERROR_BYTES];
+        // SAFETY: the name and the room for an error are there for the call.
+        let handle = unsafe { (npcap.pcap_create)(name.as_ptr(), error.as_mut_ptr()) };
+        if handle.is_null() {
+            return Err(text(error.as_ptr()));
+        }
+        let tap = Tap {
+            npcap,
+            handle,
+            until_ns: None,
+        };
+        // SAFETY: the handle is open, and not activated before the last of these.
+        let activated = unsafe {
+            (npcap.pcap_set_snaplen)(handle, SNAP_LENGTH);
+            (npcap.pcap_set_promisc)(handle, 1);
+            (npcap.pcap_set_timeout)(handle, HANDED_OVER_MS);
+            (npcap.pcap_set_buffer_size)(handle, BUFFER_BYTES);
+            (npcap.pcap_activate)(handle)
+        };
+        // Above zero there is a warning.
+        if activated < 0 {
+            return Err(tap.error());
+        }
+        // SAFETY: as above. Whoever reads waits by itself, so that an end that is asked for is met.
+        if unsafe { (npcap.pcap_setnonblock)(handle, 1, error.as_mut_ptr()) } < 0 {
+            return Err(text(error.as_ptr()));
+        }
+        Ok(tap)
+    }
+
+    /// # Errors
+    /// What the library says of the filter.
+    fn filter(&self, filter: &str) -> Result<(), String> {
+        let filter = CString::new(filter).map_err(|error| error.to_string())?;
+        let mut program = Program {
+            length: 0,
+            instructions: ptr::null_mut(),
+        };
+        // SAFETY: the handle is open; the program is made by the first call, and freed by the last.
+        let set = unsafe {
+            let no_mask = u32::MAX;
+            let made = (self.npcap.pcap_compile)(
+                self.handle,
+                &raw mut program,
+                filter.as_ptr(),
+                1,
+                no_mask,
+            );
+            if made < 0 {
+                return Err(self.error());
+            }
+            let set = (self.npcap.pcap_setfilter)(self.handle, &raw mut program);
+            (self.npcap.pcap_freecode)(&raw mut program);
+            set
+        };
+        match set < 0 {
+            true => Err(self.error()),
+            false => Ok(()),
+        }
+    }
+
+    fn error(&self) -> String {
+        // SAFETY: the handle is open.
+        text(unsafe { (self.npcap.pcap_geterr)(self.handle) })
+    }
+
+    /// Hands over nothing that passes from now on; since when. A filter that lets nothing through would throw
+    /// away what the driver still has.
+    pub fn shut(&mut self) -> Instant {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        self.until_ns = now.ok().map(|now| now.as_nanos() as i128);
+        Instant::now()
+    }
+
+    /// Waits until it is time to look around.
+    pub fn wait(&self) {
+        std::thread::sleep(PAUSE);
+    }
+
+    /// What comes next.
+    pub fn next(&mut self) -> Next<'_> {
+        let (mut head, mut bytes) = (ptr::null(), ptr::null());
+        // SAFETY: the handle is open, and both places are there for the call.
+        match unsafe { (self.npcap.pcap_next_ex)(self.handle, &raw mut head, &raw mut bytes) } {
+            1 => {
+                // SAFETY: where it says so, both are there until the next call.
+                let (head, bytes) = unsafe {
+                    let head: &Head = &*head;
+                    (
+                        head,
+                        std::slice::from_raw_parts(bytes, head.captured as usize),
+                    )
+                };
+                let micros = i128::from(head.seconds) * 1_000_000 + i128::from(head.micros);
+                let utc_ns = micros * 1000;
+                match self.until_ns.is_some_and(|until| utc_ns > until) {
+                    true => Next::Nothing,
+                    false => Next::Packet { utc_ns, bytes },
+                }
+            }
+            0 => Next::Nothing,
+            _ => Next::Gone(self.error()),
+        }
+    }
+
+    /// What is counted; `None` where nobody tells. How many packets passed the filter is not told.
+    pub fn stats(&mut self) -> Option<Stats> {
+        let mut counted = Counted::default();
+        // SAFETY: the handle is open, and the place has room for all that is counted.
+        let told = unsafe { (self.npcap.pcap_stats)(self.handle, &raw mut counted) };
+        (told == 0).then_some(Stats {
+            taken: None,
+            dropped: counted.dropped,
+            if_dropped: counted.if_dropped,
+        })
+    }
+
+    /// How its frames begin, as libpcap numbers it.
+    pub fn link_type(&self) -> i32 {
+        // SAFETY: the handle is open.
+        unsafe { (self.npcap.pcap_datalink)(self.handle) }
+    }
+}
