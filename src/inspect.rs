@@ -24,6 +24,7 @@ use netreel_inspector::{
     Workspace,
 };
 use netreel_protocol::session::{PacketId, Session};
+use netreel_system::Cancel;
 
 use crate::arguments::{Inspect, Source};
 use crate::open;
@@ -146,12 +147,16 @@ fn draw_asked(
         Some(node) => sitting::stands(&arguments.source, &story, node, arguments)?,
     };
     if let Some(path) = &arguments.compare {
-        heard.push(comparing::opened(&arguments.source, path, &|| true)?);
+        heard.push(comparing::opened(
+            &arguments.source,
+            path,
+            &Cancel::default(),
+        )?);
     }
     let mut _played = None;
     if let Some(changes) = &arguments.played_on {
         let with = (changes.as_str(), arguments.layer.as_deref());
-        let (answer, folder) = comparing::played_on(&arguments.source, with, &|| true)?;
+        let (answer, folder) = comparing::played_on(&arguments.source, with, &Cancel::default())?;
         heard.push(answer);
         _played = Some(folder);
     }

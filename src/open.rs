@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use netreel_capture::OpenedSession;
+use netreel_protocol::history::History;
 use netreel_protocol::history::bounds::Bounds;
-use netreel_protocol::history::{History, Wanted};
 use netreel_protocol::query::Query;
-use netreel_protocol::session::{ReelInput, Session, SessionError, SessionTime};
+use netreel_protocol::session::{ReelInput, Session, SessionBuilder, SessionError, SessionTime};
 use netreel_reel::{CutWhy, Ending};
+use netreel_system::Cancel;
 use netreel_wire::{CompileError, Keys, Wire};
 
 use crate::arguments::Source;
@@ -149,26 +150,15 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
-    story_by(source, &|| true, |_, _, _| {}, Session::build_with_keys)
+    story_while(source, &Cancel::default(), |_, _| {})
 }
 
 /// The same as long as somebody wants it: that is asked all the while. `begun` gets the reels before they
-/// are read, or their index, with the wire and the keys to read them by.
+/// are read, or their index, and how they will be.
 pub fn story_while(
     source: &Source,
-    wanted: Wanted<'_>,
-    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
-) -> Result<Story, Failure> {
-    story_by(source, wanted, begun, |inputs, wire, keys| {
-        Session::build_while(inputs, wire, keys, wanted)
-    })
-}
-
-fn story_by(
-    source: &Source,
-    wanted: Wanted<'_>,
-    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
-    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+    cancel: &Cancel,
+    begun: impl FnOnce(&[ReelInput], &SessionBuilder),
 ) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
     let paths: Vec<String> = source
@@ -177,52 +167,60 @@ fn story_by(
         .map(|path| path.display().to_string())
         .collect();
     let progress = Progress::new(format!("reading {}", paths.join(" ")));
-    let mut story = in_silence_while(source, &source.paths, wire, wanted, begun, build)?;
+    let how = Session::builder().cancel(cancel);
+    let mut story = opened(source, &source.paths, (wire, how), cancel, begun)?;
     drop(progress);
     story.tells = true;
     story.warn();
     Ok(story)
 }
 
-/// The same of these paths instead, made by `build`, and nothing is said of what is missing.
+/// The same of these paths and this wire instead, read as `how` says, and nothing is said of what is
+/// missing.
 pub fn in_silence(
     source: &Source,
     paths: &[impl AsRef<Path>],
     wire: Option<Arc<Wire>>,
-    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+    how: SessionBuilder,
 ) -> Result<Story, Failure> {
-    in_silence_while(source, paths, wire, &|| true, |_, _, _| {}, build)
+    opened(source, paths, (wire, how), &Cancel::default(), |_, _| {})
 }
 
-/// The same as long as somebody wants it.
-fn in_silence_while(
+fn opened(
     source: &Source,
     paths: &[impl AsRef<Path>],
-    wire: Option<Arc<Wire>>,
-    wanted: Wanted<'_>,
-    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
-    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+    (wire, how): (Option<Arc<Wire>>, SessionBuilder),
+    cancel: &Cancel,
+    begun: impl FnOnce(&[ReelInput], &SessionBuilder),
 ) -> Result<Story, Failure> {
     let keys = keys(source.keys.as_deref(), paths)?;
     let bounds = bounds(source.bounds.as_deref(), paths)?;
-    let reels = reels_while(paths, wanted)?;
-    begun(&reels.inputs, wire.as_ref(), &keys);
+    let reels = reels_while(paths, cancel)?;
     // What was read with keys is not for whoever finds the index.
     let mut index = match source.no_index || keys != Keys::default() {
         true => None,
         false => Index::new(&reels.inputs, wire.as_deref()),
     };
+    let how = how.wire(wire.clone()).keys(keys);
+    begun(&reels.inputs, &how);
     let mut story = put_together(reels, |inputs| {
-        let kept = index
-            .as_mut()
-            .and_then(|index| index.open(&inputs, wire.clone()));
-        kept.map_or_else(|| build(inputs, wire, keys), Ok)
+        let kept = index.as_mut();
+        let kept = kept.and_then(|index| index.open(&inputs, wire));
+        kept.map_or_else(|| how.build(inputs), Ok)
     })?;
     story.index = index;
     if let Some(session) = Arc::get_mut(&mut story.session) {
         session.bounds = bounds;
     }
     Ok(story)
+}
+
+/// How what `source` names is read: with its wire, its keys and its bounds.
+pub fn how(source: &Source) -> Result<SessionBuilder, Failure> {
+    let keys = keys(source.keys.as_deref(), &source.paths)?;
+    let wire = source.wire.as_deref().map(wire).transpose()?;
+    let bounds = bounds(source.bounds.as_deref(), &source.paths)?;
+    Ok(Session::builder().wire(wire).keys(keys).bounds(bounds))
 }
 
 /// The key log that is named, or the one that lies beside what is read: `keys.log`.
@@ -277,7 +275,7 @@ fn named_or_beside(named: Option<&Path>, beside: &[impl AsRef<Path>], name: &str
 
 /// Makes a story of reels. What is missing is said on the error output.
 pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
-    build_by(reels, |inputs| Session::build(inputs, wire))
+    build_by(reels, |inputs| Session::builder().wire(wire).build(inputs))
 }
 
 /// Makes a story of reels, whose session `build` makes. What is missing is said on the error output.
@@ -331,15 +329,15 @@ fn put_together(
 
 /// Opens the reels that `paths` name; fails where not one can be opened.
 pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
-    reels_while(paths, &|| true)
+    reels_while(paths, &Cancel::default())
 }
 
-fn reels_while(paths: &[impl AsRef<Path>], wanted: Wanted<'_>) -> Result<Reels, Failure> {
+fn reels_while(paths: &[impl AsRef<Path>], cancel: &Cancel) -> Result<Reels, Failure> {
     for path in paths.iter().map(AsRef::as_ref) {
         let folder = path.is_dir().then_some(path).or_else(|| path.parent());
         folder.inspect(|folder| netreel_capture::tidy(folder));
     }
-    let opened = netreel_capture::open_session_while(paths, wanted).map_err(Failure::new)?;
+    let opened = netreel_capture::open_session_while(paths, cancel).map_err(Failure::new)?;
     Ok(opened.into())
 }
 

@@ -1,6 +1,5 @@
 //! One match: its nodes are started, its script drives them, they end, and what they recorded is judged.
 
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::file::Scenario;
@@ -59,7 +58,7 @@ pub(crate) fn play_with(
     if let (Err(why), true) = (&played, is_hopeless) {
         return Err(PlayError::Runner(why.clone()));
     }
-    if wants.is_cancelled.load(Ordering::Relaxed) {
+    if !wants.cancel.goes_on() {
         return Err(PlayError::Cancelled);
     }
     let took = begun.elapsed().as_secs_f64();

@@ -3,9 +3,9 @@
 mod errors;
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use netreel_system::Cancel;
 
 use mlua::{
     FromLua, Function, HookTriggers, IntoLua, Lua, MultiValue, Scope, Table, Value, Variadic,
@@ -34,12 +34,11 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     let script = &stage.scenario.script;
     let lua = Lua::new();
     // A script that only counts ends as well.
-    let (until, is_cancelled) = (stage.until(), Arc::clone(stage.wants.is_cancelled));
-    let is_undoing = Arc::new(AtomicBool::new(false));
-    let undoes = Arc::clone(&is_undoing);
+    let (until, cancel, is_done) = (stage.until(), stage.wants.cancel.clone(), Cancel::default());
+    let doing = is_done.clone();
     let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
     let hooked = lua.set_global_hook(triggers, move |_, _| {
-        let is_cancelled = is_cancelled.load(Ordering::Relaxed) && !undoes.load(Ordering::Relaxed);
+        let is_cancelled = doing.goes_on() && !cancel.goes_on();
         match is_cancelled || is_over(&until) {
             true => Err(mlua::Error::runtime("the match is over")),
             false => Ok(VmState::Continue),
@@ -53,7 +52,7 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
         says_errors(&lua)?;
         globals(&lua, scope, (&shared, &doings))?;
         let ran = guarded.call::<()>(chunk(&lua, script).into_function()?);
-        is_undoing.store(true, Ordering::Relaxed);
+        is_done.cancel();
         let until = with(&shared, |stage| Ok(stage.begin_undoing()))?;
         let ended = doings.end();
         with(&shared, |stage| {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -88,7 +87,7 @@ impl<'a> Stage<'a> {
         if self.is_undoing && !is_over(&self.until) {
             return Ok(());
         }
-        if self.wants.is_cancelled.load(Ordering::Relaxed) {
+        if !self.wants.cancel.goes_on() {
             return Err("the run was ended".to_owned());
         }
         if is_over(&self.until) {

@@ -77,9 +77,8 @@ fn one(
 ) -> Result<Checked, Failure> {
     let source = &arguments.filtered.read.source;
     let name = folder.display().to_string();
-    let story = open::in_silence(source, &[folder], wire, |inputs, wire, keys| {
-        Session::build_on(processors, inputs, wire, keys)
-    });
+    let how = Session::builder().workers(processors);
+    let story = open::in_silence(source, &[folder], wire, how);
     let found = story.and_then(|story| {
         let unread = story.unread.clone();
         let (session, mut history) = story.into_parts();

@@ -24,11 +24,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.filtered.read.source;
-    let keys = open::keys(source.keys.as_deref(), &source.paths)?;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let mut watch = Watch::new(source.paths.clone(), wire, keys);
-    let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
-    watch.growing().judge_by(bounds);
+    let mut watch = Watch::new(source.paths.clone(), open::how(source)?);
     // Nothing is waited for that cannot be judged.
     let rules = rules_of(arguments)?;
     let mut certain = Certain::default();

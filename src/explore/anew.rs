@@ -140,7 +140,10 @@ impl Written {
                 reel: Arc::new(reel),
             });
         }
-        Session::build(inputs, wire).map_err(Failure::new)
+        Session::builder()
+            .wire(wire)
+            .build(inputs)
+            .map_err(Failure::new)
     }
 
     /// Writes each into a file of its node's name.

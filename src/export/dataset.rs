@@ -60,9 +60,8 @@ fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answe
     each::each(
         &folders,
         |session, processors| {
-            let story = open::in_silence(source, &[session], wire.clone(), |inputs, wire, keys| {
-                Session::build_on(processors, inputs, wire, keys)
-            });
+            let how = Session::builder().workers(processors);
+            let story = open::in_silence(source, &[session], wire.clone(), how);
             let done = story.and_then(|story| {
                 let path = session.display().to_string();
                 let played = match_in(session);

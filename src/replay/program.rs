@@ -220,8 +220,12 @@ fn meant(
             return Ok((meant, None));
         }
     }
-    let build = netreel_protocol::session::Session::build_with_keys;
-    let story = open::in_silence(source, &source.paths, wire.clone(), build)?;
+    let story = open::in_silence(
+        source,
+        &source.paths,
+        wire.clone(),
+        netreel_protocol::session::Session::builder(),
+    )?;
     tell_unread(&story.unread);
     let reels = story.session.session_reels();
     let reel = super::reels::one(&reels, node, ("started again", can_start))?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netreel_capture::FileAppend;
-use netreel_protocol::history::{Level, Wanted};
+use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, Session, SessionError, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_reel::{Ending, Header, Reel};
@@ -15,6 +15,7 @@ use netreel_replay::together::{
     Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play_while,
 };
 use netreel_replay::{check_replayable, check_replayable_whole};
+use netreel_system::Cancel;
 use netreel_transport::mix;
 
 use super::boxes::Changes;
@@ -25,7 +26,7 @@ use crate::open;
 use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
-    run_while(arguments, out, &|| true)
+    run_while(arguments, out, &Cancel::default())
 }
 
 /// The same as long as somebody wants it; where nobody does any more it fails, and nothing is left
@@ -33,7 +34,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 pub fn run_while(
     arguments: &Replay,
     out: &mut dyn Write,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> Result<Answer, Failure> {
     let Some(folder) = &arguments.together.out else {
         return Err(Failure::new(
@@ -47,7 +48,7 @@ pub fn run_while(
     let layer = arguments.together.layer.as_deref();
     let engine = Engine::asked(layer, changes)?;
     let words = engine.words();
-    let story = open::story_while(&arguments.read.source, wanted, |_, _, _| {})?;
+    let story = open::story_while(&arguments.read.source, cancel, |_, _| {})?;
     let before = Before::new(&story);
     let session = &story.session;
     let (nodes, left_out) = nodes(session, &engine)?;
@@ -58,7 +59,7 @@ pub fn run_while(
     let seed = arguments.together.seed;
     let unchanged = match words.is_empty() {
         true => None,
-        false => unchanged((&plan, &nodes), seed, wanted)?,
+        false => unchanged((&plan, &nodes), seed, cancel)?,
     };
 
     // Before the folder is made: a change that makes no sense leaves nothing behind.
@@ -73,7 +74,7 @@ pub fn run_while(
         words: &words,
         folder,
     };
-    let played = recording.record(reels, wanted)?;
+    let played = recording.record(reels, cancel)?;
     drop(plan);
 
     let found = open::reels(&paths)?;
@@ -111,7 +112,7 @@ pub fn run_while(
 fn unchanged(
     (plan, nodes): (&Arc<Plan>, &[StoryNode]),
     seed: u64,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> Result<Option<Played>, Failure> {
     let recorded = Engine::Boxes(Changes::default());
     let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
@@ -119,7 +120,7 @@ fn unchanged(
         .into_iter()
         .all(|reel| recorded.cannot_play(reel).is_none());
     is_known
-        .then(|| run_layers(plan, nodes, (&recorded, seed), Box::new(()), wanted))
+        .then(|| run_layers(plan, nodes, (&recorded, seed), Box::new(()), cancel))
         .transpose()
 }
 
@@ -136,7 +137,7 @@ struct Recording<'a> {
 
 impl Recording<'_> {
     /// Plays it; where that fails, the folder goes.
-    fn record(&self, reels: Reels<FileAppend>, wanted: Wanted<'_>) -> Result<Played, Failure> {
+    fn record(&self, reels: Reels<FileAppend>, cancel: &Cancel) -> Result<Played, Failure> {
         // Half a session helps nobody, and keeps the next one from its folder.
         let remove = |failure: Failure| {
             remove(self.folder);
@@ -144,7 +145,7 @@ impl Recording<'_> {
         };
         let played = (self.engine, self.seed);
         let sink = Box::new(reels.clone());
-        let played = run_layers(self.plan, self.nodes, played, sink, wanted).map_err(remove)?;
+        let played = run_layers(self.plan, self.nodes, played, sink, cancel).map_err(remove)?;
         let is_cut = |node: usize| {
             let reel = self.nodes.get(node).and_then(|node| node.reel.as_ref());
             reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
@@ -227,7 +228,7 @@ fn run_layers(
     nodes: &[StoryNode],
     (engine, seed): (&Engine<'_>, u64),
     sink: Box<dyn Sink>,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> Result<Played, Failure> {
     let mut layer = |node: usize, io| {
         let reel = nodes
@@ -236,7 +237,7 @@ fn run_layers(
         let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
         engine.layer(reel, io)
     };
-    let played = play_while(plan, seed, sink, &mut layer, wanted)?;
+    let played = play_while(plan, seed, sink, &mut layer, cancel)?;
     played.ok_or_else(|| Failure::new(SessionError::GivenUp))
 }
 

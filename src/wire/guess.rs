@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Write;
 
 use netreel_protocol::guess::Packets;
-use netreel_protocol::session::Session;
 
 use crate::arguments::WireGuess;
 use crate::open;
@@ -13,7 +12,7 @@ use crate::table::{self, Align};
 
 pub fn run(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer, Failure> {
     let reels = open::reels(&arguments.paths)?;
-    let story = open::build_by(reels, |inputs| Session::build(inputs, None))?;
+    let story = open::build(reels, None)?;
     let guess = Packets::of(&story.session).guess();
     for remark in guess.remarks() {
         writeln!(out, "{remark}")?;

@@ -84,7 +84,7 @@ impl OpenCapture for Recordings {
 fn of_reels(path: &Path, add: &mut dyn FnMut(CapturedPacket) -> bool) -> Result<(), String> {
     let reels = open::reels(&[path]).map_err(|failure| failure.to_string())?;
     let wire = Wire::compile("any.wire", ANY).map_err(|error| error.to_string())?;
-    let session = Session::build(reels.inputs, Some(Arc::new(wire)));
+    let session = Session::builder().wire(Arc::new(wire)).build(reels.inputs);
     let session = session.map_err(|error| error.to_string())?;
     for number in 0..session.packet_count() {
         let id = PacketId(number as u32);

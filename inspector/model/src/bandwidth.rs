@@ -5,9 +5,9 @@ use std::sync::Arc;
 use netreel_protocol::session::{Fate, PacketId};
 use netreel_protocol::stats::{LinkStats, RowOf, Stats};
 use netreel_protocol::why::Cause;
+use netreel_system::Cancel;
 
 use crate::Model;
-use crate::aside::Wanted;
 use crate::links::LinkEnds;
 use crate::taken::Taken;
 use crate::text;
@@ -77,12 +77,12 @@ impl Model {
         // A bit a packet: the list is made beside the window.
         let is_known = self.beside.stats.is_of(&key);
         let taken = taken.filter(|_| !is_known).cloned();
-        let work = move |wanted: &Wanted| {
+        let work = move |cancel: &Cancel| {
             let ids: Vec<PacketId> = match taken {
                 Some(taken) => (0..taken.len()).filter_map(|row| taken.get(row)).collect(),
                 None => (0..session.packet_count() as u32).map(PacketId).collect(),
             };
-            Stats::while_wanted(&session, &history, &ids, &|| wanted.goes_on())
+            Stats::while_wanted(&session, &history, &ids, cancel)
         };
         let stats = &self.beside.stats;
         let (stats, _) = stats.get(&key, self.is_quick(), &self.coming.wake, work)?;

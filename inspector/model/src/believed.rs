@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use netreel_protocol::history::state::{Apart, Known, States, words};
 use netreel_protocol::history::{Belief, Existence, History};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
+use netreel_system::Cancel;
 use netreel_wire::{PropertyId, PropertyKind};
 
 use crate::Model;
-use crate::aside::Wanted;
 use crate::map::{Extent, Mark, Walked};
 
 /// A property of an object.
@@ -107,8 +107,8 @@ pub(crate) struct Asked {
 
 impl Believed {
     /// `None` where it is no longer wanted.
-    pub(crate) fn new(session: &Session, history: &History, wanted: &Wanted) -> Option<Believed> {
-        let states = States::of(session, history, &|_| wanted.goes_on());
+    pub(crate) fn new(session: &Session, history: &History, cancel: &Cancel) -> Option<Believed> {
+        let states = States::of(session, history, &|_| cancel.goes_on());
         let objects = states.objects();
         let rows = objects.into_iter().flat_map(|(object, properties)| {
             let properties = properties.into_iter();
@@ -116,7 +116,7 @@ impl Believed {
         });
         let rows: Vec<ValueRow> = rows.collect();
         let extent = Extent::of(&states, &rows, session);
-        wanted.goes_on().then(|| Believed {
+        cancel.goes_on().then(|| Believed {
             states,
             existence: Existence::new(session, history),
             rows,
@@ -216,7 +216,7 @@ impl Model {
             return None;
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
-        let work = move |wanted: &Wanted| Believed::new(&session, &history, wanted);
+        let work = move |cancel: &Cancel| Believed::new(&session, &history, cancel);
         let believed = &self.beside.believed;
         let got = believed.get(&self.grown, self.is_quick(), &self.coming.wake, work);
         got.map(|(believed, _)| believed)

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netreel_protocol::session::{PacketId, Session};
+use netreel_system::Cancel;
 use netreel_wire::{Decoded, Name, StreamId, TreeId};
 
-use crate::aside::Wanted;
 use crate::bandwidth::LedgerRow;
 use crate::{Model, text};
 
@@ -43,7 +43,7 @@ impl ByField {
         session: &Session,
         rows: usize,
         packet: impl Fn(usize) -> Option<PacketId>,
-        wanted: &Wanted,
+        cancel: &Cancel,
     ) -> Option<ByField> {
         let mut all = ByField {
             of: rows as u64,
@@ -51,7 +51,7 @@ impl ByField {
         };
         let count = rows.min(DECODED_MAX);
         for number in 0..count {
-            if !wanted.goes_on() {
+            if !cancel.goes_on() {
                 return None;
             }
             let row = (number as u128 * rows as u128 / count as u128) as usize;
@@ -176,11 +176,11 @@ impl Model {
         let session = Arc::clone(&self.session);
         let is_known = self.beside.by_field.is_of(&key);
         let taken = taken.filter(|_| !is_known).cloned();
-        let work = move |wanted: &Wanted| match &taken {
-            Some(taken) => ByField::new(&session, taken.len(), |row| taken.get(row), wanted),
+        let work = move |cancel: &Cancel| match &taken {
+            Some(taken) => ByField::new(&session, taken.len(), |row| taken.get(row), cancel),
             None => {
                 let all = |row: usize| Some(PacketId(row as u32));
-                ByField::new(&session, session.packet_count(), all, wanted)
+                ByField::new(&session, session.packet_count(), all, cancel)
             }
         };
         let by_field = &self.beside.by_field;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::{Fate, PacketId, Session};
+use netreel_system::Cancel;
 use netreel_table::Column;
 
 use crate::Model;
-use crate::aside::Wanted;
 use crate::links::{LinkEnds, Links};
 use crate::pyramid::{Piece, Pyramid, Span};
 use crate::scale::Scale;
@@ -99,7 +99,7 @@ impl LinkFlow {
         history: &History,
         links: &Links,
         link: LinkEnds,
-        wanted: &Wanted,
+        cancel: &Cancel,
     ) -> Option<LinkFlow> {
         let mut ids = Column::new();
         let mut in_flight = Column::new();
@@ -122,7 +122,7 @@ impl LinkFlow {
             }
             let under_way = arrivals.len() as u64;
             let place = ids.len();
-            if place.is_multiple_of(4096) && !wanted.goes_on() {
+            if place.is_multiple_of(4096) && !cancel.goes_on() {
                 return None;
             }
             ids.push(u64::from(id.0));
@@ -249,7 +249,7 @@ impl Model {
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
         let links = Arc::clone(&self.index.links);
         let key = (self.grown, link);
-        let work = move |wanted: &Wanted| LinkFlow::new(&session, &history, &links, link, wanted);
+        let work = move |cancel: &Cancel| LinkFlow::new(&session, &history, &links, link, cancel);
         let (flow, is_it) = self
             .beside
             .flow

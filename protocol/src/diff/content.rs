@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use netreel_system::Cancel;
 use netreel_wire::{Decoded, MessageFacts, TreeNode, Value};
 use twox_hash::XxHash3_64;
 
 use super::sides::ComparedSession;
-use crate::history::Wanted;
 use crate::session::facts::values::write;
 use crate::session::{MessageId, PacketId};
 
@@ -45,12 +45,12 @@ pub(super) fn hashes(
     side: ComparedSession<'_>,
     asked: &BTreeMap<MessageId, ()>,
     counts: bool,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> BTreeMap<MessageId, u64> {
     let ComparedSession { session, history } = side;
     let is_asked = |packet: PacketId| {
         let mut messages = session.messages_of(packet);
-        wanted() && messages.any(|(id, _)| asked.contains_key(&id))
+        cancel.goes_on() && messages.any(|(id, _)| asked.contains_key(&id))
     };
     let pieces = session.decode_all(
         is_asked,

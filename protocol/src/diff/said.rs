@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use netreel_system::Cancel;
+
 use super::content::{self, FieldChange};
 use super::sides::{CommonNodes, ComparedSession, earlier};
-use crate::history::{Effect, Wanted};
+use crate::history::Effect;
 use crate::session::{MessageId, PacketId, SessionTime};
 
 /// What two messages have in common that are the same.
@@ -95,12 +97,12 @@ impl Said {
     pub(super) fn new(
         sides: [ComparedSession<'_>; 2],
         common: &CommonNodes,
-        wanted: Wanted<'_>,
+        cancel: &Cancel,
     ) -> Said {
-        let all = [0, 1].map(|side| gather(sides[side], (common, side), wanted));
+        let all = [0, 1].map(|side| gather(sides[side], (common, side), cancel));
         let hashes = [0, 1].map(|side| {
             let asked = all[side].values().flatten().map(|&id| (id, ())).collect();
-            content::hashes(sides[side], &asked, common.counts, wanted)
+            content::hashes(sides[side], &asked, common.counts, cancel)
         });
         let done = [0, 1].map(|side| done(sides[side], common, side));
         let mut said = Said::default();
@@ -130,7 +132,7 @@ impl Said {
         said.changed.sort_by_key(|it| (it.time, it.messages));
         let order = |it: &Differently| (it.time, it.messages, it.node);
         said.differently.sort_by_key(order);
-        for changed in said.changed.iter_mut().take_while(|_| wanted()) {
+        for changed in said.changed.iter_mut().take_while(|_| cancel.goes_on()) {
             changed.fields = content::changes(sides, changed.messages, common.counts);
         }
         said
@@ -208,13 +210,13 @@ impl Said {
 fn gather(
     side: ComparedSession<'_>,
     (common, which): (&CommonNodes, usize),
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> BTreeMap<Spoken, Vec<MessageId>> {
     let ComparedSession { session, history } = side;
     let nodes = &common.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
     let packets = (0u32..).map(PacketId).take(session.packet_count());
-    for packet in packets.take_while(|_| wanted()) {
+    for packet in packets.take_while(|_| cancel.goes_on()) {
         let Some((from, to)) = session.link(packet) else {
             continue;
         };

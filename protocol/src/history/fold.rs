@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 
 use netreel_reel::EventNumber;
 
+use netreel_system::Cancel;
+
 use super::acks::{Acks, Heard};
 use super::acts::Disturbed;
 use super::claims::{Claiming, Claims};
@@ -21,7 +23,7 @@ use super::punctual::punctuality;
 use super::streams::{MessageStream, Streams};
 use super::walked::{NodeHistory, Walked};
 use super::wholes::Wholes;
-use super::{History, Wanted, ambiguous, finding, game};
+use super::{History, ambiguous, finding, game};
 use crate::session::{MessageId, Node, NodeId, PacketId, Session, SessionTime, parallel};
 
 /// How many packets before its end a fold may still lack acks of: acks come in later packets.
@@ -127,7 +129,7 @@ impl OfNode {
             return Ok(());
         };
         let known = (facts.session, facts.streams);
-        if (facts.wanted)() {
+        if facts.cancel.goes_on() {
             self.claiming.go_on(known, id, events.clone());
         }
         facts.go_on((id, node), &mut self.walked, events)
@@ -161,7 +163,7 @@ impl Fold {
             session,
             streams,
             wholes,
-            wanted: &|| true,
+            cancel: &Cancel::default(),
         };
         let nodes = self.each(session, reach, |id, events, mut own| {
             own.heard.go_on((session, streams), id, events.clone());
@@ -214,23 +216,15 @@ impl Fold {
         ambiguous
     }
 
-    /// The history, with all that is still to come.
+    /// The history, with all that is still to come: what comes of it where it is cancelled is none.
     ///
     /// # Errors
     /// As for [`Fold::go_on`].
-    pub fn conclude(self, session: &Session, known: Known) -> Result<History, Disturbed> {
-        self.conclude_wanted(session, known, &|| true)
-    }
-
-    /// The same, as long as it is wanted: what comes of it where it is not is no history.
-    ///
-    /// # Errors
-    /// As for [`Fold::go_on`]; and it may be no longer wanted.
-    pub fn conclude_wanted(
+    pub fn conclude(
         mut self,
         session: &Session,
         known: Known,
-        wanted: Wanted<'_>,
+        cancel: &Cancel,
     ) -> Result<History, Disturbed> {
         let Known {
             mut streams,
@@ -238,7 +232,7 @@ impl Fold {
         } = known;
         let whole = Reach::whole(session);
         self.nodes = self.each(session, &whole, |id, events, mut own| {
-            if wanted() {
+            if cancel.goes_on() {
                 own.heard.go_on((session, &streams), id, events);
             }
             own
@@ -252,7 +246,7 @@ impl Fold {
             session,
             streams: &streams,
             wholes: &wholes,
-            wanted,
+            cancel,
         };
         let walked = self.each(session, &whole, |id, events, mut own| {
             own.walk(&facts, id, events)?;
@@ -301,7 +295,7 @@ impl Fold {
                 half_apart: &half_apart,
                 states: &OnceLock::new(),
             },
-            wanted,
+            cancel,
         );
         history.take_findings(judged);
         (history.resends, history.copies) = streams.into_resends();

@@ -49,7 +49,7 @@ impl Facts<'_> {
         walk.find_places();
         let mut packet = Vec::new();
         for (place, (_, crossing, stamp)) in self.session.ends_in(id, events).enumerate() {
-            if place % STEP == 0 && !(self.wanted)() {
+            if place % STEP == 0 && !self.cancel.goes_on() {
                 return Err(Disturbed);
             }
             let met = walk.meets(crossing.packet, crossing.way, stamp);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use netreel_reel::{Endpoint, EventNumber, Reel};
+use netreel_system::Cancel;
 use netreel_wire::{RulesId, Wire};
 
 use super::History;
@@ -84,7 +85,10 @@ impl Ongoing {
         streams.stop();
         fold.go_on(session, (&streams, &wholes), &reach).ok()?;
         let known = Known::with(session, streams.clone(), wholes)?;
-        let history = fold.clone().conclude(session, known).ok()?;
+        let history = fold
+            .clone()
+            .conclude(session, known, &Cancel::default())
+            .ok()?;
         let settled = Settled::new(session, firm, reach.packets);
         self.kept = Some(Kept {
             streams,

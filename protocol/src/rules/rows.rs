@@ -224,7 +224,10 @@ mod tests {
             reel: Arc::new(reel),
         };
         let wire = Wire::compile("w.wire", WIRE).unwrap_or_else(|error| panic!("{error}"));
-        Session::build(vec![input], Some(Arc::new(wire))).expect("a session")
+        Session::builder()
+            .wire(Arc::new(wire))
+            .build(vec![input])
+            .expect("a session")
     }
 
     /// The packets and numbers of the messages that fit a filter, and how many packets were shown.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use netreel_system::Cancel;
 use netreel_transport::{Layer, Shared};
 
 use super::report::{Played, Refused};
@@ -19,7 +20,7 @@ pub fn play<E>(
     sink: Box<dyn Sink>,
     layer: &mut Layers<'_, E>,
 ) -> Result<Played, E> {
-    let played = play_while(plan, seed, sink, layer, &|| true)?;
+    let played = play_while(plan, seed, sink, layer, &Cancel::default())?;
     Ok(played.unwrap_or_default())
 }
 
@@ -33,7 +34,7 @@ pub fn play_while<E>(
     seed: u64,
     sink: Box<dyn Sink>,
     layer: &mut Layers<'_, E>,
-    wanted: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Result<Option<Played>, E> {
     let world = World::new(Arc::clone(plan), seed, sink);
     let world = Arc::new(Mutex::new(world));
@@ -46,7 +47,7 @@ pub fn play_while<E>(
     layers.resize_with(plan.nodes.len(), || None);
     let locked = || world.lock().unwrap_or_else(PoisonError::into_inner);
     for &(node, turn) in &plan.schedule {
-        if !wanted() {
+        if !cancel.goes_on() {
             return Ok(None);
         }
         let io = &mut ios[node];

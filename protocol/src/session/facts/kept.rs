@@ -247,7 +247,10 @@ mod tests {
             name: "a.reel".to_owned(),
             reel: Arc::new(reel(200)),
         };
-        let session = Session::build(vec![input], Some(wire.clone())).expect("a session");
+        let session = Session::builder()
+            .wire(wire.clone())
+            .build(vec![input])
+            .expect("a session");
         let told = Told::with_checkpoints(&session.rows, &wire, 1, checkpoints);
         let kept = told.kept(0, 0).expect("one connection");
         assert!(kept.checkpoints.len() <= most);
@@ -304,7 +307,10 @@ mod tests {
                 name: "a.reel".to_owned(),
                 reel: Arc::new(reel(200)),
             };
-            Session::build(vec![input], Some(wire.clone())).expect("a session")
+            Session::builder()
+                .wire(wire.clone())
+                .build(vec![input])
+                .expect("a session")
         };
         let fresh = |packet| session().decode(PacketId(packet));
         let walked = session();
@@ -345,7 +351,10 @@ mod tests {
             name: "a.reel".to_owned(),
             reel: Arc::new(reel(200)),
         };
-        let session = Session::build(vec![input], Some(wire.clone())).expect("a session");
+        let session = Session::builder()
+            .wire(wire.clone())
+            .build(vec![input])
+            .expect("a session");
         let unread = |packet_steps| {
             let budget = Budget {
                 steps: 100_000,

@@ -44,7 +44,7 @@ impl Order<'_> {
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let mut filling = Filling::new(self, Filled::new(self), (doubtful, elsewhere));
         let mut take = |batch: Vec<(Key, PacketSource)>| {
-            if !(self.wanted)() {
+            if !self.cancel.goes_on() {
                 return Err(SessionError::GivenUp);
             }
             for (key, told) in batch {

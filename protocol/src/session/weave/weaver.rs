@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_reel::{EventNumber, Time};
 
+use netreel_system::Cancel;
+
 use super::end::End;
 use super::matching::{Matched, assign, doubt, groups, sight};
 use super::missing::{Held, Missing};
@@ -18,7 +20,6 @@ use super::settled::{SURE_NS, Settled};
 use super::sockets::{BySockets, OwnPorts};
 use super::strangers::{Strangers, mark};
 use super::woven::{Stays, Woven};
-use crate::history::Wanted;
 use crate::session::SessionTime;
 use crate::session::clock::Alignment;
 use crate::session::parallel;
@@ -97,7 +98,7 @@ pub(crate) struct Weaver<'a> {
     /// Of receipts of which nobody has the send, whether equal ones are one packet.
     pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
     /// Whether somebody still wants it: it is asked once for each part.
-    pub wanted: Wanted<'a>,
+    pub cancel: &'a Cancel,
 }
 
 /// Whether a receipt of a group may be of several sends.
@@ -143,7 +144,7 @@ impl Weaver<'_> {
         let mut later = Vec::new();
         let known = self.settled.map_or(&[][..], Settled::ends);
         for some in together(parts, workers).chunks(workers) {
-            if !(self.wanted)() {
+            if !self.cancel.goes_on() {
                 return woven;
             }
             let done = parallel::map(some.to_vec(), workers, |parts| {
@@ -171,7 +172,7 @@ impl Weaver<'_> {
         }
         let partners = partners.into_iter().map(AtomicU32::into_inner);
         woven.partners = partners.collect();
-        if !(self.wanted)() {
+        if !self.cancel.goes_on() {
             return woven;
         }
         let known = self.neighbours(&later, &woven.partners);
