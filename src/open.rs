@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use netreel_capture::OpenedSession;
 use netreel_protocol::history::History;
 use netreel_protocol::history::bounds::Bounds;
-use netreel_protocol::query::Query;
+use netreel_protocol::query::{Query, QueryError};
 use netreel_protocol::session::{ReelInput, Session, SessionBuilder, SessionError, SessionTime};
 use netreel_reel::{CutWhy, Ending};
 use netreel_system::Cancel;
@@ -414,13 +414,31 @@ pub fn query_beside(
     session: &Session,
     own_rules: &[&str],
 ) -> Result<Query, Failure> {
-    let filter = filter.unwrap_or_default();
-    if let Some(sentence) = Query::asked(filter, session, own_rules) {
-        return Err(Failure::new(format!("--filter: {sentence}")));
+    let query = read(filter.unwrap_or_default(), Query::parse, session, own_rules);
+    query.map_err(|why| Failure::new(format!("--filter: {why}")))
+}
+
+/// The condition that was given, at a node: it may speak of what the node believes.
+pub fn query_at_a_node(text: &str, session: &Session) -> Result<Query, String> {
+    read(text, Query::parse_at_a_node, session, &[])
+}
+
+fn read(
+    text: &str,
+    parse: fn(&str) -> Result<Query, QueryError>,
+    session: &Session,
+    own_rules: &[&str],
+) -> Result<Query, String> {
+    if let Some(sentence) = Query::asked(text, session, own_rules) {
+        return Err(sentence);
     }
-    let query = Query::parse(filter).map_err(|error| Failure::new(format!("--filter: {error}")))?;
-    match query.unknown_names_beside(session, own_rules).first() {
-        Some(sentence) => Err(Failure::new(format!("--filter: {sentence}"))),
+    let query = parse(text).map_err(|error| error.to_string())?;
+    match query
+        .unknown_names_beside(session, own_rules)
+        .into_iter()
+        .next()
+    {
+        Some(sentence) => Err(sentence),
         None => Ok(query),
     }
 }

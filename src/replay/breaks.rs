@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use netreel_protocol::query::{AtANode, Query};
 use netreel_protocol::session::{PacketId, SessionReel};
 use netreel_reel::{EventNumber, Record};
 
-use super::believed::{Believed, Truths};
 use crate::open::{self, Story};
 use crate::whole;
 
@@ -21,8 +21,8 @@ enum Met {
     Event(EventNumber),
     Events(BTreeSet<EventNumber>),
     Packets(BTreeSet<PacketId>),
-    /// Packets while the node believes something.
-    PacketsWhile(BTreeSet<PacketId>, Truths),
+    /// For each of the queries that are left at some moment, the packets that fit.
+    PacketsWhile(AtANode, Vec<BTreeSet<PacketId>>),
 }
 
 impl Condition {
@@ -48,16 +48,28 @@ impl Condition {
             "finding" if rest.is_empty() || !rest.contains(['&', '|', ')']) => {
                 Met::Events(findings(rest, story, reel)?)
             }
-            _ => match Believed::parse(text)? {
-                None => Met::Packets(packets(text, story)?),
-                Some(believed) => {
-                    let (truths, begins) = believed.of(story, reel)?;
-                    match &believed.filter {
-                        None => Met::Events(begins),
-                        Some(filter) => Met::PacketsWhile(packets(filter, story)?, truths),
+            _ => {
+                let (session, history) = (&story.session, || story.history());
+                let query = open::query_at_a_node(text, session)?;
+                let packets = |query: &Query| {
+                    let all = (0, session.packet_count());
+                    let packets = query.packets(session, &history, all);
+                    packets.into_iter().collect::<BTreeSet<PacketId>>()
+                };
+                match query.is_about_beliefs_and_packets() {
+                    (false, _) => Met::Packets(packets(&query)),
+                    (true, about_packets) => {
+                        let course = query.at_a_node(session, history(), reel)?;
+                        match about_packets {
+                            false => Met::Events(course.begins),
+                            true => {
+                                let sets = course.queries.iter().map(packets).collect();
+                                Met::PacketsWhile(course, sets)
+                            }
+                        }
                     }
                 }
-            },
+            }
         };
         let text = text.to_owned();
         Ok(Condition { text, met })
@@ -69,8 +81,9 @@ impl Condition {
             Met::Event(number) => record.number == *number,
             Met::Events(numbers) => numbers.contains(&record.number),
             Met::Packets(packets) => is_of(packets, reel, record),
-            Met::PacketsWhile(packets, truths) => {
-                truths.at(reel.time(record)) && is_of(packets, reel, record)
+            Met::PacketsWhile(course, sets) => {
+                let packets = course.at(reel.time(record)).and_then(|at| sets.get(at));
+                packets.is_some_and(|packets| is_of(packets, reel, record))
             }
         }
     }
@@ -81,18 +94,6 @@ fn is_of(packets: &BTreeSet<PacketId>, reel: &SessionReel<'_>, record: &Record<'
     packet
         .flatten()
         .is_some_and(|packet| packets.contains(&packet))
-}
-
-/// The packets that a filter takes.
-fn packets(filter: &str, story: &Story) -> Result<BTreeSet<PacketId>, String> {
-    let session = &story.session;
-    let query = open::query(Some(filter), session).map_err(|failure| {
-        let sentence = failure.to_string();
-        sentence.trim_start_matches("--filter: ").to_owned()
-    })?;
-    let all = (0, session.packet_count());
-    let packets = query.packets(session, &|| story.history(), all);
-    Ok(packets.into_iter().collect())
 }
 
 /// An event's number.

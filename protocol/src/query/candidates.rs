@@ -1,9 +1,8 @@
 //! What may stand at the end of a filter, for who asks with a `?` there.
 
-use super::eval::EFFECTS;
+use super::expr::{EFFECTS, Field, Takes};
 use super::parse::all_names;
 use super::token::{What, tokens};
-use super::{Field, Takes};
 use crate::history::{Level, RULES};
 use crate::packet_fields::PacketField;
 use crate::session::Session;
