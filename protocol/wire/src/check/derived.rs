@@ -137,7 +137,9 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<(FieldId, super::declared::Head<'a>)> {
         let heads = self.heads.get(id.0 as usize)?;
         let place = heads.iter().position(|head| head.name == name.text)?;
-        Some((FieldId(place as u32), heads[place]))
+        let head = heads[place];
+        self.stands_for(name.span, head.span);
+        Some((FieldId(place as u32), head))
     }
 
     fn derived_call(
@@ -242,6 +244,7 @@ impl<'a> Checker<'a, '_> {
             }
             return None;
         }
+        self.field_named(name, id);
         for &field in &fields {
             self.measured.insert((id, field, measure));
         }

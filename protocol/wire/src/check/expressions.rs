@@ -13,6 +13,26 @@ impl<'a> Checker<'a, '_> {
     /// Types an expression; `None` where a mistake was reported. Without a scope only constants
     /// can be read.
     pub(super) fn typed(&mut self, expr: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
+        let found = self.typed_whole(expr, scope);
+        let Expr { span, kind, .. } = expr;
+        if found.is_none() && self.uses.is_some() && self.broken.insert((span.start, span.end)) {
+            let parts: Vec<&Expr<'a>> = match kind {
+                ExprKind::Index(_, parts, _) | ExprKind::Call(_, parts) => parts.iter().collect(),
+                ExprKind::Unary(_, inner) => vec![inner],
+                ExprKind::Interval(one, other) | ExprKind::Binary(_, one, other) => {
+                    vec![one, other]
+                }
+                ExprKind::Choice(condition, then, otherwise) => vec![condition, then, otherwise],
+                _ => Vec::new(),
+            };
+            for part in parts {
+                self.typed(part, scope);
+            }
+        }
+        found
+    }
+
+    fn typed_whole(&mut self, expr: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
         match &expr.kind {
             ExprKind::Integer(value) => Some((Expression::Integer(*value), ValueType::Integer)),
             ExprKind::Float(value) => Some((Expression::Float(*value), ValueType::Float)),
@@ -216,6 +236,7 @@ impl<'a> Checker<'a, '_> {
             }
             return None;
         };
+        self.stands_for(wanted.span, declared.members[place].name.span);
         let value = *self.enum_values.get(id.0 as usize)?.get(place)?;
         Some(i128::from(value))
     }
@@ -234,6 +255,9 @@ impl<'a> Checker<'a, '_> {
         for (depth, name) in path.iter().enumerate() {
             self.needed_later.insert((structure, id));
             let head = self.heads[structure.0 as usize][id.0 as usize];
+            if !(is_item && depth == 0) {
+                self.stands_for(name.span, head.span);
+            }
             let next = path.get(depth + 1);
             through_layer = through_layer.or(head.layered.then_some(head.span));
             if head.repeated && !(is_item && depth == 0) {

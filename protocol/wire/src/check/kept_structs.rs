@@ -131,6 +131,7 @@ impl<'a> Checker<'a, '_> {
         name: Ident<'a>,
         rest: &[Ident<'a>],
     ) -> Option<(StatePart, Reached)> {
+        self.note_members(kept, rest);
         let wanted: Vec<&str> = rest.iter().map(|name| name.text).collect();
         let found = kept.members.iter().position(|it| it.path == wanted);
         if let Some((place, member)) = found.and_then(|at| Some((at, kept.members.get(at)?))) {
@@ -150,6 +151,23 @@ impl<'a> Checker<'a, '_> {
         }
         self.report_member(kept, name, rest);
         None
+    }
+
+    /// Notes which fields names after the keys of a struct stand for.
+    fn note_members(&mut self, kept: &Kept<'a>, names: &[Ident<'a>]) {
+        let mut fields = self.file.states.iter().flat_map(|block| &block.fields);
+        let declared = fields.find(|field| field.name.span == kept.name.span);
+        let mut of = declared.and_then(|field| self.kept_struct(&field.field_type));
+        for name in names {
+            let heads = of.and_then(|of| self.heads.get(of.0 as usize));
+            let head = heads.and_then(|heads| heads.iter().find(|head| head.name == name.text));
+            let Some(&head) = head else { return };
+            self.stands_for(name.span, head.span);
+            of = match head.kind {
+                HeadKind::Struct(inner) => Some(inner),
+                _ => None,
+            };
+        }
     }
 
     /// The first name that leads nowhere.

@@ -60,7 +60,7 @@ impl Of {
 }
 
 /// A layer's parameters by name.
-type Parameters<'a> = BTreeMap<&'a str, (usize, Of)>;
+type Parameters<'a> = BTreeMap<&'a str, (usize, Of, Span)>;
 
 /// The window of a field that goes through a layer.
 pub(super) fn layered(window: Option<Window>, layer: LayerUse, name: &str) -> Window {
@@ -185,7 +185,9 @@ impl<'a> Checker<'a, '_> {
                     Of::Either
                 }
             };
-            parameters.entry(name.text).or_insert((place, of));
+            parameters
+                .entry(name.text)
+                .or_insert((place, of, name.span));
         }
         parameters
     }
@@ -368,7 +370,8 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<LayerArgument> {
         let (checked, found) = match &argument.kind {
             ExprKind::Path(path) if path.len() == 1 && parameters.contains_key(path[0].text) => {
-                let (place, of) = parameters[path[0].text];
+                let (place, of, declared) = parameters[path[0].text];
+                self.stands_for(argument.span, declared);
                 (LayerArgument::Parameter(place), of)
             }
             ExprKind::Path(path) if path.first().is_some_and(|name| name.text == "state") => {
@@ -448,6 +451,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         let declared = &self.file.layers[usize::from(layer)];
+        self.stands_for(name.span, declared.block.name.span);
         let (wanted, found) = (declared.parameters.len(), through.arguments.len());
         if wanted != found {
             let spelled: Vec<String> = declared

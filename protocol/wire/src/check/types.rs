@@ -53,6 +53,11 @@ impl<'a> Checker<'a, '_> {
                 declared.span,
             ),
         };
+        if found.is_none() && self.uses.is_some() {
+            for argument in declared.arguments.iter().flatten() {
+                self.typed(argument, Some(scope));
+            }
+        }
         found.unwrap_or(Type::Broken)
     }
 
@@ -130,6 +135,10 @@ impl<'a> Checker<'a, '_> {
     fn declared_type(&mut self, name: &str, name_span: Span, span: Span) -> Option<Type> {
         if self.is_ambiguous(name, name_span) {
             return None;
+        }
+        if name.contains('(') {
+            // A vector: names stand in it.
+            self.stands_for(name_span, name_span);
         }
         let seen = self.seen_from(name_span);
         let structure = self.struct_names.get(name, seen).copied();
