@@ -67,8 +67,10 @@ impl Story {
     pub fn into_parts(mut self) -> (Arc<Session>, History) {
         self.history();
         self.keep_index();
-        let history = self.history.into_inner();
-        let history = history.unwrap_or_else(|| History::build(&self.session));
+        let history = self
+            .history
+            .into_inner()
+            .unwrap_or_else(|| History::build(&self.session));
         (self.session, history)
     }
 
@@ -130,9 +132,10 @@ impl Story {
 /// The answer of a command that has said all that it was asked: unknown, where of what was named something could
 /// not be read.
 pub fn answer(unread: &[String]) -> Answer {
-    match unread.is_empty() {
-        true => Answer::Clean,
-        false => Answer::Unknown,
+    if unread.is_empty() {
+        Answer::Clean
+    } else {
+        Answer::Unknown
     }
 }
 
@@ -197,15 +200,15 @@ fn opened(
     let bounds = bounds(source.bounds.as_deref(), paths)?;
     let reels = reels_while(paths, cancel)?;
     // What was read with keys is not for whoever finds the index.
-    let mut index = match source.no_index || keys != Keys::default() {
-        true => None,
-        false => Index::new(&reels.inputs, wire.as_deref()),
+    let mut index = if source.no_index || keys != Keys::default() {
+        None
+    } else {
+        Index::new(&reels.inputs, wire.as_deref())
     };
     let how = how.wire(wire.clone()).keys(keys);
     begun(&reels.inputs, &how);
     let mut story = put_together(reels, |inputs| {
-        let kept = index.as_mut();
-        let kept = kept.and_then(|index| index.open(&inputs, wire));
+        let kept = index.as_mut().and_then(|index| index.open(&inputs, wire));
         kept.map_or_else(|| how.build(inputs), Ok)
     })?;
     story.index = index;

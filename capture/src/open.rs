@@ -69,8 +69,9 @@ pub fn open_capture_beginning(
         let Some(mut file) = capture_file(path)? else {
             return Ok(None);
         };
-        let origin = Origin::of(path, &mut file).map_err(ImportError::from);
-        let origin = origin.map_err(unreadable)?;
+        let origin = Origin::of(path, &mut file)
+            .map_err(ImportError::from)
+            .map_err(unreadable)?;
         let (reel, _) = observe(file.take(bytes), &origin).map_err(unreadable)?;
         Ok(Some(reel))
     };
@@ -107,9 +108,10 @@ fn capture(path: &Path, cancel: &Cancel) -> Result<Option<OtherFile>, OpenWhy> {
     };
     let origin = Origin::of(path, &mut file).map_err(ImportError::from);
     let imported = observe(WhileWanted { file, cancel }, &origin.map_err(unreadable)?);
-    match cancel.goes_on() {
-        true => Ok(Some(imported.map_err(unreadable)?)),
-        false => Err(OpenWhy::GivenUp),
+    if cancel.goes_on() {
+        Ok(Some(imported.map_err(unreadable)?))
+    } else {
+        Err(OpenWhy::GivenUp)
     }
 }
 
@@ -121,9 +123,10 @@ struct WhileWanted<'a> {
 
 impl Read for WhileWanted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.cancel.goes_on() {
-            true => self.file.read(buffer),
-            false => Ok(0),
+        if self.cancel.goes_on() {
+            self.file.read(buffer)
+        } else {
+            Ok(0)
         }
     }
 }

@@ -71,9 +71,10 @@ fn opened(source: &Source, opened: Result<Now, OpenError>) -> Result<Option<Now>
         OpenWhy::Io(_) => false,
         _ => source.paths.iter().any(|path| path.is_dir()),
     };
-    match in_time {
-        true => Ok(None),
-        false => Err(Failure::new(error)),
+    if in_time {
+        Ok(None)
+    } else {
+        Err(Failure::new(error))
     }
 }
 
@@ -116,8 +117,11 @@ fn print(
     (as_json, verbose): (bool, bool),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    findings.iter().try_for_each(|finding| match as_json {
-        true => json(&export::finding(session, finding), out),
-        false => one(session, finding, (None, verbose), out),
+    findings.iter().try_for_each(|finding| {
+        if as_json {
+            json(&export::finding(session, finding), out)
+        } else {
+            one(session, finding, (None, verbose), out)
+        }
     })
 }

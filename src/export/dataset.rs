@@ -237,11 +237,13 @@ fn one(
         Rows::All => netreel_fleet::write,
         Rows::Sums => netreel_fleet::write_sums,
     };
-    let written = write(&recording, &name, &mut |table| files.begin(table, &name));
-    let written = written.map_err(|error| match error {
-        FleetError::Output(error) => files.failed(&error),
-        other => files.failed(&other),
-    })?;
+    let written =
+        write(&recording, &name, &mut |table| files.begin(table, &name)).map_err(|error| {
+            match error {
+                FleetError::Output(error) => files.failed(&error),
+                other => files.failed(&other),
+            }
+        })?;
     files.finish()?;
     let rows = |table: Table| {
         let mut tables = written.iter();

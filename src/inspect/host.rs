@@ -187,20 +187,20 @@ impl Opener {
 
     /// The folders in which wires may lie that fit what is shown.
     fn folders(&self) -> Vec<PathBuf> {
-        let beside = self
-            .source
-            .paths
-            .iter()
-            .filter_map(|path| match path.is_dir() {
-                true => Some(path.as_path()),
-                false => path.parent(),
-            });
+        let beside = self.source.paths.iter().filter_map(|path| {
+            if path.is_dir() {
+                Some(path.as_path())
+            } else {
+                path.parent()
+            }
+        });
         let wires = self.source.wire.as_deref().and_then(Path::parent);
         let mut folders: Vec<PathBuf> = Vec::new();
         for folder in beside.chain(wires) {
-            let folder = match folder.as_os_str().is_empty() {
-                true => PathBuf::from("."),
-                false => folder.to_owned(),
+            let folder = if folder.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                folder.to_owned()
             };
             if !folders.contains(&folder) {
                 folders.push(folder);
@@ -383,9 +383,10 @@ impl Opener {
             wire: Some(wire),
             ..self.source.clone()
         };
-        match self.follows {
-            true => self.follow_as(source),
-            false => self.open_as(source, String::new()),
+        if self.follows {
+            self.follow_as(source)
+        } else {
+            self.open_as(source, String::new())
         }
     }
 
@@ -430,9 +431,10 @@ fn demonstrated() -> Result<PathBuf, Failure> {
         .args(["play", "--script", "-", "--out"])
         .arg(&folder);
     let played = program.output().map_err(failed)?;
-    match played.status.success() {
-        true => Ok(folder),
-        false => Err(Failure::new(String::from_utf8_lossy(&played.stderr).trim())),
+    if played.status.success() {
+        Ok(folder)
+    } else {
+        Err(Failure::new(String::from_utf8_lossy(&played.stderr).trim()))
     }
 }
 

@@ -177,15 +177,19 @@ fn beginning_of_captures(source: &Source, sizes: &Sizes) -> Option<Session> {
     if all < sizes.large {
         return None;
     }
-    let begun = source.paths.iter().zip(lengths).map(|(path, length)| {
-        let bytes = sizes.part(length, all)?;
-        let reel = netreel_capture::open_capture_beginning(path, bytes).ok()??;
-        Some(ReelInput {
-            name: path.display().to_string(),
-            reel: Arc::new(reel),
+    let begun = source
+        .paths
+        .iter()
+        .zip(lengths)
+        .map(|(path, length)| {
+            let bytes = sizes.part(length, all)?;
+            let reel = netreel_capture::open_capture_beginning(path, bytes).ok()??;
+            Some(ReelInput {
+                name: path.display().to_string(),
+                reel: Arc::new(reel),
+            })
         })
-    });
-    let begun = begun.collect::<Option<_>>()?;
+        .collect::<Option<_>>()?;
     open::how(source).ok()?.build(begun).ok()
 }
 
@@ -198,14 +202,17 @@ fn beginning(reels: &[ReelInput], how: &SessionBuilder, sizes: &Sizes) -> Option
     if all < sizes.large {
         return None;
     }
-    let begun = reels.iter().zip(lengths).map(|(input, length)| {
-        let bytes = sizes.part(length, all)?;
-        Some(ReelInput {
-            name: input.name.clone(),
-            reel: Arc::new(input.reel.beginning(bytes).ok()?),
+    let begun = reels
+        .iter()
+        .zip(lengths)
+        .map(|(input, length)| {
+            let bytes = sizes.part(length, all)?;
+            Some(ReelInput {
+                name: input.name.clone(),
+                reel: Arc::new(input.reel.beginning(bytes).ok()?),
+            })
         })
-    });
-    let begun = begun.collect::<Option<_>>()?;
+        .collect::<Option<_>>()?;
     how.clone().build(begun).ok()
 }
 
@@ -253,9 +260,10 @@ fn there(paths: &[PathBuf], opened: Result<Now, OpenError>) -> Result<Option<Now
         OpenWhy::Io(_) => false,
         _ => paths.iter().map(PathBuf::as_path).any(Path::is_dir),
     };
-    match in_time {
-        true => Ok(None),
-        false => Err(Failure::new(error)),
+    if in_time {
+        Ok(None)
+    } else {
+        Err(Failure::new(error))
     }
 }
 

@@ -103,8 +103,9 @@ fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
     for folder in folders {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
-        let wires = paths.filter(|path| path.extension().is_some_and(|it| it == "wire"));
-        let wires: BTreeSet<PathBuf> = wires.collect();
+        let wires: BTreeSet<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == "wire"))
+            .collect();
         all.extend(wires.into_iter().take(FILES_MAX));
     }
     all.into_iter().collect()

@@ -60,12 +60,11 @@ impl Condition {
                     (false, _) => Met::Packets(packets(&query)),
                     (true, about_packets) => {
                         let course = query.at_a_node(session, history(), reel)?;
-                        match about_packets {
-                            false => Met::Events(course.begins),
-                            true => {
-                                let sets = course.queries.iter().map(packets).collect();
-                                Met::PacketsWhile(course, sets)
-                            }
+                        if about_packets {
+                            let sets = course.queries.iter().map(packets).collect();
+                            Met::PacketsWhile(course, sets)
+                        } else {
+                            Met::Events(course.begins)
                         }
                     }
                 }
@@ -98,8 +97,9 @@ fn is_of(packets: &BTreeSet<PacketId>, reel: &SessionReel<'_>, record: &Record<'
 
 /// An event's number.
 pub fn number(text: &str) -> Result<EventNumber, String> {
-    let number = text.parse::<u64>();
-    let number = number.map_err(|_| format!("`{text}` is not the number of an event"))?;
+    let number = text
+        .parse::<u64>()
+        .map_err(|_| format!("`{text}` is not the number of an event"))?;
     Ok(EventNumber(number))
 }
 
@@ -127,9 +127,10 @@ fn findings(
             (0, "") => "nothing was found in this session".to_owned(),
             (0, rule) => {
                 let rules: BTreeSet<&str> = findings.iter().map(|it| it.rule).collect();
-                let rules = match rules.is_empty() {
-                    true => "nothing".to_owned(),
-                    false => Vec::from_iter(rules).join(", "),
+                let rules = if rules.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    Vec::from_iter(rules).join(", ")
                 };
                 format!("nothing was found by the rule `{rule}`; this session has: {rules}")
             }
@@ -158,9 +159,10 @@ impl Breaks {
         reel: &SessionReel<'_>,
         tell: &mut dyn FnMut(String),
     ) -> Breaks {
-        let folder = match path.is_dir() {
-            true => path,
-            false => path.parent().unwrap_or(path),
+        let folder = if path.is_dir() {
+            path
+        } else {
+            path.parent().unwrap_or(path)
         };
         let file = folder.join("breakpoints.txt");
         let text = whole::read(&file, BYTES_MAX).unwrap_or_default();
@@ -180,15 +182,14 @@ impl Breaks {
 
     /// Writes the file; without breakpoints there is none.
     pub fn keep(&self) -> Result<(), String> {
-        let done = match self.list.is_empty() {
-            true => match std::fs::remove_file(&self.file) {
+        let done = if self.list.is_empty() {
+            match std::fs::remove_file(&self.file) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
                 other => other,
-            },
-            false => {
-                let lines = self.list.iter().map(|it| format!("{}\n", it.text));
-                whole::write(&self.file, &lines.collect::<String>())
             }
+        } else {
+            let lines = self.list.iter().map(|it| format!("{}\n", it.text));
+            whole::write(&self.file, &lines.collect::<String>())
         };
         done.map_err(|error| format!("breakpoints are not kept: {}: {error}", self.file.display()))
     }

@@ -57,9 +57,10 @@ pub fn run_while(
     }
     let plan = plan(session, nodes.clone());
     let seed = arguments.together.seed;
-    let unchanged = match words.is_empty() {
-        true => None,
-        false => unchanged((&plan, &nodes), seed, cancel)?,
+    let unchanged = if words.is_empty() {
+        None
+    } else {
+        unchanged((&plan, &nodes), seed, cancel)?
     };
 
     // Before the folder is made: a change that makes no sense leaves nothing behind.
@@ -96,9 +97,10 @@ pub fn run_while(
         played,
     };
     let compared = Compared::new(&played_on, &before, &after, &judgement);
-    match arguments.read.json {
-        true => writeln!(out, "{}", compared.json())?,
-        false => compared.print(out)?,
+    if arguments.read.json {
+        writeln!(out, "{}", compared.json())?
+    } else {
+        compared.print(out)?
     }
     Ok(match judgement.verdict {
         Verdict::Clean => Answer::Clean,
@@ -197,24 +199,27 @@ pub fn nodes(
             left_out.join("; ")
         )));
     }
-    let told = left_out.into_iter();
-    let told = told.map(|why| format!("{why}; what it sent arrives as it did"));
+    let told = left_out
+        .into_iter()
+        .map(|why| format!("{why}; what it sent arrives as it did"));
     Ok((nodes, told.collect()))
 }
 
 /// What the library has to know of the session.
 pub fn plan(session: &Session, nodes: Vec<StoryNode>) -> Arc<Plan> {
-    let packets = session.packets().map(|packet| {
-        let receipts = packet.received.iter().chain(&packet.duplicates);
-        StoryPacket {
-            from: packet.from.0.into(),
-            to: packet.to.0.into(),
-            sent: packet.sent.map(|sent| sent.number),
-            receipts: receipts.map(|receipt| receipt.number).collect(),
-            lost: packet.fate == Fate::Lost,
-        }
-    });
-    let packets = packets.collect();
+    let packets = session
+        .packets()
+        .map(|packet| {
+            let receipts = packet.received.iter().chain(&packet.duplicates);
+            StoryPacket {
+                from: packet.from.0.into(),
+                to: packet.to.0.into(),
+                sent: packet.sent.map(|sent| sent.number),
+                receipts: receipts.map(|receipt| receipt.number).collect(),
+                lost: packet.fate == Fate::Lost,
+            }
+        })
+        .collect();
     let clock = |node, time, number| {
         let node = u16::try_from(node).unwrap_or(u16::MAX);
         let time = session.time_of(NodeId(node), time, number);
@@ -233,8 +238,8 @@ fn run_layers(
     let mut layer = |node: usize, io| {
         let reel = nodes
             .get(node)
-            .and_then(|node: &StoryNode| node.reel.as_ref());
-        let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
+            .and_then(|node: &StoryNode| node.reel.as_ref())
+            .ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
         engine.layer(reel, io)
     };
     let played = play_while(plan, seed, sink, &mut layer, cancel)?;
@@ -318,13 +323,12 @@ fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failur
             continue;
         };
         let path = names.file(folder, &header.node);
-        let made = File::create_new(&path);
-        let made = made.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let made = File::create_new(&path)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
         slots.push(Some((header, FileAppend::new(made))));
         paths.push(path);
     }
-    let reels = Reels::create(slots);
-    let reels = reels
+    let reels = Reels::create(slots)
         .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
     Ok((reels, paths))
 }

@@ -109,8 +109,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
         rules: &RULES,
     };
-    let matches = printed(&cancel, &said, out, || repeat(&wants))?;
-    let matches = matches.map_err(Failure::new)?;
+    let matches = printed(&cancel, &said, out, || repeat(&wants))?.map_err(Failure::new)?;
     let kept = netreel_scenario::kept(&folder, &matches);
     let over = Over {
         name: &scenario.name,

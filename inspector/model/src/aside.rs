@@ -171,9 +171,10 @@ impl<K: Clone, T> Work for Aside<K, T> {
 impl<K: Clone, T> State<K, T> {
     fn take_in(&mut self, waits: bool) {
         let Some(coming) = &self.coming else { return };
-        let came = match waits {
-            true => coming.from.recv().map_err(|_| TryRecvError::Disconnected),
-            false => coming.from.try_recv(),
+        let came = if waits {
+            coming.from.recv().map_err(|_| TryRecvError::Disconnected)
+        } else {
+            coming.from.try_recv()
         };
         match came {
             Ok(made) => {

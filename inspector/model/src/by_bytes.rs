@@ -46,11 +46,13 @@ impl ByBytes {
         let [mine, theirs] = sessions.map(by_link);
         let names: BTreeSet<&String> = mine.keys().chain(theirs.keys()).collect();
         let none = Vec::new();
-        let links = names.into_iter().map(|name| {
-            let packets = [&mine, &theirs].map(|links| links.get(name).unwrap_or(&none));
-            link(name, sessions, packets, cancel)
-        });
-        let links: Vec<LinkBytes> = links.collect();
+        let links: Vec<LinkBytes> = names
+            .into_iter()
+            .map(|name| {
+                let packets = [&mine, &theirs].map(|links| links.get(name).unwrap_or(&none));
+                link(name, sessions, packets, cancel)
+            })
+            .collect();
         let when = |link: &&LinkBytes| link.time[0].or(link.time[1]);
         let parted = links.iter().filter(|link| !link.is_same());
         let first = parted.min_by_key(when).cloned();

@@ -134,12 +134,14 @@ impl ByField {
         let mut rows: Vec<LedgerRow> = shown
             .map(|(path, counted)| row(short(path), counted))
             .collect();
-        let rest = fields.iter().skip(ROWS_MAX);
-        let rest = rest.fold(Counted::default(), |all, (_, counted)| Counted {
-            bits: all.bits + counted.bits,
-            packets: all.packets.max(counted.packets),
-            fields: all.fields + counted.fields,
-        });
+        let rest = fields
+            .iter()
+            .skip(ROWS_MAX)
+            .fold(Counted::default(), |all, (_, counted)| Counted {
+                bits: all.bits + counted.bits,
+                packets: all.packets.max(counted.packets),
+                fields: all.fields + counted.fields,
+            });
         if rest.bits > 0 {
             rows.push(row("all others".to_owned(), &rest));
         }
@@ -149,13 +151,14 @@ impl ByField {
     /// Of how many packets this is, for people.
     pub fn of_text(&self) -> String {
         let bytes = text::bytes(self.bits.div_ceil(8));
-        match self.decoded == self.of {
-            true => format!("{bytes} of payload in {}", text::packets(self.of)),
-            false => format!(
+        if self.decoded == self.of {
+            format!("{bytes} of payload in {}", text::packets(self.of))
+        } else {
+            format!(
                 "{bytes} in {} of {} packets, evenly taken",
                 text::count(self.decoded),
                 text::count(self.of)
-            ),
+            )
         }
     }
 }

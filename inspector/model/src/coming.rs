@@ -81,15 +81,12 @@ impl Model {
     ) -> Model {
         let is_small = session.is_small();
         let mut model = Model::of_session(session, unread);
-        match is_small {
-            true => {
-                model.finish();
-                keep(Some(&model.judged.history));
-            }
-            false => {
-                model.coming.keep = Arc::new(Mutex::new(Some(Box::new(keep))));
-                model.begin();
-            }
+        if is_small {
+            model.finish();
+            keep(Some(&model.judged.history));
+        } else {
+            model.coming.keep = Arc::new(Mutex::new(Some(Box::new(keep))));
+            model.begin();
         }
         model
     }

@@ -113,7 +113,7 @@ fn summary(told: &DiffJson, swapped: usize) -> String {
         [here, there] => Some(format!("{what} {here} only here, {there} only there")),
     };
     let one = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
-    let parts = [
+    let parts: Vec<String> = [
         one(swapped, "the other way round"),
         two(
             [
@@ -128,8 +128,10 @@ fn summary(told: &DiffJson, swapped: usize) -> String {
         one(told.differently.len(), "taken otherwise"),
         one(told.believed.len(), "beliefs"),
         one(told.valued.len(), "values"),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     parts.join("   ")
 }
 
@@ -168,8 +170,10 @@ impl Rows<'_> {
             let Some(&place) = alike.places.first() else {
                 continue;
             };
-            let first = told.changed.get(place);
-            let first = first.map_or_else(String::new, |it| it.fields_in_words());
+            let first = told
+                .changed
+                .get(place)
+                .map_or_else(String::new, |it| it.fields_in_words());
             let words = format!("{}, first: {first}", alike.words());
             rows.push(self.changed(place, words));
         }
@@ -316,15 +320,17 @@ impl Rows<'_> {
 
     fn other_nodes(&self) -> Vec<Difference> {
         let both = [&self.told.other_nodes.first, &self.told.other_nodes.second];
-        let rows = both.into_iter().zip(["only here", "only there"]);
-        let rows = rows.filter(|(names, _)| !names.is_empty());
-        let rows = rows.map(|(names, mark)| Difference {
-            mark,
-            words: format!("nodes, of which nothing is compared: {}", names.join(", ")),
-            level: None,
-            shown_by: [None, None],
-            time: None,
-        });
+        let rows = both
+            .into_iter()
+            .zip(["only here", "only there"])
+            .filter(|(names, _)| !names.is_empty())
+            .map(|(names, mark)| Difference {
+                mark,
+                words: format!("nodes, of which nothing is compared: {}", names.join(", ")),
+                level: None,
+                shown_by: [None, None],
+                time: None,
+            });
         rows.collect()
     }
 }

@@ -154,16 +154,15 @@ impl LinkFlow {
         let time = scale.range();
         let most = scale.columns().max(1) * 2;
         let places = self.blocks.places(&time);
-        let pieces: Vec<Flow> = match places.len() * BLOCK <= most {
-            true => {
-                let rows = places.start * BLOCK..(places.end * BLOCK).min(self.ids.len());
-                let flows = rows.filter_map(|row| {
-                    let id = PacketId(self.ids.get(row) as u32);
-                    flow(session, history, id, self.in_flight.get(row))
-                });
-                flows.collect()
-            }
-            false => self.blocks.within(&time, most / 2).1.to_vec(),
+        let pieces: Vec<Flow> = if places.len() * BLOCK <= most {
+            let rows = places.start * BLOCK..(places.end * BLOCK).min(self.ids.len());
+            let flows = rows.filter_map(|row| {
+                let id = PacketId(self.ids.get(row) as u32);
+                flow(session, history, id, self.in_flight.get(row))
+            });
+            flows.collect()
+        } else {
+            self.blocks.within(&time, most / 2).1.to_vec()
         };
         Flows {
             rates: rates(&pieces, scale),
@@ -186,8 +185,9 @@ fn flow(session: &Session, history: &History, id: PacketId, in_flight: u64) -> O
     let acked = history
         .acked(session, id)
         .filter(|_| !history.is_ambiguous(id));
-    let rtt = acked.zip(packet.departed());
-    let rtt = rtt.map(|(acked, sent)| acked.time.0.saturating_sub(sent.time.0) as f64);
+    let rtt = acked
+        .zip(packet.departed())
+        .map(|(acked, sent)| acked.time.0.saturating_sub(sent.time.0) as f64);
     Some(Flow {
         time: at..at,
         packets: 1,
@@ -217,9 +217,10 @@ fn rates(pieces: &[Flow], scale: &Scale) -> Vec<Rate> {
             continue;
         }
         for bar in first as usize..=last as usize {
-            let within = match length < 1e-6 {
-                true => 1.0,
-                false => (end.min(bar as f64 + 1.0) - start.max(bar as f64)).max(0.0) / length,
+            let within = if length < 1e-6 {
+                1.0
+            } else {
+                (end.min(bar as f64 + 1.0) - start.max(bar as f64)).max(0.0) / length
             };
             if let Some(sum) = sums.get_mut(bar) {
                 sum.0 += piece.bytes as f64 * within;
@@ -229,8 +230,10 @@ fn rates(pieces: &[Flow], scale: &Scale) -> Vec<Rate> {
         }
     }
     let seconds = (scale.ns(BAR).max(1)) as f64 / 1e9;
-    let bars = sums.into_iter().enumerate();
-    let bars = bars.filter(|(_, (_, packets, _))| *packets > 0.0);
+    let bars = sums
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (_, packets, _))| *packets > 0.0);
     let rates = bars.map(|(bar, (bytes, packets, lost))| Rate {
         x: bar as f32 * BAR..(bar as f32 + 1.0) * BAR,
         bytes_per_s: bytes / seconds,

@@ -275,8 +275,9 @@ fn message_of<'m>(
     field: TreeId,
     messages: &'m [MessageFacts],
 ) -> Option<&'m MessageFacts> {
-    let around = std::iter::once(field).chain(tree.ancestors(field));
-    let mut around = around.filter_map(|id| tree.get(id));
+    let mut around = std::iter::once(field)
+        .chain(tree.ancestors(field))
+        .filter_map(|id| tree.get(id));
     around.find_map(|node| {
         let bits = node.bits();
         messages.iter().find(|facts| {
@@ -319,9 +320,10 @@ impl Model {
         let tree = &self.detail.decoded.as_ref()?.tree;
         let look = self.look(self.selection.packet?)?;
         let message = message_of(tree, field, &look.messages);
-        let by = match message.is_some_and(|facts| facts.object.is_some()) {
-            true => PlotBy::Object,
-            false => PlotBy::Link,
+        let by = if message.is_some_and(|facts| facts.object.is_some()) {
+            PlotBy::Object
+        } else {
+            PlotBy::Link
         };
         Some(Plotted { path, by })
     }

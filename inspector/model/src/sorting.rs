@@ -470,12 +470,15 @@ impl Keys<'_> {
             let kind = kind.and_then(|kind| names.get(usize::from(kind)));
             kind.map_or("?", |kind| kind.name.as_str())
         };
-        let named = self.kinds.iter().map(|(kinds, &number)| {
-            let words: Vec<&str> = kinds.iter().map(|(kind, _)| name(kind)).collect();
-            let counts: Vec<u32> = kinds.iter().map(|(_, count)| *count).collect();
-            (words, counts, number)
-        });
-        let mut named: Vec<_> = named.collect();
+        let mut named: Vec<_> = self
+            .kinds
+            .iter()
+            .map(|(kinds, &number)| {
+                let words: Vec<&str> = kinds.iter().map(|(kind, _)| name(kind)).collect();
+                let counts: Vec<u32> = kinds.iter().map(|(_, count)| *count).collect();
+                (words, counts, number)
+            })
+            .collect();
         named.sort();
         let mut places = vec![0; named.len()];
         for (place, (_, _, number)) in named.iter().enumerate() {

@@ -92,8 +92,8 @@ fn lane<'a>(side: ComparedSession<'a>, object: u64, node: Option<&NodeId>) -> &'
 
 /// Beliefs with the moments from which they hold; what is said twice in a row is one.
 fn distinct(lane: &[Span], counts: bool) -> Vec<(Counted, SessionTime)> {
-    let told = lane.iter();
-    let mut told: Vec<_> = told
+    let mut told: Vec<_> = lane
+        .iter()
         .map(|span| {
             (
                 (span.belief, span.counter.filter(|_| counts)),
@@ -157,8 +157,9 @@ pub(super) fn valued(
                 Some(apart) => apart == Apart::Same,
                 None => values[0] == values[1],
             };
-            let property = ids[0].and_then(|id| states[0].property(id));
-            let property = property.or_else(|| states[1].property(ids[1]?));
+            let property = ids[0]
+                .and_then(|id| states[0].property(id))
+                .or_else(|| states[1].property(ids[1]?));
             if let Some(property) = property.filter(|_| !is_same) {
                 differ.push(Valued {
                     object,

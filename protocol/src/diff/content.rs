@@ -144,8 +144,7 @@ fn told(
     is_own: &dyn Fn(TreeNode<'_>) -> bool,
     above: &str,
 ) -> BTreeMap<String, String> {
-    let nodes = decoded.tree.iter();
-    let nodes = nodes.filter(|&node| is_own(node));
+    let nodes = decoded.tree.iter().filter(|&node| is_own(node));
     let fields = nodes.map(|node| {
         let path = decoded.tree.path(node.id());
         let inside = path.strip_prefix(above).unwrap_or(&path);
@@ -183,11 +182,13 @@ const NESTED_MAX: usize = 8;
 
 impl Owners {
     fn new<'a>(messages: impl Iterator<Item = &'a MessageFacts>) -> Owners {
-        let begins = messages.enumerate().map(|(place, facts)| {
-            let bits = &facts.bits;
-            (facts.stream.0, bits.start, bits.end, place)
-        });
-        let mut begins: Vec<_> = begins.collect();
+        let mut begins: Vec<_> = messages
+            .enumerate()
+            .map(|(place, facts)| {
+                let bits = &facts.bits;
+                (facts.stream.0, bits.start, bits.end, place)
+            })
+            .collect();
         begins.sort_unstable();
         Owners { begins }
     }

@@ -129,12 +129,21 @@ impl Diff {
             let all = said.only[side].iter().enumerate();
             all.map(move |(place, it)| (it.time, First::Only { side, place }))
         });
-        let changed = said.changed.iter().enumerate();
-        let changed = changed.map(|(place, it)| (it.time, First::Changed(place)));
-        let differently = said.differently.iter().enumerate();
-        let differently = differently.map(|(place, it)| (it.time, First::Differently(place)));
-        let believed = self.believed.iter().enumerate();
-        let believed = believed.map(|(place, it)| (it.time, First::Believed(place)));
+        let changed = said
+            .changed
+            .iter()
+            .enumerate()
+            .map(|(place, it)| (it.time, First::Changed(place)));
+        let differently = said
+            .differently
+            .iter()
+            .enumerate()
+            .map(|(place, it)| (it.time, First::Differently(place)));
+        let believed = self
+            .believed
+            .iter()
+            .enumerate()
+            .map(|(place, it)| (it.time, First::Believed(place)));
         let all = only.chain(changed).chain(differently).chain(believed);
         // Of several at one moment the first of this order is the cause of the others.
         all.min_by_key(|&(time, _)| time).map(|(_, first)| first)

@@ -110,8 +110,8 @@ impl Said {
         let [one, other] = &all;
         let new = other
             .iter()
-            .filter(|(spoken, _)| !one.contains_key(*spoken));
-        let new = new.map(|(spoken, there)| (spoken, &nothing, there));
+            .filter(|(spoken, _)| !one.contains_key(*spoken))
+            .map(|(spoken, there)| (spoken, &nothing, there));
         let known = one.iter().map(|(spoken, here)| {
             let there = other.get(spoken).unwrap_or(&nothing);
             (spoken, here, there)
@@ -178,8 +178,8 @@ impl Said {
         }
         let none = BTreeMap::new();
         let done = [0, 1].map(|side| done[side].get(&messages[side]).unwrap_or(&none));
-        let nodes = done[0].keys().chain(done[1].keys());
-        let nodes: std::collections::BTreeSet<u16> = nodes.copied().collect();
+        let nodes: std::collections::BTreeSet<u16> =
+            done[0].keys().chain(done[1].keys()).copied().collect();
         for node in nodes {
             let did = done.map(|done| done.get(&node).copied());
             let effects = did.map(|did| did.map(|(effect, _)| effect));
@@ -227,8 +227,10 @@ fn gather(
             if canonical(side, id) != id {
                 continue;
             }
-            let whole = history.joined_of.get(&id);
-            let whole = whole.and_then(|_| history.facts(session, id));
+            let whole = history
+                .joined_of
+                .get(&id)
+                .and_then(|_| history.facts(session, id));
             let facts = whole.unwrap_or(facts);
             let Some(kind) = session.kind_of(&facts).map(|kind| kind.name.clone()) else {
                 continue;
@@ -293,8 +295,13 @@ fn pair(told: &[Vec<Option<u64>>; 2]) -> Vec<[Option<usize>; 2]> {
     let [one, other] = told;
     let front = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     let rest = one.len().min(other.len()) - front;
-    let back = one.iter().rev().zip(other.iter().rev()).take(rest);
-    let back = back.take_while(|(a, b)| a == b).count();
+    let back = one
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take(rest)
+        .take_while(|(a, b)| a == b)
+        .count();
     let mut pairs: Vec<[Option<usize>; 2]> = (0..front).map(|at| [Some(at); 2]).collect();
     let middle = [front..one.len() - back, front..other.len() - back];
     let mut by_content: BTreeMap<Option<u64>, Vec<usize>> = BTreeMap::new();

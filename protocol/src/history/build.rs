@@ -121,8 +121,11 @@ impl History {
     /// The messages that repeat one, in the order in which they were sent.
     pub fn copies_of(&self, first: MessageId) -> impl Iterator<Item = MessageId> + '_ {
         let start = self.copies.partition_point(|&(each, _)| each < first);
-        let copies = self.copies.iter().skip(start);
-        let copies = copies.take_while(move |&&(each, _)| each == first);
+        let copies = self
+            .copies
+            .iter()
+            .skip(start)
+            .take_while(move |&&(each, _)| each == first);
         copies.map(|&(_, copy)| copy)
     }
 
@@ -130,8 +133,10 @@ impl History {
     pub fn copy_before(&self, message: MessageId) -> Option<MessageId> {
         let first = self.resend_of(message)?;
         let place = self.copies.partition_point(|&it| it < (first, message));
-        let before = place.checked_sub(1).and_then(|at| self.copies.get(at));
-        let before = before.filter(|&&(each, _)| each == first);
+        let before = place
+            .checked_sub(1)
+            .and_then(|at| self.copies.get(at))
+            .filter(|&&(each, _)| each == first);
         Some(before.map_or(first, |&(_, copy)| copy))
     }
 

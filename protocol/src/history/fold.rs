@@ -176,8 +176,10 @@ impl Fold {
         let until = reach.packets.saturating_sub(ACKED_LATER);
         self.acks.go_on(heard, until);
         let nodes = session.nodes.iter().zip(&mut self.nodes);
-        let walked = nodes.filter(|(node, _)| node.recorded);
-        let walked: Vec<&mut Walked> = walked.map(|(_, own)| &mut own.walked).collect();
+        let walked: Vec<&mut Walked> = nodes
+            .filter(|(node, _)| node.recorded)
+            .map(|(_, own)| &mut own.walked)
+            .collect();
         // What a node did may wait for what arrives before it.
         let waiting = walked.iter().filter_map(|walked| walked.waiting_since());
         let until = waiting.fold(reach.time, SessionTime::min);
@@ -208,10 +210,12 @@ impl Fold {
     /// Forgets what was heard, which takes much memory. The packets whose ack may mean an earlier copy, in
     /// order.
     fn forget_heard(&mut self) -> Vec<PacketId> {
-        let heard = self.nodes.iter_mut();
-        let heard = heard.map(|own| std::mem::take(&mut own.heard));
-        let ambiguous = heard.flat_map(|heard| heard.ambiguous().to_vec());
-        let mut ambiguous: Vec<PacketId> = ambiguous.collect();
+        let heard = self
+            .nodes
+            .iter_mut()
+            .map(|own| std::mem::take(&mut own.heard));
+        let mut ambiguous: Vec<PacketId> =
+            heard.flat_map(|heard| heard.ambiguous().to_vec()).collect();
         ambiguous.sort_unstable();
         ambiguous
     }
@@ -248,15 +252,17 @@ impl Fold {
             wholes: &wholes,
             cancel,
         };
-        let walked = self.each(session, &whole, |id, events, mut own| {
-            own.walk(&facts, id, events)?;
-            let node = recorded(session, id);
-            Ok(node.map(|node| {
-                let history = facts.conclude((id, node), own.walked);
-                ((id, history), (id, own.claiming))
-            }))
-        });
-        let walked = walked.into_iter().collect::<Result<Vec<_>, Disturbed>>()?;
+        let walked = self
+            .each(session, &whole, |id, events, mut own| {
+                own.walk(&facts, id, events)?;
+                let node = recorded(session, id);
+                Ok(node.map(|node| {
+                    let history = facts.conclude((id, node), own.walked);
+                    ((id, history), (id, own.claiming))
+                }))
+            })
+            .into_iter()
+            .collect::<Result<Vec<_>, Disturbed>>()?;
         let (mut nodes, claiming): (Vec<_>, Vec<_>) = walked.into_iter().flatten().unzip();
         let handed = nodes.iter_mut().map(|(_, node)| node);
         self.merged.go_on(handed.collect(), SessionTime(i64::MAX))?;
@@ -323,8 +329,11 @@ fn undelivered(
             .nodes
             .get(usize::from(to.0))
             .map(|node| node.span.end);
-        let peers = [from, to].map(|id| session.nodes.get(usize::from(id.0)));
-        let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
+        let mut peers = [from, to]
+            .map(|id| session.nodes.get(usize::from(id.0)))
+            .into_iter()
+            .flatten()
+            .filter_map(|node| node.peer);
         peers.any(|peer| {
             let since = gone.and_then(|gone| gone.get(&peer));
             since.is_some_and(|&since| end.is_none_or(|end| since <= end))

@@ -246,9 +246,10 @@ impl Walk<'_> {
             inbox.taken += messages.len();
             if inbox.taken >= self.facts.streams.count_at(stream, inbox.next) {
                 let after = inbox.next.saturating_add(1);
-                let next = match stream.ordered {
-                    true => self.facts.streams.next_place(stream, after, |_| true),
-                    false => None,
+                let next = if stream.ordered {
+                    self.facts.streams.next_place(stream, after, |_| true)
+                } else {
+                    None
                 };
                 inbox.next = next.unwrap_or(after);
                 inbox.taken = 0;

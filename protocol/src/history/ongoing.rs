@@ -143,8 +143,11 @@ fn reach(
         time,
     };
     for (id, _) in nodes() {
-        let start = before.events.get(usize::from(id.0)).copied();
-        let start = start.unwrap_or_default();
+        let start = before
+            .events
+            .get(usize::from(id.0))
+            .copied()
+            .unwrap_or_default();
         let until = session.firm_until(id).unwrap_or_default();
         let mut ends = session.ends_in(id, start..Session::EVENTS.end);
         let first_after = ends.find(|(_, crossing, at)| {

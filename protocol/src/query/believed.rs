@@ -69,8 +69,11 @@ impl Query {
             let root = self.root.given(&|belief| known.truth(belief, time));
             let holds = root == Expr::Truth(Some(true));
             let left = Query { root };
-            let place = course.queries.iter().position(|it| *it == left);
-            let place = place.unwrap_or(course.queries.len());
+            let place = course
+                .queries
+                .iter()
+                .position(|it| *it == left)
+                .unwrap_or(course.queries.len());
             if course.steps.last().is_some_and(|&(_, last)| last == place) {
                 continue;
             }
@@ -102,8 +105,9 @@ impl<'a> Knows<'a> {
         (session, history): (&'a Session, &'a History),
         reel: &SessionReel<'_>,
     ) -> Result<Knows<'a>, String> {
-        let node = reel.node;
-        let node = node.ok_or("this is no node's reel: nobody knows what it believed")?;
+        let node = reel
+            .node
+            .ok_or("this is no node's reel: nobody knows what it believed")?;
         let objects: BTreeSet<u64> = beliefs.iter().map(|belief| belief.object).collect();
         for object in &objects {
             let Some(known) = history.objects.get(object) else {
@@ -117,9 +121,10 @@ impl<'a> Knows<'a> {
             }
         }
         let mut asked = beliefs.iter().filter_map(|belief| belief.asked.as_ref());
-        let states = match asked.all(|it| ["owner", "counter"].contains(&it.name.as_str())) {
-            true => States::default(),
-            false => States::of(session, history, &|object| objects.contains(&object)),
+        let states = if asked.all(|it| ["owner", "counter"].contains(&it.name.as_str())) {
+            States::default()
+        } else {
+            States::of(session, history, &|object| objects.contains(&object))
         };
         let knows = Knows {
             session,
@@ -143,8 +148,7 @@ impl<'a> Knows<'a> {
             if self.peer(value).is_some() {
                 return Ok(());
             }
-            let nodes = self.session.nodes.iter();
-            let nodes = nodes.filter(|node| node.peer.is_some());
+            let nodes = self.session.nodes.iter().filter(|node| node.peer.is_some());
             let names: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
             return Err(format!(
                 "`{typed}` is neither a peer's number nor one of the nodes: {}",
@@ -152,22 +156,28 @@ impl<'a> Knows<'a> {
             ));
         }
         if name == "counter" {
-            return match is_number {
-                true => Ok(()),
-                false => Err("a counter is a number".to_owned()),
+            return if is_number {
+                Ok(())
+            } else {
+                Err("a counter is a number".to_owned())
             };
         }
         let Some((id, _)) = self.property(name) else {
-            let known = self.states.properties().iter();
-            let known: Vec<&str> = known.map(|property| property.name.as_str()).collect();
-            return Err(match known.is_empty() {
-                true => "without a wire that declares properties only `owner` and `counter` are \
+            let known: Vec<&str> = self
+                .states
+                .properties()
+                .iter()
+                .map(|property| property.name.as_str())
+                .collect();
+            return Err(if known.is_empty() {
+                "without a wire that declares properties only `owner` and `counter` are \
                          known; name one with --wire FILE (docs/wire-language.md)"
-                    .to_owned(),
-                false => format!(
+                    .to_owned()
+            } else {
+                format!(
                     "an object has no `{name}`; there are owner, counter, {}",
                     known.join(", ")
-                ),
+                )
             });
         };
         let mut changes = self.states.changes(object, id, self.node);
@@ -233,8 +243,9 @@ impl<'a> Knows<'a> {
             return;
         };
         let places = object.into_iter().flat_map(|it| &it.deliveries);
-        let own = places.filter_map(|&place| delivered(place));
-        let own = own.filter(|delivery| delivery.node == self.node);
+        let own = places
+            .filter_map(|&place| delivered(place))
+            .filter(|delivery| delivery.node == self.node);
         let by_message: BTreeMap<MessageId, Stamp> = own
             .map(|delivery| (delivery.message, delivery.at))
             .collect();
@@ -304,8 +315,9 @@ fn of_scalar(scalar: &Scalar, value: &BeliefValue, tolerance: f64) -> Option<boo
     };
     let order = found.order(&other)?;
     let is_near = (found.decimal()? - other.decimal()?).abs() <= tolerance;
-    Some(match is_near && !value.comparison.is_of_order() {
-        true => value.comparison.of_texts(true),
-        false => value.comparison.holds(order),
+    Some(if is_near && !value.comparison.is_of_order() {
+        value.comparison.of_texts(true)
+    } else {
+        value.comparison.holds(order)
     })
 }

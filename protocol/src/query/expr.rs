@@ -54,9 +54,10 @@ impl Expr {
             left, right,
         ) {
             (Expr::Truth(Some(it)), other) | (other, Expr::Truth(Some(it))) => {
-                match it == decides {
-                    true => Expr::Truth(Some(decides)),
-                    false => other,
+                if it == decides {
+                    Expr::Truth(Some(decides))
+                } else {
+                    other
                 }
             }
             (Expr::Truth(None), Expr::Truth(None)) => Expr::Truth(None),
@@ -311,8 +312,10 @@ pub(super) enum Constant {
 impl Constant {
     /// A number as it is written, without a unit.
     pub fn number(text: &str) -> Option<Constant> {
-        let whole = text.parse().map(Constant::Whole);
-        let whole = whole.or_else(|_| text.parse().map(Constant::Wide));
+        let whole = text
+            .parse()
+            .map(Constant::Whole)
+            .or_else(|_| text.parse().map(Constant::Wide));
         whole.or_else(|_| text.parse().map(Constant::Decimal)).ok()
     }
 

@@ -194,38 +194,38 @@ impl Parser<'_> {
         }
         self.at += 2;
         let object = self.index("the number of an object")?;
-        let asked = match self.eat(".") {
-            false => None,
-            true => {
-                let What::Name(name) = self.peek().clone() else {
-                    return Err(self.expected("`owner`, `counter` or the name of a property"));
-                };
-                self.at += 1;
-                let part = match self.eat("[") {
-                    true => Some(self.index("the number of a part")?),
-                    false => None,
-                };
-                let signs = "a comparison: `==`, `!=`, `<`, `<=`, `>` or `>=`";
-                let comparison = self.comparison().ok_or_else(|| self.expected(signs))?;
-                let from = self.column();
-                let constant = match self.peek().clone() {
-                    // A node's name, or bytes in hexadecimal.
-                    What::Number(text, unit) if !unit.is_empty() => {
-                        self.at += 1;
-                        let text = text + &unit;
-                        Constant::number(&text).unwrap_or(Constant::Text(text))
-                    }
-                    _ => self.constant()?,
-                };
-                let typed = self.typed(from);
-                Some(BeliefValue {
-                    name,
-                    part: part.map(|part| usize::try_from(part).unwrap_or(usize::MAX)),
-                    comparison,
-                    typed: typed.trim_matches(['"', '\'']).to_owned(),
-                    constant,
-                })
-            }
+        let asked = if self.eat(".") {
+            let What::Name(name) = self.peek().clone() else {
+                return Err(self.expected("`owner`, `counter` or the name of a property"));
+            };
+            self.at += 1;
+            let part = if self.eat("[") {
+                Some(self.index("the number of a part")?)
+            } else {
+                None
+            };
+            let signs = "a comparison: `==`, `!=`, `<`, `<=`, `>` or `>=`";
+            let comparison = self.comparison().ok_or_else(|| self.expected(signs))?;
+            let from = self.column();
+            let constant = match self.peek().clone() {
+                // A node's name, or bytes in hexadecimal.
+                What::Number(text, unit) if !unit.is_empty() => {
+                    self.at += 1;
+                    let text = text + &unit;
+                    Constant::number(&text).unwrap_or(Constant::Text(text))
+                }
+                _ => self.constant()?,
+            };
+            let typed = self.typed(from);
+            Some(BeliefValue {
+                name,
+                part: part.map(|part| usize::try_from(part).unwrap_or(usize::MAX)),
+                comparison,
+                typed: typed.trim_matches(['"', '\'']).to_owned(),
+                constant,
+            })
+        } else {
+            None
         };
         let text = self.typed(first);
         Ok(Expr::Belief(Belief {
@@ -243,16 +243,21 @@ impl Parser<'_> {
         };
         let number = number.ok_or_else(|| self.expected(what))?;
         self.at += 1;
-        match self.eat("]") {
-            true => Ok(number),
-            false => Err(self.expected("`]`")),
+        if self.eat("]") {
+            Ok(number)
+        } else {
+            Err(self.expected("`]`"))
         }
     }
 
     /// What was typed from a column up to here.
     fn typed(&self, from: usize) -> String {
-        let typed = self.text.chars().skip(from - 1);
-        let typed: String = typed.take(self.column() - from).collect();
+        let typed: String = self
+            .text
+            .chars()
+            .skip(from - 1)
+            .take(self.column() - from)
+            .collect();
         typed.trim_end().to_owned()
     }
 

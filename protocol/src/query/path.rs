@@ -19,8 +19,9 @@ pub(super) struct Opened {
 
 impl Opened {
     pub fn new(session: &Session, packet: PacketId) -> Option<Opened> {
-        let messages = session.messages_of(packet);
-        let messages = messages.map(|(id, facts)| (id, facts.stream, facts.bits));
+        let messages = session
+            .messages_of(packet)
+            .map(|(id, facts)| (id, facts.stream, facts.bits));
         Some(Opened {
             messages: messages.collect(),
             decoded: session.decode(packet)?,
@@ -36,11 +37,13 @@ impl Opened {
         compared: Option<(Comparison, &Constant)>,
     ) -> bool {
         let tree = &self.decoded.tree;
-        let found = tree.iter().filter(|&node| is_at(tree, node, &path.names));
-        let mut found = found.filter(|&node| {
-            let of = self.message_of(tree, node);
-            of.is_none() || message.is_none() || of == message
-        });
+        let mut found = tree
+            .iter()
+            .filter(|&node| is_at(tree, node, &path.names))
+            .filter(|&node| {
+                let of = self.message_of(tree, node);
+                of.is_none() || message.is_none() || of == message
+            });
         let fits = |node: TreeNode<'_>| match compared {
             Some((comparison, constant)) => compare(&node.value(), comparison, constant),
             None => true,

@@ -227,8 +227,10 @@ impl Session {
         session.wait_ns = session.wait_ns.filter(|_| stays);
         let firm = sources.iter_mut().map(|source| source.firm.take());
         session.firm = firm.collect::<Option<Vec<_>>>().unwrap_or_default();
-        let pieces = sources.iter_mut().map(|source| source.pieces.take());
-        let pieces: Vec<_> = pieces.collect();
+        let pieces: Vec<_> = sources
+            .iter_mut()
+            .map(|source| source.pieces.take())
+            .collect();
         if let Some(wire) = &session.wire
             && pieces.iter().any(Option::is_some)
         {
@@ -280,8 +282,9 @@ impl Strays<'_> {
                     return;
                 };
                 let connection = scan.connections.get(raw.connection as usize);
-                let context = connection.map(|each| each.context(side.is_out(raw)));
-                let context = context.unwrap_or_default();
+                let context = connection
+                    .map(|each| each.context(side.is_out(raw)))
+                    .unwrap_or_default();
                 wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
                 if let Some(slot) = numbered.get_mut(*place) {
                     *slot = facts.sequence.is_some();
@@ -413,8 +416,12 @@ impl<'a> Builder<'a> {
 
     /// The reels of nodes.
     fn recorded(&self) -> impl Iterator<Item = (usize, NodeId)> + '_ {
-        let members = self.cast.members.iter().zip(&self.node_of);
-        let members = members.filter(|(member, _)| !member.observer);
+        let members = self
+            .cast
+            .members
+            .iter()
+            .zip(&self.node_of)
+            .filter(|(member, _)| !member.observer);
         members.filter_map(|(member, &node)| Some((member.reel?, node)))
     }
 

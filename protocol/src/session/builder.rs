@@ -66,12 +66,13 @@ impl SessionBuilder {
     }
 
     pub(super) fn with_keys(&self, wire: Option<Arc<Wire>>) -> Option<Arc<Wire>> {
-        match self.keys == Keys::default() {
-            true => wire,
-            false => wire.map(|wire| {
+        if self.keys == Keys::default() {
+            wire
+        } else {
+            wire.map(|wire| {
                 let wire = Arc::unwrap_or_clone(wire);
                 Arc::new(wire.with_keys(self.keys.clone()))
-            }),
+            })
         }
     }
 }

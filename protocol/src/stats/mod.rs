@@ -76,8 +76,10 @@ impl Stats {
         packets: &[PacketId],
         cancel: &Cancel,
     ) -> Option<Stats> {
-        let resends = session.is_small().then(|| Resends::new(session, history));
-        let resends = resends.flatten();
+        let resends = session
+            .is_small()
+            .then(|| Resends::new(session, history))
+            .flatten();
         Stats::count(session, history, packets, cancel, resends.as_ref())
     }
 
@@ -217,12 +219,15 @@ impl Counted {
 
     fn finish(self, session: &Session) -> (LinkStats, BTreeMap<Link, LinkStats>) {
         let mut all = Counting::default();
-        let links = self.links.into_iter().map(|(link, counting)| {
-            all.append(&counting);
-            let clock_ns = links::clock_error_ns(session, link);
-            (link, counting.finish(clock_ns))
-        });
-        let links: BTreeMap<Link, LinkStats> = links.collect();
+        let links: BTreeMap<Link, LinkStats> = self
+            .links
+            .into_iter()
+            .map(|(link, counting)| {
+                all.append(&counting);
+                let clock_ns = links::clock_error_ns(session, link);
+                (link, counting.finish(clock_ns))
+            })
+            .collect();
         let bounds = links.values().map(|link| link.clock_error_ns);
         let widest = bounds.reduce(|one, other| Some(one?.max(other?)));
         (all.finish(widest.flatten()), links)

@@ -38,11 +38,12 @@ pub fn play_while<E>(
 ) -> Result<Option<Played>, E> {
     let world = World::new(Arc::clone(plan), seed, sink);
     let world = Arc::new(Mutex::new(world));
-    let ios = (0..plan.nodes.len()).map(|node| {
-        let world = Arc::clone(&world);
-        Shared::new(NodeIo { world, node })
-    });
-    let mut ios: Vec<Shared<NodeIo>> = ios.collect();
+    let mut ios: Vec<Shared<NodeIo>> = (0..plan.nodes.len())
+        .map(|node| {
+            let world = Arc::clone(&world);
+            Shared::new(NodeIo { world, node })
+        })
+        .collect();
     let mut layers: Vec<Option<Box<dyn Layer>>> = Vec::new();
     layers.resize_with(plan.nodes.len(), || None);
     let locked = || world.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +77,10 @@ pub fn play_while<E>(
     drop(layers);
     let mut world = locked();
     world.finish();
-    let nodes = world.lanes.iter_mut();
-    let nodes = nodes.map(|lane| std::mem::take(&mut lane.report)).collect();
+    let nodes = world
+        .lanes
+        .iter_mut()
+        .map(|lane| std::mem::take(&mut lane.report))
+        .collect();
     Ok(Some(Played { nodes }))
 }

@@ -117,11 +117,11 @@ impl LiveStage {
             };
             let thread = std::thread::Builder::new()
                 .name(format!("node {name}"))
-                .spawn(move || play(node, tick, &mut drive, &quit));
-            let thread = thread.map_err(|error| LiveError::Thread {
-                name: name.clone(),
-                error,
-            })?;
+                .spawn(move || play(node, tick, &mut drive, &quit))
+                .map_err(|error| LiveError::Thread {
+                    name: name.clone(),
+                    error,
+                })?;
             stage.nodes.push(LiveNode {
                 peer,
                 name,
@@ -220,8 +220,9 @@ fn play(mut node: Node<UdpTransport>, tick: Duration, drive: &mut Drive, quit: &
 /// The file of a node's reel: `NAME.reel`, or where a node of this name was here before, `NAME-2.reel`.
 fn reel_path(folder: &Path, name: &str) -> PathBuf {
     let again = (2..).map(|life| format!("{name}-{life}.reel"));
-    let paths = std::iter::once(format!("{name}.reel")).chain(again);
-    let mut paths = paths.map(|file| folder.join(file));
+    let mut paths = std::iter::once(format!("{name}.reel"))
+        .chain(again)
+        .map(|file| folder.join(file));
     // The names do not end.
     paths.find(|path| !path.exists()).unwrap_or_default()
 }

@@ -407,15 +407,12 @@ impl Server {
                     let own: &[u8] = own.as_bytes();
                     bool::from(own.ct_eq(token.as_bytes()))
                 });
-                match is_right {
-                    true => {
-                        answer(true, "welcome");
-                        connection.is_trusted = true;
-                    }
-                    false => {
-                        answer(false, "this is not the token");
-                        connection.end();
-                    }
+                if is_right {
+                    answer(true, "welcome");
+                    connection.is_trusted = true;
+                } else {
+                    answer(false, "this is not the token");
+                    connection.end();
                 }
                 return;
             }
@@ -454,8 +451,11 @@ impl Server {
 
     /// Lets go of who has said nothing for longest, where that is long; whether somebody did.
     fn makes_room(&mut self, now: Instant) -> bool {
-        let idle = self.connections.iter().filter(|(_, it)| it.pending == 0);
-        let idle = idle.map(|(key, it)| (it.spoke.unwrap_or(it.since), *key));
+        let idle = self
+            .connections
+            .iter()
+            .filter(|(_, it)| it.pending == 0)
+            .map(|(key, it)| (it.spoke.unwrap_or(it.since), *key));
         let longest = idle
             .min()
             .filter(|(spoke, _)| now.duration_since(*spoke) > SILENCE);
@@ -471,8 +471,12 @@ impl Server {
             let is_stranger = connection.spoke.is_none() || !connection.is_trusted;
             is_stranger && now.duration_since(connection.since) > SILENCE
         };
-        let silent = self.connections.iter().filter(|(_, it)| is_silent(it));
-        let silent: Vec<usize> = silent.map(|(key, _)| *key).collect();
+        let silent: Vec<usize> = self
+            .connections
+            .iter()
+            .filter(|(_, it)| is_silent(it))
+            .map(|(key, _)| *key)
+            .collect();
         for key in silent {
             self.cut(key);
         }

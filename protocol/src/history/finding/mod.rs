@@ -187,9 +187,12 @@ pub(super) struct All {
 pub(super) fn all(case: &Case<'_>, cancel: &Cancel) -> All {
     let session = case.session;
     let alone: Vec<Ask> = ALONE.iter().flatten().copied().collect();
-    let found = parallel::map(alone, session.workers(), |rule| match cancel.goes_on() {
-        true => rule(case),
-        false => Vec::new(),
+    let found = parallel::map(alone, session.workers(), |rule| {
+        if cancel.goes_on() {
+            rule(case)
+        } else {
+            Vec::new()
+        }
     });
     let mut all: Vec<Found> = found.into_iter().flatten().collect();
     let explained = explained(&all);

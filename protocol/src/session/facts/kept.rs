@@ -127,8 +127,12 @@ impl Kept {
             (_, Some((before, state))) => (*before as usize, state.clone()),
             (_, None) => (0, wire.new_state()),
         };
-        let forgotten = self.forgotten.iter().rev();
-        let mut forgotten = forgotten.map(|&at| at as usize).filter(|&at| at <= place);
+        let mut forgotten = self
+            .forgotten
+            .iter()
+            .rev()
+            .map(|&at| at as usize)
+            .filter(|&at| at <= place);
         let (from, mut state) = match forgotten.next().filter(|&at| at >= from) {
             Some(at) => (at, wire.new_state()),
             None => (from, state),

@@ -117,12 +117,16 @@ impl Grown {
         ahead.scan(self.reel.blocks());
         let scan = ahead.pass.finish(&self.reel, &ahead.walk);
         let pieces = wire.and_then(|wire| self.tell(wire, &scan, written));
-        let firm = self.pass.scan.span.map(|(_, last)| Firm {
-            since: self.since.clone(),
-            until: self.pass.scan.expected,
-            last,
-        });
-        let firm = firm.filter(|_| pieces.is_some() || wire.is_none());
+        let firm = self
+            .pass
+            .scan
+            .span
+            .map(|(_, last)| Firm {
+                since: self.since.clone(),
+                until: self.pass.scan.expected,
+                last,
+            })
+            .filter(|_| pieces.is_some() || wire.is_none());
         Look { scan, pieces, firm }
     }
 

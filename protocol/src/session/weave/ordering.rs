@@ -165,10 +165,11 @@ impl Order<'_> {
         &self,
         odd: impl Iterator<Item = (usize, &'o Odd)>,
     ) -> Stream<'s> {
-        let keyed = odd.filter_map(|(place, odd)| {
-            Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
-        });
-        let mut keyed: Vec<(Key, usize)> = keyed.collect();
+        let mut keyed: Vec<(Key, usize)> = odd
+            .filter_map(|(place, odd)| {
+                Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
+            })
+            .collect();
         keyed.sort_unstable();
         let told = keyed
             .into_iter()

@@ -302,8 +302,10 @@ impl Weaver<'_> {
     /// What is known of the receipts that may be of several sends.
     fn neighbours(&self, later: &[(Vec<usize>, Vec<End>)], partners: &[u32]) -> Known {
         let ends = later.iter().flat_map(|(_, ends)| ends);
-        let receipts = ends.filter(|end| end.side == Side::Receive);
-        let receipts: Vec<EndId> = receipts.map(|end| self.places.of(end)).collect();
+        let receipts: Vec<EndId> = ends
+            .filter(|end| end.side == Side::Receive)
+            .map(|end| self.places.of(end))
+            .collect();
         if receipts.is_empty() {
             return Known::default();
         }
@@ -384,8 +386,10 @@ impl Weaver<'_> {
         let Some(sent) = group.first().filter(|end| end.side == Side::Send) else {
             return false;
         };
-        let receipts = group.iter().filter(|end| end.side == Side::Receive);
-        let mut receipts = receipts.filter(|end| !end.shared);
+        let mut receipts = group
+            .iter()
+            .filter(|end| end.side == Side::Receive)
+            .filter(|end| !end.shared);
         receipts.any(|receipt| self.missing.is_open(sent.reel, receipt))
     }
 
@@ -560,8 +564,12 @@ impl Weaver<'_> {
     /// Whether a receipt that comes before every send was of a send that is not there: the
     /// sender's reel lacks some, and its clock is known.
     fn lacks_sends(&self, from: u16, to: u16) -> bool {
-        let sender = self.roads.cast.members.get(usize::from(from));
-        let sender = sender.and_then(|member| member.reel);
+        let sender = self
+            .roads
+            .cast
+            .members
+            .get(usize::from(from))
+            .and_then(|member| member.reel);
         let is_holed = sender.is_some_and(|reel| self.missing.is_holed(reel as u16));
         is_holed && self.tolerance_ns((from, to), &[]) < i64::MAX
     }

@@ -209,9 +209,10 @@ impl<'a> Checker<'a, '_> {
             repeated: false,
         };
         let before = self.reports.len();
-        let found = match is_open {
-            true => None,
-            false => Some(self.field_type(of, &scope)),
+        let found = if is_open {
+            None
+        } else {
+            Some(self.field_type(of, &scope))
         };
         let is_constant = match &found {
             None => false,

@@ -174,12 +174,16 @@ impl<'a> Checker<'a, '_> {
                     .label(format!("expected `{spelled}(FIELD, ...)`"));
                 return None;
             }
-            let pieces = arguments.iter().map(|argument| self.piece(argument, id));
-            let pieces: Option<Vec<Piece>> = pieces.collect();
+            let pieces: Option<Vec<Piece>> = arguments
+                .iter()
+                .map(|argument| self.piece(argument, id))
+                .collect();
             return Some(Derived::Checksum(*checksum, pieces?));
         }
-        let names = MEASURES.iter().map(|(name, _)| *name);
-        let names = names.chain(CHECKSUMS.iter().map(|(name, _)| *name));
+        let names = MEASURES
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(CHECKSUMS.iter().map(|(name, _)| *name));
         let suggestion = crate::suggest::did_you_mean(name.text, names);
         let report = self
             .report(name.span, format!("nothing is derived by `{}`", name.text))

@@ -209,17 +209,19 @@ impl<'a> Checker<'a, '_> {
         let declared = &self.file.enums[id.0 as usize];
         let [_, wanted] = path else {
             let label = format!("expected a member, such as `{}.NAME`", declared.name.text);
-            let what = match declared.is_flags {
-                true => format!("the flags `{}` are not a value", declared.name.text),
-                false => format!("the enum `{}` is not a value", declared.name.text),
+            let what = if declared.is_flags {
+                format!("the flags `{}` are not a value", declared.name.text)
+            } else {
+                format!("the enum `{}` is not a value", declared.name.text)
             };
             self.report(span, what).label(label);
             return None;
         };
         let value = self.member_value(id, *wanted)?;
-        let value_type = match declared.is_flags {
-            true => ValueType::Integer,
-            false => ValueType::Enum(id),
+        let value_type = if declared.is_flags {
+            ValueType::Integer
+        } else {
+            ValueType::Enum(id)
         };
         Some((Expression::Integer(value), value_type))
     }
@@ -389,8 +391,9 @@ impl<'a> Checker<'a, '_> {
         let seen = self.seen_from(name.span);
         names.extend(self.constants.seen(seen));
         names.extend(self.enum_names.seen(seen));
-        let suggestion = self.member_called(name);
-        let suggestion = suggestion.or_else(|| crate::suggest::did_you_mean(name.text, names));
+        let suggestion = self
+            .member_called(name)
+            .or_else(|| crate::suggest::did_you_mean(name.text, names));
         let report = self
             .report(name.span, format!("there is no `{}`", name.text))
             .label("expected a field before this one, a constant or an enum");
@@ -554,9 +557,10 @@ impl<'a> Checker<'a, '_> {
             _ => None,
         });
         let message = format!("{} cannot be compared with {}", shown.0, shown.1);
-        let label = match left_type == right_type {
-            true => "expected integers, truth values or an enum",
-            false => "expected the same type on both sides",
+        let label = if left_type == right_type {
+            "expected integers, truth values or an enum"
+        } else {
+            "expected the same type on both sides"
         };
         let report = self.report(span, message).label(label);
         if let Some(member) = member {

@@ -175,8 +175,10 @@ impl<'a> Checker<'a, '_> {
         let mut before = name.text;
         let mut path: Vec<&str> = Vec::new();
         for wanted in rest {
-            let here = kept.members.iter();
-            let here = here.filter(|member| member.path.starts_with(&path));
+            let here = kept
+                .members
+                .iter()
+                .filter(|member| member.path.starts_with(&path));
             let names: Vec<&str> = here
                 .filter_map(|it| it.path.get(path.len()).copied())
                 .collect();
@@ -185,9 +187,10 @@ impl<'a> Checker<'a, '_> {
                 before = wanted.text;
                 continue;
             }
-            let message = match names.is_empty() {
-                true => format!("`{before}` is not a struct"),
-                false => format!("nothing called `{}` is kept of `{before}`", wanted.text),
+            let message = if names.is_empty() {
+                format!("`{before}` is not a struct")
+            } else {
+                format!("nothing called `{}` is kept of `{before}`", wanted.text)
             };
             let suggestion = did_you_mean(wanted.text, names);
             let report = self.report(wanted.span, message);
@@ -318,8 +321,7 @@ impl<'a> Checker<'a, '_> {
         let mut all = Vec::new();
         for place in first..end {
             let member = kept.members.get(place)?.clone();
-            let names = member.path.get(depth..)?.iter();
-            let names = names.map(|&text| Ident {
+            let names = member.path.get(depth..)?.iter().map(|&text| Ident {
                 text,
                 span: given.span,
             });

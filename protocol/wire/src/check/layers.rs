@@ -282,9 +282,10 @@ impl<'a> Checker<'a, '_> {
         }?;
         if arguments.len() != wanted.len() {
             let names: Vec<&str> = wanted.iter().map(|(what, _)| *what).collect();
-            let expected = match names.is_empty() {
-                true => format!("expected `{}`", name.text),
-                false => format!("expected {}", names.join(", ")),
+            let expected = if names.is_empty() {
+                format!("expected `{}`", name.text)
+            } else {
+                format!("expected {}", names.join(", "))
             };
             let found = arguments.len();
             self.report(
@@ -479,9 +480,10 @@ impl<'a> Checker<'a, '_> {
                 let found = self.shown(found);
                 let message = format!("`{}` is `{}`, this is {found}", parameter.text, kind.text);
                 self.report(argument.span, message)
-                    .label(match is_bytes {
-                        true => "expected bytes or a text",
-                        false => "expected an integer",
+                    .label(if is_bytes {
+                        "expected bytes or a text"
+                    } else {
+                        "expected an integer"
                     })
                     .related(parameter.span, "declared here");
                 return None;

@@ -158,8 +158,8 @@ impl<'a> Checker<'a, '_> {
         let structs = file
             .structs
             .iter()
-            .filter(|item| !item.is_vector && !item.is_nameless);
-        let structs = structs.map(|item| item.name);
+            .filter(|item| !item.is_vector && !item.is_nameless)
+            .map(|item| item.name);
         for name in constants.chain(aliases).chain(enums).chain(structs) {
             if is_built_in(name.text) {
                 self.report(name.span, format!("`{}` is a built-in type", name.text))

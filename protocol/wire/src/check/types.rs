@@ -228,9 +228,10 @@ impl<'a> Checker<'a, '_> {
             return Some(Type::Wide(name.order));
         }
         let Some(order) = name.order else {
-            return Some(match name.signed {
-                true => Type::Signed(bits),
-                false => Type::Unsigned(bits),
+            return Some(if name.signed {
+                Type::Signed(bits)
+            } else {
+                Type::Unsigned(bits)
             });
         };
         if !bits.is_multiple_of(8) {
@@ -239,9 +240,10 @@ impl<'a> Checker<'a, '_> {
                 .label(format!("expected `{sign}{bits}`, or a multiple of 8 bits"));
             return None;
         }
-        let number = match name.signed {
-            true => Number::Signed,
-            false => Number::Unsigned,
+        let number = if name.signed {
+            Number::Signed
+        } else {
+            Number::Unsigned
         };
         Some(Type::Coded {
             codec: Codec::Ordered { bits, order },

@@ -49,11 +49,14 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
     for test in &tree.tests {
         builder.test(test);
     }
-    let imports = tree.imports.iter().map(|import| ImportPlace {
-        place: place(files, import.span),
-        file: files.imported(import),
-    });
-    let imports = imports.collect();
+    let imports = tree
+        .imports
+        .iter()
+        .map(|import| ImportPlace {
+            place: place(files, import.span),
+            file: files.imported(import),
+        })
+        .collect();
     let Builder {
         texts: Texts { imported, .. },
         symbols,
@@ -190,9 +193,10 @@ impl<'a> Builder<'a> {
             self.symbols[id.0 as usize].value = value;
         }
         for item in &tree.enums {
-            let kind = match item.is_flags {
-                true => SymbolKind::Flags,
-                false => SymbolKind::Enum,
+            let kind = if item.is_flags {
+                SymbolKind::Flags
+            } else {
+                SymbolKind::Enum
             };
             let id = self.add_item(Space::Item, kind, item.name);
             if item.base.name.text != item.name.text {
@@ -207,9 +211,12 @@ impl<'a> Builder<'a> {
                 };
                 let child = self.add_child(SymbolKind::Member, member.name, id);
                 self.symbols[child.0 as usize].value = value;
-                next = value.and_then(|value| match item.is_flags {
-                    true => value.checked_mul(2),
-                    false => value.checked_add(1),
+                next = value.and_then(|value| {
+                    if item.is_flags {
+                        value.checked_mul(2)
+                    } else {
+                        value.checked_add(1)
+                    }
                 });
             }
         }
@@ -256,9 +263,10 @@ impl<'a> Builder<'a> {
     fn declare_structs(&mut self) {
         let tree = self.texts.tree;
         for item in &tree.structs {
-            let id = match item.is_vector {
-                true => None,
-                false => Some(self.add_item(Space::Item, SymbolKind::Struct, item.name)),
+            let id = if item.is_vector {
+                None
+            } else {
+                Some(self.add_item(Space::Item, SymbolKind::Struct, item.name))
             };
             self.structs.push(id);
         }
